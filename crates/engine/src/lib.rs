@@ -66,8 +66,8 @@ pub use onlap_base::{
 };
 pub use onlap_format::{
     Action, Batch, BytesVec, CheckSchema, Column, ColumnDefault, ColumnSchema, DataType, Expr,
-    ForeignKeySchema, Identity, IndexSchema, Judged, NullMask, Numeric, Row, SequenceSchema, TableSchema,
-    Time, Value, Vector, convert, expr,
+    ForeignKeySchema, Identity, IndexSchema, Judged, NullMask, Numeric, Row, SequenceSchema,
+    TableSchema, Time, Value, Vector, convert, expr,
 };
 pub use onlap_storage::written::{IndexWritten, WrittenReport};
 #[doc(hidden)]

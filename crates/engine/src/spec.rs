@@ -15,8 +15,8 @@ mod sequence;
 
 pub(crate) use changes::TableChange;
 pub use changes::TableChanges;
-pub use constraints::{CheckSpec, ForeignKeySpec};
 use constraints::RulesSpec;
+pub use constraints::{CheckSpec, ForeignKeySpec};
 pub(crate) use constraints::{DefaultSpec, build_check, build_default};
 pub use sequence::SequenceSpec;
 

@@ -152,6 +152,11 @@ impl SqlError {
         self.0.position = self.0.position.map(|position| position + before);
         self
     }
+    /// Of rows that are there and break a rule that is to come.
+    pub fn of_rows(e: onlap::Error) -> SqlError {
+        rules::of_rows(e)
+    }
+
     /// A row that the statement is about was changed by another transaction.
     pub fn concurrent_update() -> SqlError {
         SqlError::new("40001", "could not serialize access due to concurrent update")

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use onlap::{TableId, Time, Value};
 use onlap_pg::ast::{Discard, Isolation, Mode, Path, Reach, SetStatement, SetTo};
 
+use crate::catalog::names::TEMPORARY;
 use crate::error::{Result, SqlError, state};
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
 use crate::session::{Session, isolation_name};
@@ -166,6 +167,12 @@ fn constraints(
 fn deferrable(view: &View, parts: &[String], put_off: bool) -> Result<Vec<(TableId, String)>> {
     let name = parts.last().map_or("", String::as_str);
     let shown = parts.join(".");
+    if let [.., schema, _] = parts
+        && !view.has_schema(schema)
+        && schema != TEMPORARY
+    {
+        return Err(crate::view::no_schema(schema));
+    }
     let tables = view.tables()?;
     for candidate in view.candidates(parts)? {
         let of_schema = tables.iter().filter(|(table, _)| table.schema == candidate.schema);

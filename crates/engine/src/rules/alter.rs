@@ -22,6 +22,7 @@ use onlap_format::{Action, Batch, CheckSchema, Expr, ForeignKeySchema, TableSche
 use super::{Checks, Reference};
 use crate::changes::Fixed;
 use crate::database::{Shared, unknown_table};
+use crate::index_build::judge_view;
 use crate::read::{ReadView, Reader, Registration, Scan};
 use crate::schema_change::lock_table;
 use crate::spec::{ForeignKeySpec, build_check};
@@ -89,8 +90,9 @@ pub(crate) fn add_foreign_key(
         schema.foreign_keys.push(key.clone());
         if parent_version() == version { Ok(()) } else { Err(changed()) }
     };
-    let mut judge = |rows: &TableSchema, batch: &Batch, may_wait: bool| {
-        judge_key(shared, &key, rows, batch, may_wait)
+    let mut judge = |rows: &TableSchema, batch: &Batch, may_wait: bool| match key.unproven {
+        true => Ok(true),
+        false => judge_key(shared, &key, rows, batch, may_wait),
     };
     Addition { shared, state: &state, columns, judge: &mut judge }.run(&add_to)
 }
@@ -111,6 +113,12 @@ pub(crate) fn broken(shared: &Arc<Shared>, state: &Arc<TableState>) -> Vec<Error
         let judge: JudgeRows<'_> =
             &mut |rows, batch, wait| judge_key(shared, key, rows, batch, wait);
         look(key.columns.clone(), judge);
+    }
+    for index in schema.indexes.iter().filter(|index| index.judged.is_some()) {
+        let now = Registration::new(shared);
+        let judged = ReadView::new(state, &now)
+            .and_then(|view| judge_view(&view, index, &|| shared.check_open()));
+        errors.extend(judged.err());
     }
     errors
 }

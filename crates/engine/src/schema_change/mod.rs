@@ -157,7 +157,8 @@ pub(crate) fn build_indexes(
     control: &BuildControl,
 ) -> Result<()> {
     if let Some(judged) = specs.iter().find(|spec| spec.is_judged()) {
-        let text = format!("index {} is made by a transaction, which has the table alone", judged.name());
+        let text =
+            format!("index {} is made by a transaction, which has the table alone", judged.name());
         return Err(Error::new(ErrorKind::Unsupported, text));
     }
     let (state, _changing) = lock_table(shared, table)?;

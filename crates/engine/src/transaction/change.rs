@@ -328,9 +328,7 @@ impl Transaction {
                 let changes: Vec<_> = changes(values(id)?).collect();
                 set_columns(schema, row, &changes)
             };
-            tx.judged_at_end(|tx| {
-                tx.replace_locked(table, &replaced, &own, columns, set).map(drop)
-            })
+            tx.judged_at_end(|tx| tx.replace_locked(table, &replaced, &own, columns, set).map(drop))
         })
     }
 

@@ -22,6 +22,7 @@ use onlap_format::{Action, Row, TableSchema, Value};
 
 use super::buffer::Found;
 use super::change::lock_for;
+use super::due::Loss;
 use super::parents::{Parent, named_values};
 use super::rows::Settled;
 use super::{Isolation, MARK_BYTES, Transaction};
@@ -108,14 +109,14 @@ impl Transaction {
     /// At the end of a statement: lets the children follow, or refuses.
     pub(super) fn follow(&mut self, table: &Table, losses: Losses) -> Result<()> {
         let all = losses.rows.into_iter().map(|(old, new)| (table.clone(), old, new));
-        match self.hold_losses(all.collect()) {
+        match self.hold_losses(all.collect())? {
             Some(losses) => self.follow_all(losses),
             None => Ok(()),
         }
     }
 
     /// Lets the children of parent rows that are deleted or replaced follow, or refuses.
-    pub(super) fn follow_all(&mut self, losses: Vec<(Table, Row, Option<Row>)>) -> Result<()> {
+    pub(super) fn follow_all(&mut self, losses: Vec<Loss>) -> Result<()> {
         let mut wake = Wake { open: losses.into(), ..Wake::default() };
         while let Some((parent, old, new)) = wake.open.pop_front() {
             let references = self.references_to(parent.state.id);
@@ -161,7 +162,12 @@ impl Transaction {
         if let Some(new) = &new
             && parent.def.encode_values(new)? == key
         {
-            return Ok(());
+            // Of equal keys one may be written in another way, which children follow.
+            let follows = reference.key.on_update == Action::Cascade
+                && format!("{new:?}") != format!("{values:?}");
+            if !follows {
+                return Ok(());
+            }
         }
         self.lock_parent_key(&parent, &key, RowLock::Update)?;
         let action = match &new {
@@ -194,6 +200,8 @@ impl Transaction {
                     lost.new.push((*column, value));
                 }
                 self.cascade(&lost, wake)?;
+                // The defaults may be what the parent has lost.
+                self.restrict(&lost)?;
             }
         }
         Ok(())

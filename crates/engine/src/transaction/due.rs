@@ -10,7 +10,7 @@
 //! child wants when it is judged, both up to the end of the transaction ([`super::parents`]). So of two
 //! transactions the one that is judged later sees what the other has committed.
 //!
-//! Ranges take a few bytes a statement. Lost keys are kept up to [`LOST_BYTES`]; beyond that all children of the
+//! Ranges take a few bytes a statement. Lost keys are kept up to 1 MiB; beyond that all children of the
 //! foreign key are judged instead of them.
 //!
 //! What was judged stays known as long as a savepoint may bring it back: ROLLBACK TO undoes SET CONSTRAINTS, and
@@ -20,213 +20,50 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use onlap_base::{Error, ErrorKind, Result, TableId, stop};
-use onlap_format::{ForeignKeySchema, IndexSchema, Row, TableSchema, Time, Value};
+use onlap_format::{ForeignKeySchema, IndexSchema, TableSchema, Time};
 
 use super::Transaction;
 use super::children::Lost;
 use crate::database::Table;
 use crate::rules::Reference;
 
-/// Bytes of lost keys that a rule keeps: some ten thousand keys.
-const LOST_BYTES: usize = 1 << 20;
+mod queue;
+
+pub(super) use queue::{Due, DueMark, Loss};
+use queue::{DueRule, Held, LOST_BYTES, Modes, lost_bytes};
+
 /// Own rows that are judged at once.
 const ROWS_AT_ONCE: usize = 1 << 12;
-
-/// What a transaction has still to judge.
-#[derive(Default)]
-pub(super) struct Due {
-    modes: Option<Arc<Modes>>,
-    held: Held,
-    /// Parent rows that it has deleted or replaced.
-    losses: Vec<(Table, Row, Option<Row>)>,
-    rules: Vec<DueRule>,
-}
-
-/// Whether a statement of several calls is under way, which is judged at its end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Held {
-    #[default]
-    No,
-    /// Of one table: foreign keys that refer to others are judged with each call, while rows are in memory.
-    One,
-    /// Of several tables.
-    Several,
-}
-
-/// What SET CONSTRAINTS said: whether rules are put off.
-#[derive(Clone, Debug, Default)]
-struct Modes {
-    all: Option<bool>,
-    named: Vec<(TableId, String, bool)>,
-}
-
-/// What one rule has still to judge.
-struct DueRule {
-    /// The table that has the rule.
-    table: Table,
-    name: String,
-    /// Own rows, as ordinals: ascending ranges, of which those below `judged` were judged.
-    rows: Vec<Range<usize>>,
-    judged: usize,
-    /// Keys that rows of the parent had, of which the first were judged.
-    lost: Vec<(Vec<u8>, Vec<Value>)>,
-    lost_judged: usize,
-    lost_bytes: usize,
-    /// There were more: all children are to be judged, or were.
-    whole: bool,
-    whole_judged: bool,
-}
-
-/// What was due at a savepoint.
-#[derive(Clone, Debug, Default)]
-pub(super) struct DueMark {
-    modes: Option<Arc<Modes>>,
-    losses: usize,
-    rules: Vec<RuleMark>,
-}
-
-/// What was due of a rule: own rows and lost keys that were judged, lost keys, and whether all were.
-#[derive(Clone, Copy, Debug)]
-struct RuleMark {
-    judged: usize,
-    lost_judged: usize,
-    lost: usize,
-    whole_judged: bool,
-}
-
-impl Due {
-    pub(super) fn mark(&self) -> DueMark {
-        let rules = self.rules.iter().map(|rule| RuleMark {
-            judged: rule.judged,
-            lost_judged: rule.lost_judged,
-            lost: rule.lost.len(),
-            whole_judged: rule.whole_judged,
-        });
-        DueMark { modes: self.modes.clone(), losses: self.losses.len(), rules: rules.collect() }
-    }
-
-    /// Goes back; `end_of` says how many own rows a table has now.
-    pub(super) fn undo(&mut self, to: &DueMark, end_of: &dyn Fn(TableId) -> usize) {
-        self.modes.clone_from(&to.modes);
-        self.losses.truncate(to.losses);
-        self.rules.truncate(to.rules.len());
-        for (rule, mark) in self.rules.iter_mut().zip(&to.rules) {
-            rule.cut_rows(end_of(rule.table.state.id));
-            (rule.judged, rule.lost_judged) = (mark.judged, mark.lost_judged);
-            rule.whole_judged = mark.whole_judged;
-            rule.cut_lost(mark.lost);
-        }
-    }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        let bytes = |rule: &DueRule| {
-            size_of::<DueRule>() + rule.rows.capacity() * size_of::<Range<usize>>() + rule.lost_bytes
-        };
-        self.rules.iter().map(bytes).sum()
-    }
-
-    /// Whether a rule is judged later than with the call that brings rows.
-    fn is_later(&self, table: TableId, name: &str, time: Time, parent: TableId) -> bool {
-        match self.held {
-            Held::Several => return true,
-            Held::One if parent == table => return true,
-            Held::One | Held::No => {}
-        }
-        self.is_put_off(table, name, time)
-    }
-
-    /// Whether a rule is judged when the transaction ends.
-    fn is_put_off(&self, table: TableId, name: &str, time: Time) -> bool {
-        if time == Time::Statement {
-            return false;
-        }
-        let modes = self.modes.as_ref();
-        let said = modes.and_then(|modes| {
-            let named = modes.named.iter().find(|(of, n, _)| *of == table && n == name);
-            named.map(|named| named.2).or(modes.all)
-        });
-        said.unwrap_or(time == Time::Deferred)
-    }
-
-    fn rule(&mut self, table: &Table, name: &str) -> &mut DueRule {
-        let known = |r: &DueRule| r.table.state.id == table.state.id && r.name == name;
-        let at = self.rules.iter().position(known).unwrap_or_else(|| {
-            self.rules.push(DueRule {
-                table: table.clone(),
-                name: name.to_owned(),
-                rows: Vec::new(),
-                judged: 0,
-                lost: Vec::new(),
-                lost_judged: 0,
-                lost_bytes: 0,
-                whole: false,
-                whole_judged: false,
-            });
-            self.rules.len() - 1
-        });
-        &mut self.rules[at]
-    }
-}
-
-impl DueRule {
-    fn add_rows(&mut self, rows: Range<usize>) {
-        match self.rows.last_mut() {
-            Some(last) if last.end >= rows.start => last.end = last.end.max(rows.end),
-            _ => self.rows.push(rows),
-        }
-    }
-
-    /// Own rows that are to be judged.
-    fn open_rows(&self) -> Vec<Range<usize>> {
-        let open = |rows: &Range<usize>| rows.start.max(self.judged)..rows.end;
-        self.rows.iter().map(open).filter(|rows| !rows.is_empty()).collect()
-    }
-
-    fn is_open(&self) -> bool {
-        self.rows.last().is_some_and(|rows| rows.end > self.judged) || self.has_lost()
-    }
-
-    fn has_lost(&self) -> bool {
-        self.whole && !self.whole_judged || self.lost.len() > self.lost_judged
-    }
-
-    fn cut_rows(&mut self, end: usize) {
-        while let Some(last) = self.rows.last_mut() {
-            if last.start < end {
-                last.end = last.end.min(end);
-                return;
-            }
-            self.rows.pop();
-        }
-    }
-
-    fn cut_lost(&mut self, to: usize) {
-        let cut = self.lost.drain(to.min(self.lost.len())..);
-        let bytes: usize = cut.map(|(key, values)| lost_bytes(&key, &values)).sum();
-        self.lost_bytes = self.lost_bytes.saturating_sub(bytes);
-    }
-}
-
-/// Memory that a lost key takes.
-fn lost_bytes(key: &[u8], values: &[Value]) -> usize {
-    // Values of text and numbers take as much again as their bytes in the key.
-    2 * key.len() + (values.len() + 2) * size_of::<Value>()
-}
 
 impl Transaction {
     /// Judges foreign keys, and unique indexes that are judged by a look at the rows, when the statement of
     /// several calls ends that begins now ([`Transaction::judge_held`]), and lets children follow their parents
     /// then. `several`: it changes more tables than one.
+    ///
+    /// Of a statement within another, all is judged when that one ends.
     pub fn hold_rules(&mut self, several: bool) {
-        self.due.held = if several { Held::Several } else { Held::One };
-        self.due.losses.clear();
+        self.due.depth += 1;
+        self.due.held = match several || self.due.depth > 1 {
+            true => Held::Several,
+            false => Held::One,
+        };
     }
 
     /// The statement of several calls has failed: whoever says so goes back to a savepoint, or ends the
     /// transaction.
     pub fn forget_held(&mut self) {
-        self.due.held = Held::No;
-        self.due.losses.clear();
+        if self.ends_held() {
+            self.due.take_losses();
+        }
+    }
+
+    /// A statement of several calls ends; whether it is within no other.
+    fn ends_held(&mut self) -> bool {
+        self.due.depth = self.due.depth.saturating_sub(1);
+        if self.due.depth == 0 {
+            self.due.held = Held::No;
+        }
+        self.due.depth == 0
     }
 
     /// Judges what was held since [`Transaction::hold_rules`], except for what is put off.
@@ -235,8 +72,10 @@ impl Transaction {
     /// [`ErrorKind::ForeignKeyViolation`], [`ErrorKind::DuplicateKey`]; those of waits for locks. The caller goes
     /// back to a savepoint, or ends the transaction.
     pub fn judge_held(&mut self) -> Result<()> {
-        self.due.held = Held::No;
-        let losses = std::mem::take(&mut self.due.losses);
+        if !self.ends_held() {
+            return Ok(());
+        }
+        let losses = self.due.take_losses();
         self.follow_all(losses)?;
         for at in 0..self.due.rules.len() {
             if !self.is_put_off(at)? {
@@ -324,7 +163,7 @@ impl Transaction {
 
     /// Judges everything that is due.
     pub(super) fn judge_all(&mut self) -> Result<()> {
-        self.due.held = Held::No;
+        (self.due.held, self.due.depth) = (Held::No, 0);
         for at in 0..self.due.rules.len() {
             self.judge_due(at, true)?;
         }
@@ -351,15 +190,14 @@ impl Transaction {
     }
 
     /// Keeps lost parent rows for the end of the statement; gives them back where that is now.
-    pub(super) fn hold_losses(
-        &mut self,
-        mut losses: Vec<(Table, Row, Option<Row>)>,
-    ) -> Option<Vec<(Table, Row, Option<Row>)>> {
-        if self.due.held == Held::No {
-            return Some(losses);
+    pub(super) fn hold_losses(&mut self, losses: Vec<Loss>) -> Result<Option<Vec<Loss>>> {
+        if self.due.held == Held::No || losses.is_empty() {
+            return Ok(Some(losses));
         }
-        self.due.losses.append(&mut losses);
-        None
+        self.due.add_losses(losses);
+        self.charge();
+        self.check_room(0)?;
+        Ok(None)
     }
 
     /// Keeps a lost key for the end of the transaction; gives it back where it is judged now.
@@ -422,7 +260,8 @@ impl Transaction {
         if self.schema.has_dropped(&table.state) {
             return Ok(());
         }
-        let (lost_from, lost_to, whole) = (rule.lost_judged, rule.lost.len(), rule.whole && !rule.whole_judged);
+        let (lost_from, lost_to, whole) =
+            (rule.lost_judged, rule.lost.len(), rule.whole && !rule.whole_judged);
         let schema = Arc::clone(&self.buffer(&table)?.schema);
         match Found::of(&schema, &name) {
             Some(Found::Index(index)) => {

@@ -612,7 +612,9 @@ impl Transaction {
 
     /// Memory that no spilling frees.
     fn kept_bytes(&self) -> usize {
-        self.locks.heap_bytes() + self.due.heap_bytes() + self.reads.as_ref().map_or(0, ReadSet::heap_bytes)
+        self.locks.heap_bytes()
+            + self.due.heap_bytes()
+            + self.reads.as_ref().map_or(0, ReadSet::heap_bytes)
     }
 }
 

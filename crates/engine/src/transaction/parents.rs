@@ -21,6 +21,7 @@
 //! met at the row itself.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use onlap_base::{ColumnId, Error, ErrorKind, OtherEnd, Result, RowId, Subject, stop};
@@ -112,20 +113,35 @@ impl Transaction {
             set.is_none_or(|set| set.iter().any(|s| Some(s.as_ref()) == name))
         };
         for index in schema.indexes.iter().filter(|index| index.judged.is_some()) {
-            if index.key.iter().any(|part| named(part.column)) {
+            let set = index.key.iter().any(|part| named(part.column));
+            // What takes the place of a row that is still to be judged is to be judged as well.
+            if set || self.due.is_open(table.state.id, &index.name) {
                 self.check_judged(table, index, from)?;
             }
         }
         for key in &schema.foreign_keys {
-            if key.columns.iter().any(|id| named(*id))
-                && !self.is_judged_later(table, (&key.name, key.time, key.parent), from)?
-            {
-                let buffer = self.buffer(table)?;
-                let rows = buffer.first + from..buffer.end();
-                self.judge_children(table, &schema, key, rows)?;
+            let set = key.columns.iter().any(|id| named(*id));
+            if set || self.due.is_open(table.state.id, &key.name) {
+                let rule = (key.name.as_str(), key.time, key.parent);
+                if !self.is_judged_later(table, rule, from)? {
+                    let rows = self.ordinals_from(table, from)?;
+                    self.judge_children(table, &schema, key, rows)?;
+                }
+            } else if key.full && key.unproven {
+                // A key that is NULL in a part is refused whatever was set.
+                let rows = self.ordinals_from(table, from)?;
+                for values in self.buffer(table)?.living_values(rows, &key.columns)? {
+                    is_whole(&schema, key, &values)?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// The ordinals of own rows in memory from the `from`-th on.
+    fn ordinals_from(&mut self, table: &Table, from: usize) -> Result<Range<usize>> {
+        let buffer = self.buffer(table)?;
+        Ok(buffer.first + from..buffer.end())
     }
 
     fn check_judged(&mut self, table: &Table, index: &IndexSchema, from: usize) -> Result<()> {
@@ -135,8 +151,7 @@ impl Transaction {
         {
             return Ok(());
         }
-        let buffer = self.buffer(table)?;
-        let rows = buffer.first + from..buffer.end();
+        let rows = self.ordinals_from(table, from)?;
         self.judge_keys(table, index, rows)
     }
 

@@ -132,7 +132,12 @@ impl Transaction {
         }
     }
 
-    pub(super) fn lock_key(&mut self, table: &Table, index: &IndexSchema, key: &[u8]) -> Result<Locked> {
+    pub(super) fn lock_key(
+        &mut self,
+        table: &Table,
+        index: &IndexSchema,
+        key: &[u8],
+    ) -> Result<Locked> {
         let shared = &self.shared;
         let go_on = may_wait(shared, &self.cancel);
         let context = wait_context(shared, &self.options, &go_on);

@@ -174,7 +174,8 @@ impl Buffer {
         rows: Range<usize>,
         columns: &[ColumnId],
     ) -> Result<Vec<Row>> {
-        let at = |id: &ColumnId| self.schema.position(*id).expect("rules name columns of the table");
+        let at =
+            |id: &ColumnId| self.schema.position(*id).expect("rules name columns of the table");
         let places: Vec<usize> = columns.iter().map(at).collect();
         let (spilled, end) = (rows.start..rows.end.min(self.first), rows.end.min(self.end()));
         let alive = |rows: Range<usize>| rows.filter(|ordinal| self.is_alive(*ordinal));

@@ -30,7 +30,8 @@ use crate::marks::MarkShift;
 use crate::schema::TableSchema;
 use crate::wire::{Reader, put_bytes, put_signed, put_varint};
 use schema::{
-    Rules, put_more_rules, put_sequence, put_table, read_more_rules, read_sequence, read_table_schema,
+    Rules, put_more_rules, put_sequence, put_table, read_more_rules, read_sequence,
+    read_table_schema,
 };
 
 mod schema;

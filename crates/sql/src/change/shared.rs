@@ -69,17 +69,21 @@ impl Shared {
     pub fn end<T>(self, made: Result<T>) -> Result<T> {
         let Ok(mut tx) = self.scope.tx() else { return made };
         tx.look_back_to(None);
-        let made = match made {
-            Ok(made) => tx.judge_held().map(|()| made).map_err(SqlError::from),
+        let failed = match made {
+            Ok(made) => match tx.judge_held() {
+                Ok(()) => return Ok(made),
+                Err(e) => SqlError::from(e),
+            },
             Err(e) => {
                 tx.forget_held();
-                Err(e)
+                if !self.several {
+                    return Err(e);
+                }
+                e
             }
         };
-        if made.is_err() && self.several {
-            tx.rollback_to(&self.began)?;
-        }
-        made
+        tx.rollback_to(&self.began)?;
+        Err(failed)
     }
 
     /// Whether the statement has changed a row already, or written it.

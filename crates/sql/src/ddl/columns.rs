@@ -19,6 +19,9 @@ use crate::source::{Source, strings};
 use crate::types::{Cell, PgType, oid, text_value};
 use crate::view::View;
 
+/// Columns that every table of PostgreSQL has without saying so.
+pub const SYSTEM_COLUMNS: &[&str] = &["tableoid", "ctid", "xmin", "cmin", "xmax", "cmax"];
+
 /// What an insert that leaves a column out gets.
 #[derive(Clone, Debug, Default)]
 pub enum Default {
@@ -94,6 +97,11 @@ pub fn declared<'a>(
 ) -> Result<Declared<'a>> {
     let Some(ty) = &column.ty else { return Err(SqlError::unsupported("a typed table")) };
     let (ty, serial) = column_type(view, source, ty)?;
+    if SYSTEM_COLUMNS.contains(&&*column.name) {
+        let name = &column.name;
+        let text = format!("column name \"{name}\" conflicts with a system column name");
+        return Err(SqlError::new("42701", text));
+    }
     let mut out = Declared::plain(column.name.to_string(), ty);
     out.not_null = serial;
     if serial {

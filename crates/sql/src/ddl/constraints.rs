@@ -3,7 +3,7 @@
 use onlap::{Action, CheckSpec, ForeignKeySpec, IndexSpec, TableSchema, Time};
 use onlap_pg::ast::{self, ColumnRule, Judged, KeyAction, Match, References, TableRule};
 
-use super::columns::Declared;
+use super::columns::{Declared, SYSTEM_COLUMNS};
 use super::naming::{self, choose};
 use super::temporary;
 use super::{checks, defaults, keys};
@@ -142,6 +142,13 @@ impl<'a> Collector<'a> {
         }
     }
 
+    fn check_key_columns(&self, columns: &[String]) -> Result<()> {
+        match columns.iter().find(|c| !self.columns.iter().any(|(n, _)| n == *c)) {
+            Some(column) => Err(no_key_column(column)),
+            None => Ok(()),
+        }
+    }
+
     /// The constraints of a column.
     ///
     /// # Errors
@@ -221,13 +228,8 @@ impl<'a> Collector<'a> {
         let name = self.name(name, shown, label)?;
         // What is stored and not ordered is stored once.
         let include = include.into_iter().filter(|name| !columns.contains(name));
-        let mut once: Vec<String> = Vec::new();
-        for name in include {
-            if !once.contains(&name) {
-                once.push(name);
-            }
-        }
-        Ok(Key { name, columns, include: once, nulls_equal, time })
+        let include = once(include.collect());
+        Ok(Key { name, columns, include, nulls_equal, time })
     }
 
     fn check(
@@ -247,7 +249,8 @@ impl<'a> Collector<'a> {
             _ => String::new(),
         };
         let name = self.name(name, &one, "check")?;
-        let check = CheckSpec::new(name, condition).unproven(judged.not_valid).own(judged.no_inherit);
+        let check =
+            CheckSpec::new(name, condition).unproven(judged.not_valid).own(judged.no_inherit);
         self.all.push(Constraint::Check(check));
         Ok(())
     }
@@ -259,7 +262,7 @@ impl<'a> Collector<'a> {
         columns: Vec<String>,
         judged: Judged,
     ) -> Result<()> {
-        self.check_columns(&columns)?;
+        self.check_key_columns(&columns)?;
         let parent = strings(&key.table);
         let own = parent.last() == Some(&self.table.name)
             && parent.len().checked_sub(2).is_none_or(|i| parent[i] == self.table.schema);
@@ -268,30 +271,36 @@ impl<'a> Collector<'a> {
         {
             temporary::check_reference(self.table, &Name::new(schema, name))?;
         }
+        let name = self.name(name, &columns.join("_"), "fkey")?;
         let catalog = self.view.objects.made_types().catalog();
+        let matching = |parents| {
+            let (columns, key) = (&self.columns, &columns);
+            keys::must_match(catalog, &keys::Pairs { name: &name, columns, key, parents })
+        };
         let parent = match self.view.table(&parent) {
-            Ok((name, table)) => {
-                temporary::check_reference(self.table, &name)?;
+            Ok((of, table)) => {
+                temporary::check_reference(self.table, &of)?;
                 let schema = table.schema();
                 self.must_refer(&schema, key)?;
-                must_be_kept(&schema, &name, key)?;
+                must_be_kept(&schema, &of, key, columns.len())?;
                 let types = Types::of(&self.view.objects, &schema);
-                let places = keys::parents(&schema, key);
-                keys::must_match(catalog, &self.columns, &columns, places.map(|at| types[at]))?;
+                let column = |at: usize| (schema.columns[at].name.clone(), types[at]);
+                matching(keys::parents(&schema, key).map(column).collect())?;
                 table.name()
             }
             Err(_) if own => {
-                let parents =
-                    key.columns.iter().filter_map(|name| keys::type_of(&self.columns, name));
-                keys::must_match(catalog, &self.columns, &columns, parents)?;
+                let column = |name: &ast::Name| {
+                    let found = keys::type_of(&self.columns, name)?;
+                    Some((name.to_string(), found))
+                };
+                matching(key.columns.iter().filter_map(column).collect())?;
                 self.table.engine(&self.view.database)
             }
             Err(e) => return Err(e),
         };
-        let name = self.name(name, &columns.join("_"), "fkey")?;
         let (deleted, updated) = (action(&key.on_delete), action(&key.on_update));
         let set = match &key.on_delete {
-            KeyAction::SetNull(some) | KeyAction::SetDefault(some) => strings(some),
+            KeyAction::SetNull(some) | KeyAction::SetDefault(some) => once(strings(some)),
             _ => Vec::new(),
         };
         self.check_set(&columns, &set)?;
@@ -319,7 +328,7 @@ impl<'a> Collector<'a> {
 impl Collector<'_> {
     /// Fails where a column that is to be set is not of the key.
     fn check_set(&self, key: &[String], set: &[String]) -> Result<()> {
-        self.check_columns(set)?;
+        self.check_key_columns(set)?;
         match set.iter().find(|name| !key.contains(name)) {
             Some(name) => {
                 let text = format!(
@@ -335,9 +344,7 @@ impl Collector<'_> {
     fn must_have_kept_defaults(&self, columns: &[String]) -> Result<()> {
         match columns.iter().find(|name| self.computed.contains(name)) {
             Some(name) => {
-                let text = format!(
-                    "SET DEFAULT of column \"{name}\", whose default is calculated"
-                );
+                let text = format!("SET DEFAULT of column \"{name}\", whose default is calculated");
                 Err(SqlError::unsupported(text))
             }
             None => Ok(()),
@@ -349,6 +356,17 @@ impl Collector<'_> {
         let places = keys::parents(parent, key);
         self.view.must(&[of_table(Act::Refer, parent, numbers(parent, places))])
     }
+}
+
+/// Each name at its first place.
+fn once(names: Vec<String>) -> Vec<String> {
+    let mut once: Vec<String> = Vec::with_capacity(names.len());
+    for name in names {
+        if !once.contains(&name) {
+            once.push(name);
+        }
+    }
+    once
 }
 
 /// What a key's declaration says.
@@ -369,7 +387,11 @@ pub fn time_of(judged: Judged) -> Time {
 }
 
 /// Fails where rows of the parent may have equal keys for a while, or it has no such key.
-fn must_be_kept(parent: &TableSchema, name: &Name, key: &References) -> Result<()> {
+fn must_be_kept(parent: &TableSchema, name: &Name, key: &References, columns: usize) -> Result<()> {
+    let disagree = || {
+        let text = "number of referencing and referenced columns for foreign key disagree";
+        Err(SqlError::new("42830", text))
+    };
     let table = &name.name;
     let keeps = |index: &&onlap::IndexSchema| index.time() == Time::Statement;
     if key.columns.is_empty() {
@@ -377,13 +399,20 @@ fn must_be_kept(parent: &TableSchema, name: &Name, key: &References) -> Result<(
         let text = format!("there is no primary key for referenced table \"{table}\"");
         let primary = primary.ok_or_else(|| SqlError::new(state::NO_OBJECT, text))?;
         let text = format!("cannot use a deferrable primary key for referenced table \"{table}\"");
-        return Some(primary).filter(keeps).map(drop).ok_or_else(|| SqlError::new("55000", text));
+        return match keeps(&primary) {
+            true if primary.key.len() == columns => Ok(()),
+            true => disagree(),
+            false => Err(SqlError::new("55000", text)),
+        };
+    }
+    let missing = key.columns.iter().find(|name| parent.position_by_name(name).is_none());
+    if let Some(missing) = missing {
+        return Err(no_key_column(missing));
+    }
+    if key.columns.len() != columns {
+        return disagree();
     }
     let named: Vec<_> = keys::parents(parent, key).map(|at| parent.columns[at].id).collect();
-    if named.len() < key.columns.len() {
-        // The column that is not there is told of where it is looked for.
-        return Ok(());
-    }
     let is_of = |index: &&onlap::IndexSchema| {
         index.is_unique()
             && index.key.len() == named.len()
@@ -391,22 +420,32 @@ fn must_be_kept(parent: &TableSchema, name: &Name, key: &References) -> Result<(
     };
     let mut found = parent.indexes.iter().filter(is_of);
     let Some(first) = found.next() else {
-        let text =
-            format!("there is no unique constraint matching given keys for referenced table \"{table}\"");
+        let text = format!(
+            "there is no unique constraint matching given keys for referenced table \"{table}\""
+        );
         return Err(SqlError::new("42830", text));
     };
     let mut all = std::iter::once(first).chain(found);
     match all.clone().any(|index| index.unique) {
         true => Ok(()),
-        false if all.any(|index| keeps(&index)) => {
-            Err(SqlError::unsupported("a foreign key that refers to a key of which NULLs are not distinct"))
-        }
+        false if all.any(|index| keeps(&index)) => Err(SqlError::unsupported(
+            "a foreign key that refers to a key of which NULLs are not distinct",
+        )),
         false => {
-            let text =
-                format!("cannot use a deferrable unique constraint for referenced table \"{table}\"");
+            let text = format!(
+                "cannot use a deferrable unique constraint for referenced table \"{table}\""
+            );
             Err(SqlError::new("55000", text))
         }
     }
+}
+
+fn no_key_column(name: &str) -> SqlError {
+    if SYSTEM_COLUMNS.contains(&name) {
+        return SqlError::new(state::UNSUPPORTED, "system columns cannot be used in foreign keys");
+    }
+    let text = format!("column \"{name}\" referenced in foreign key constraint does not exist");
+    SqlError::new(state::NO_COLUMN, text)
 }
 
 /// Whether a foreign key with these actions on delete and on update writes values of its own.

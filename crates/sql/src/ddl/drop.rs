@@ -196,6 +196,9 @@ fn in_use(view: &View, what: &str, name: &Name, detail: Option<String>) -> SqlEr
 /// # Errors
 /// Others refer to them, and `cascade` is not said.
 pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: bool) -> Result<()> {
+    for table in &tables {
+        index::must_have_nothing_due(view, table, "DROP TABLE")?;
+    }
     let ids: Vec<TableId> = tables.iter().map(|t| t.schema().id).collect();
     let mut engines: Vec<String> = tables.iter().map(Table::name).collect();
     let mut broken: Vec<(Table, String)> = Vec::new();

@@ -58,11 +58,12 @@ pub fn create(
     // What is judged by a look at the rows is built by a transaction that has the table alone.
     let alone = create.unique && create.nulls_not_distinct;
     if alone || session.is_in_block() || session.current()?.changed {
-        view.scope.tx()?.create_index(&table, spec)?;
+        view.scope.tx()?.create_index(&table, spec).map_err(SqlError::of_rows)?;
         session.catalog_changed()?;
     } else {
         session.catalog_changes()?;
-        session.instance.db.create_index(&table.name(), spec)?;
+        let made = session.instance.db.create_index(&table.name(), spec);
+        made.map_err(SqlError::of_rows)?;
     }
     Ok("CREATE INDEX")
 }

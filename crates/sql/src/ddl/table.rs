@@ -48,6 +48,9 @@ pub fn create(
             TableElement::Constraint(_) => {}
         }
     }
+    if columns.is_empty() {
+        return Err(SqlError::unsupported("a table without columns"));
+    }
     let types = columns.iter().map(|c| (c.name.clone(), c.ty)).collect();
     let computed = columns.iter().filter(|c| c.has_computed_default());
     let computed = computed.map(|c| c.name.clone()).collect();
@@ -161,7 +164,8 @@ impl Making<'_> {
             _ => false,
         };
         for column in &columns {
-            let not_null = column.not_null || constraints.iter().any(|c| is_judged(c, &column.name));
+            let not_null =
+                column.not_null || constraints.iter().any(|c| is_judged(c, &column.name));
             spec = match not_null {
                 true => spec.column(&column.name, column.ty.engine),
                 false => spec.nullable_column(&column.name, column.ty.engine),

@@ -88,6 +88,32 @@ pub(super) fn broken(e: &Error, subject: &Subject) -> SqlError {
     error
 }
 
+/// The error of rows that are there and break a rule that is to come.
+pub(super) fn of_rows(e: Error) -> SqlError {
+    let subject = e.subject().cloned();
+    let kind = e.kind();
+    let mut error = SqlError::from(e);
+    let Some(subject) = subject else { return error };
+    let name = subject.constraint.as_deref().unwrap_or_default();
+    match kind {
+        ErrorKind::DuplicateKey => {
+            error.0.message = format!("could not create unique index \"{name}\"");
+            error.0.detail = Some(format!("{} is duplicated.", key(&subject)));
+            if let Some(key) = &mut error.0.key {
+                key.without = Some("Duplicate keys exist.".into());
+            }
+        }
+        ErrorKind::CheckViolation => {
+            let table = Name::of_engine(&subject.table).1.name;
+            error.0.message = format!(
+                "check constraint \"{name}\" of relation \"{table}\" is violated by some row"
+            );
+        }
+        _ => {}
+    }
+    error
+}
+
 /// `Key (a, b)=(1, 2)`.
 fn key(subject: &Subject) -> String {
     let names: Vec<&str> = subject.key.iter().map(|(name, _)| name.as_str()).collect();

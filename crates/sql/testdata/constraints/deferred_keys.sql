@@ -205,15 +205,60 @@ create table rn (id int primary key)
 create table rnc (id int references rn on update restrict)
 insert into rn values (1), (2)
 insert into rnc values (1)
-update rn set id = 3 - id
+update rn set id = case id when 1 then 3 else 1 end
 create table ru (id int primary key)
 create table ruc (id int references ru on update no action)
 insert into ru values (1), (2)
 insert into ruc values (1)
-update ru set id = 3 - id
+update ru set id = case id when 1 then 3 else 1 end
 select * from ru
 create table bad (id int references p deferrable initially deferred not deferrable)
 create table bad (id int references p not deferrable initially deferred)
 create table bad (id int check (id > 0) deferrable)
 create table bad (id int, check (id > 0) deferrable)
 create table bad (id int not null deferrable)
+create table note (id int primary key, p int references p deferrable initially deferred, w text)
+begin
+insert into note values (1, 99, 'a')
+update note set w = 'b'
+update note set id = id + 1
+commit
+begin
+insert into note values (1, 99, 'a')
+savepoint s
+update note set w = 'b'
+release s
+savepoint t
+update note set w = 'c'
+rollback to t
+update note set w = 'd'
+commit
+begin
+insert into note values (1, 99, 'a')
+update note set w = 'b'
+insert into p values (99, 'late')
+commit
+select * from note
+with n as (insert into note values (2, 98, 'x')) insert into p values (98, 'y')
+begin
+update note set w = 'again'
+commit
+create table zero (a float8 primary key)
+create table of_zero (a float8 references zero on update cascade)
+insert into zero values ('-0')
+insert into of_zero values ('-0')
+update zero set a = '0'
+select * from of_zero
+create table bad (id int, a inet references p)
+create table bad (id int, a text references p (id))
+create table bad (id int, a numeric, constraint named foreign key (a) references p)
+create table bad (a int, foreign key (ctid) references p)
+create table bad (tableoid int)
+alter table p add column ctid int
+create table bad (a int references p (xmin))
+create table bad (a int, b int, foreign key (a, b) references two on delete set null (a, a, b))
+select pg_get_constraintdef(oid) from pg_constraint where conrelid = 'bad'::regclass
+alter table bad alter constraint bad_a_b_fkey no inherit
+alter table bad alter constraint bad_a_b_fkey not valid
+create table chk (a int, constraint z check (a > 0), constraint y check (a > 1))
+insert into chk values (-1)

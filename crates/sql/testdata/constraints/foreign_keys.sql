@@ -97,3 +97,30 @@ create table del (id int primary key)
 create table del_c (id int references del on delete restrict on update restrict)
 select confdeltype, confupdtype, pg_get_constraintdef(oid) from pg_constraint where conrelid = 'del_c'::regclass
 select update_rule, delete_rule, match_option from information_schema.referential_constraints order by 1, 2, 3
+create table tp (id int primary key, up int references tp)
+create table tc (id int primary key, p int references tp)
+create table tg (id int references tc deferrable initially deferred)
+insert into tp values (1, 1)
+insert into tc values (1, 1)
+insert into tg values (1)
+truncate tp
+truncate tp, tc
+truncate tg
+truncate tp, tg, tc
+insert into tp values (1, 1)
+insert into tc values (1, 1)
+insert into tg values (1)
+begin
+truncate tc
+rollback
+begin
+truncate tp cascade
+select (select count(*) from tp), (select count(*) from tc), (select count(*) from tg)
+rollback
+truncate tp cascade
+select (select count(*) from tp), (select count(*) from tc), (select count(*) from tg)
+alter table tp drop constraint tp_pkey
+alter table tc drop constraint tc_pkey cascade
+select conname from pg_constraint where conrelid in ('tp'::regclass, 'tc'::regclass, 'tg'::regclass) order by 1
+alter table tp drop constraint tp_pkey cascade
+select conname from pg_constraint where conrelid in ('tp'::regclass, 'tc'::regclass, 'tg'::regclass) order by 1

@@ -139,3 +139,16 @@ update q set a = 5
 update q set b = 5 where a < 100
 update q set a = a - 1, b = b + 1
 select count(*), sum(a), sum(b) from q
+create table late (k int unique deferrable initially deferred, w text)
+insert into late values (1, 'a')
+begin
+insert into late values (1, 'b')
+update late set w = 'c' where w = 'b'
+commit
+begin
+insert into late values (1, 'b')
+update late set w = 'c'
+delete from late where k = 1
+insert into late values (1, 'd')
+commit
+select * from late

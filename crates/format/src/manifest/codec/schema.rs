@@ -24,8 +24,8 @@ use onlap_base::{ColumnId, Result, SequenceId, limits};
 use super::{read_index, read_table};
 use crate::expr::{put_expr, read_expr};
 use crate::schema::{
-    Action, CheckSchema, ColumnDefault, ColumnSchema, ForeignKeySchema, Identity, IndexSchema, Judged,
-    KeyPart, SequenceSchema, TableSchema, Time,
+    Action, CheckSchema, ColumnDefault, ColumnSchema, ForeignKeySchema, Identity, IndexSchema,
+    Judged, KeyPart, SequenceSchema, TableSchema, Time,
 };
 use crate::types::DataType;
 use crate::value::{put_value, read_value};
@@ -143,7 +143,10 @@ pub(super) fn put_more_rules(out: &mut Vec<u8>, schema: &TableSchema) {
 pub(super) fn read_more_rules(r: &mut Reader<'_>, schema: &mut TableSchema) -> Result<()> {
     for index in &mut schema.indexes {
         let (flags, time) = read_timed(r)?;
-        if flags > 7 || flags & 1 == 0 && (flags > 0 || time != Time::Statement) || flags & 1 != 0 && index.unique {
+        if flags > 7
+            || flags & 1 == 0 && (flags > 0 || time != Time::Statement)
+            || flags & 1 != 0 && index.unique
+        {
             return Err(r.error("an index that is judged in no way that is known"));
         }
         let judged = Judged { nulls_equal: flags & 2 != 0, primary: flags & 4 != 0, time };

@@ -1,6 +1,6 @@
 //! Which steps does an action of ALTER TABLE take?
 
-use onlap::{Table, TableChanges, TableSchema, Time};
+use onlap::{IndexId, Table, TableChanges, TableSchema, Time};
 use onlap_pg::ast::{self, TableChange, TableRule};
 
 use super::steps::Step;
@@ -55,16 +55,14 @@ impl<'a> Actions<'a> {
     ) -> Result<()> {
         match change {
             TableChange::AddColumn(skip, column) => self.add_column(column, *skip, client),
-            TableChange::AddConstraint(constraint) => {
-                self.add_constraint(constraint, client)
-            }
+            TableChange::AddConstraint(constraint) => self.add_constraint(constraint, client),
             TableChange::Column(name, change) => self.alter_column(name, change),
             TableChange::DropColumn(skip, name, cascade) => {
                 let done = self.drop_column(name, *cascade);
                 skipping(done, *skip, client)
             }
-            TableChange::DropConstraint(skip, name, _) => {
-                let done = self.drop_constraint(name);
+            TableChange::DropConstraint(skip, name, cascade) => {
+                let done = self.drop_constraint(name, *cascade, client);
                 skipping(done, *skip, client)
             }
             TableChange::AlterConstraint(name, judged) => self.alter_constraint(name, *judged),
@@ -177,7 +175,8 @@ impl<'a> Actions<'a> {
 
     /// Whether a check, a foreign key or a unique index has this name.
     fn is_constraint(&self, name: &str) -> bool {
-        self.has_rule(name) || self.schema.index_by_name(name).is_some_and(|index| index.is_unique())
+        self.has_rule(name)
+            || self.schema.index_by_name(name).is_some_and(|index| index.is_unique())
     }
 
     fn no_constraint(&self, name: &str) -> SqlError {
@@ -235,18 +234,20 @@ impl<'a> Actions<'a> {
         client: &mut dyn Client,
     ) -> Result<()> {
         let found = self.schema.index_by_name(index).ok_or_else(|| self.no_index(index))?;
-        let fail = |state, text: String| Err(SqlError::new(state, text));
         if !found.is_unique() {
-            return fail("42809", format!("\"{index}\" is not a unique index"));
+            let text = format!("\"{index}\" is not a unique index");
+            return Err(SqlError::new("42809", text).detail(UNFIT));
         }
         if is_constraint(self.view, found) {
             let text = format!("index \"{index}\" is already associated with a constraint");
-            return fail("55000", text);
+            return Err(SqlError::new("55000", text));
         }
-        if found.key.iter().any(|part| part.descending) {
-            let text = format!("index \"{index}\" column number 1 does not have default sorting behavior");
-            return Err(SqlError::new("42809", text)
-                .detail("Cannot create a primary key or unique constraint using such an index."));
+        if let Some(at) = found.key.iter().position(|part| part.descending) {
+            let text = format!(
+                "index \"{index}\" column number {} does not have default sorting behavior",
+                at + 1
+            );
+            return Err(SqlError::new("42809", text).detail(UNFIT));
         }
         if time != Time::Statement {
             return Err(SqlError::unsupported("a deferrable constraint USING INDEX")
@@ -315,17 +316,65 @@ impl<'a> Actions<'a> {
         Ok(())
     }
 
-    fn drop_constraint(&mut self, name: &str) -> Result<()> {
+    fn drop_constraint(
+        &mut self,
+        name: &str,
+        cascade: bool,
+        client: &mut dyn Client,
+    ) -> Result<()> {
         if self.has_rule(name) {
             self.steps.push(Step::DropConstraint(name.to_string()));
             return Ok(());
         }
         let index = self.schema.index_by_name(name).filter(|i| i.is_unique());
         let index = index.ok_or_else(|| self.no_constraint(name))?;
-        if index.primary {
+        let (index, primary) = (index.id, index.primary);
+        self.drop_references(name, index, cascade, client)?;
+        if primary {
             self.change(TableChanges::new().make_secondary(name));
         }
         self.steps.push(Step::DropIndex(name.to_string()));
+        Ok(())
+    }
+
+    /// Foreign keys that refer to a key which goes.
+    fn drop_references(
+        &mut self,
+        name: &str,
+        index: IndexId,
+        cascade: bool,
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        let mut refers = Vec::new();
+        let mut tables = self.view.tables()?;
+        // In the order in which they were made.
+        tables.sort_by_key(|(_, table)| table.schema().id);
+        for (child, of) in tables {
+            let schema = of.schema();
+            let keys = schema.foreign_keys.iter().filter(|key| key.parent_index == index);
+            let keys = keys.map(|key| (child.name.clone(), of.name(), key.name.clone()));
+            refers.extend(keys);
+        }
+        if !cascade && !refers.is_empty() {
+            let table = &self.name.name;
+            let text = format!(
+                "cannot drop constraint {name} on table {table} because other objects depend on it"
+            );
+            let line = |(child, _, key): &(String, String, String)| {
+                format!("constraint {key} on table {child} depends on index {name}")
+            };
+            let detail: Vec<String> = refers.iter().map(line).collect();
+            return Err(SqlError::new(state::IN_USE, text)
+                .detail(detail.join("\n"))
+                .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        if let [(child, _, key)] = &refers[..] {
+            notice(client, "00000", format!("drop cascades to constraint {key} on table {child}"));
+        } else if !refers.is_empty() {
+            notice(client, "00000", format!("drop cascades to {} other objects", refers.len()));
+        }
+        let drops = refers.into_iter().map(|(_, of, key)| Step::DropConstraintOf(of, key));
+        self.steps.extend(drops);
         Ok(())
     }
 
@@ -368,6 +417,8 @@ impl<'a> Actions<'a> {
         Ok(())
     }
 }
+
+const UNFIT: &str = "Cannot create a primary key or unique constraint using such an index.";
 
 /// An outcome, with a notice in the place of an error that IF EXISTS lets pass.
 fn skipping(done: Result<()>, skip: bool, client: &mut dyn Client) -> Result<()> {

@@ -209,8 +209,7 @@ impl Actions<'_> {
         let is_same = old.is_kept_as(ty) && ty.pg.modifier < 0;
         let own = self.schema.columns[at].id;
         let writes = |key: &ForeignKeySchema| {
-            key.columns.contains(&own)
-                && constraints::writes(key.on_delete, key.on_update)
+            key.columns.contains(&own) && constraints::writes(key.on_delete, key.on_update)
         };
         if ty.is_domain() && self.schema.foreign_keys.iter().any(writes) {
             return Err(constraints::domain_written());

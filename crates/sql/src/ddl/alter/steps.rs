@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use crate::catalog::Kind;
 use crate::ddl::defaults;
-use crate::error::Result;
+use crate::error::{Result, SqlError};
 use crate::session::Session;
 use crate::view::View;
 
@@ -29,6 +29,8 @@ pub enum Step {
     Own(String, String),
     /// Takes a check or foreign key away.
     DropConstraint(String),
+    /// The same of another table.
+    DropConstraintOf(String, String),
     /// Takes an index away.
     DropIndex(String),
     /// Notes something of a column, which may be new.
@@ -115,11 +117,12 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
         }
         Step::AddCheck(check) => {
             let table = table(name)?;
-            view.scope.tx()?.add_check_spec(&table, &check)?;
+            view.scope.tx()?.add_check_spec(&table, &check).map_err(SqlError::of_rows)?;
         }
         Step::Validate(constraint) => {
             let table = table(name)?;
-            view.scope.tx()?.validate_constraint(&table, &constraint)?;
+            let validated = view.scope.tx()?.validate_constraint(&table, &constraint);
+            validated.map_err(SqlError::of_rows)?;
         }
         Step::SetTime(constraint, time) => {
             let table = table(name)?;
@@ -131,7 +134,7 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
         }
         Step::AddIndex(index, spec, constraint) => {
             let table = table(name)?;
-            view.scope.tx()?.create_index(&table, spec)?;
+            view.scope.tx()?.create_index(&table, spec).map_err(SqlError::of_rows)?;
             if constraint {
                 note_unique(session, view, name, &index)?;
             }
@@ -145,6 +148,10 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
         }
         Step::DropConstraint(constraint) => {
             let table = table(name)?;
+            view.scope.tx()?.drop_constraint(&table, &constraint)?;
+        }
+        Step::DropConstraintOf(other, constraint) => {
+            let table = table(&other)?;
             view.scope.tx()?.drop_constraint(&table, &constraint)?;
         }
         Step::DropIndex(index) => {
