@@ -318,14 +318,7 @@ impl IndexSpec {
                 Error::new(ErrorKind::UnknownColumn, text)
             })
         };
-        if self.unique && self.judged.is_some() {
-            let text = format!("index {}: keys are kept apart or looked at, not both", self.name);
-            return Err(Error::new(ErrorKind::InvalidInput, text));
-        }
-        if self.fences_only && (self.unique || self.judged.is_some()) {
-            let text = format!("index {}: a unique index cannot be fences-only", self.name);
-            return Err(Error::new(ErrorKind::InvalidInput, text));
-        }
+        self.check_kind()?;
         let mut seen = HashSet::new();
         let mut key = Vec::new();
         for (name, descending) in &self.key {
@@ -363,6 +356,19 @@ impl IndexSpec {
             since: 0,
             ready: true,
         })
+    }
+
+    /// Refuses what excludes each other.
+    fn check_kind(&self) -> Result<()> {
+        if self.unique && self.judged.is_some() {
+            let text = format!("index {}: keys are kept apart or looked at, not both", self.name);
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+        if self.fences_only && (self.unique || self.judged.is_some()) {
+            let text = format!("index {}: a unique index cannot be fences-only", self.name);
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+        Ok(())
     }
 
     /// An index of a table with blind writes has the columns of the primary key.

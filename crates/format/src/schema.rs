@@ -130,7 +130,7 @@ pub enum Action {
     /// Refused if there are children when the foreign key is judged, and no other row has the key by then.
     #[default]
     NoAction,
-    /// Refused while there are children, whoever else gets the key.
+    /// Refused while there are children, even where another row gets the key.
     Restrict,
     /// Children go, or take the new key.
     Cascade,

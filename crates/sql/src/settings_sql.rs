@@ -166,7 +166,6 @@ fn constraints(
 /// The constraints of a name that can be put off: those of the first schema that has any.
 fn deferrable(view: &View, parts: &[String], put_off: bool) -> Result<Vec<(TableId, String)>> {
     let name = parts.last().map_or("", String::as_str);
-    let shown = parts.join(".");
     if let [.., schema, _] = parts
         && !view.has_schema(schema)
         && schema != TEMPORARY
@@ -189,13 +188,13 @@ fn deferrable(view: &View, parts: &[String], put_off: bool) -> Result<Vec<(Table
             continue;
         }
         if put_off && times.iter().any(|(_, time)| *time == Time::Statement) {
-            let text = format!("constraint \"{shown}\" is not deferrable");
+            let text = format!("constraint \"{name}\" is not deferrable");
             return Err(SqlError::new("42809", text));
         }
         let deferrable = times.into_iter().filter(|(_, time)| *time != Time::Statement);
         return Ok(deferrable.map(|(table, _)| (table, name.to_string())).collect());
     }
-    Err(SqlError::new(state::NO_OBJECT, format!("constraint \"{shown}\" does not exist")))
+    Err(SqlError::new(state::NO_OBJECT, format!("constraint \"{name}\" does not exist")))
 }
 
 /// Columns of what SHOW gives; of all settings where none is named.

@@ -206,6 +206,7 @@ impl Transaction {
         if lost.strict || !self.due.is_put_off(child, &key.name, key.time) {
             return Ok(Some(lost));
         }
+        debug_assert_eq!(key.columns.len(), lost.values.len());
         let unproven = key.unproven;
         let table = self.child_table(&lost.reference)?;
         let rule = self.due.rule(&table, &lost.reference.key.name);

@@ -177,6 +177,7 @@ impl Buffer {
         let at =
             |id: &ColumnId| self.schema.position(*id).expect("rules name columns of the table");
         let places: Vec<usize> = columns.iter().map(at).collect();
+        debug_assert!(rows.start <= rows.end && rows.end <= self.end());
         let (spilled, end) = (rows.start..rows.end.min(self.first), rows.end.min(self.end()));
         let alive = |rows: Range<usize>| rows.filter(|ordinal| self.is_alive(*ordinal));
         let wanted: Vec<RowId> = alive(spilled).map(|o| PROVISIONAL_BASE + o as RowId).collect();
@@ -200,6 +201,7 @@ impl Buffer {
     }
 
     fn values_of(&self, places: &[usize], columns: &[&Column], row: usize) -> Row {
+        debug_assert_eq!(places.len(), columns.len());
         let ty = |at: &usize| self.schema.columns[*at].ty;
         let value = |(at, column)| convert::read_value(ty(at), column, row);
         places.iter().zip(columns.iter().copied()).map(value).collect()

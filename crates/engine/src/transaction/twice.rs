@@ -33,6 +33,7 @@ impl Transaction {
         if !self.shared.obeys(Rule::UniqueKeys) {
             return Ok(());
         }
+        debug_assert!(index.judged.is_some() && !index.unique, "an index keeps keys in one way");
         let schema = Arc::clone(&self.buffer(table)?.schema);
         let def = key_def(&schema, index);
         let columns: Vec<ColumnId> = index.key.iter().map(|part| part.column).collect();
@@ -67,6 +68,8 @@ impl Transaction {
         index: &IndexSchema,
         values: &[Value],
     ) -> Result<Option<RowId>> {
+        debug_assert!(index.judged.is_some());
+        debug_assert_eq!(index.key.len(), values.len());
         if !index.nulls_equal() && values.contains(&Value::Null) {
             return Ok(None);
         }

@@ -124,3 +124,9 @@ alter table tc drop constraint tc_pkey cascade
 select conname from pg_constraint where conrelid in ('tp'::regclass, 'tc'::regclass, 'tg'::regclass) order by 1
 alter table tp drop constraint tp_pkey cascade
 select conname from pg_constraint where conrelid in ('tp'::regclass, 'tc'::regclass, 'tg'::regclass) order by 1
+create sequence counted
+create table two_defaults (x int default nextval('counted'), y text, z int default -1 * currval('counted'), check (x + z = 0))
+insert into two_defaults (y) select 'a' from generate_series(1, 5)
+insert into two_defaults (y) values ('b'), ('c'), ('d')
+insert into two_defaults (x, y) values (1, 'e')
+select * from two_defaults

@@ -182,6 +182,8 @@ impl Due {
 
 impl DueRule {
     pub(super) fn add_rows(&mut self, rows: Range<usize>) {
+        debug_assert!(rows.start < rows.end);
+        debug_assert!(self.rows.last().is_none_or(|last| last.start <= rows.start));
         match self.rows.last_mut() {
             Some(last) if last.end >= rows.start => last.end = last.end.max(rows.end),
             _ => self.rows.push(rows),
