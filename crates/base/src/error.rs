@@ -170,6 +170,8 @@ pub enum OtherEnd {
     Parent(String),
     /// The table that has rows with the key; the subject is the parent.
     Child(String),
+    /// A part of the key is NULL where it has to be whole; the subject is the child.
+    Part,
 }
 
 /// Where damage was found.

@@ -37,15 +37,18 @@ pub enum Change {
     Add(Value),
 }
 
-/// Whether nothing but the row depends on a column.
+/// Whether nothing but the row depends on a column. Rules that rows may break which were there before them are asked of
+/// each new version of a row, whatever was set.
 pub(crate) fn is_free(schema: &TableSchema, column: ColumnId) -> bool {
+    let asks = schema.checks.iter().any(|check| check.unproven)
+        || schema.foreign_keys.iter().any(|key| key.unproven && key.full);
     let indexed = schema.indexes.iter().any(|index| {
         index.key.iter().any(|part| part.column == column) || index.include.contains(&column)
     });
     let checked = schema.checks.iter().any(|check| check.expr.columns().contains(&column));
     let refers = schema.foreign_keys.iter().any(|key| key.columns.contains(&column));
     let serial = schema.columns.iter().any(|c| c.id == column && c.is_serial());
-    !(indexed || checked || refers || serial)
+    !(asks || indexed || checked || refers || serial)
 }
 
 /// A change in physical form; what the column refuses is refused here. `None`: the row has to be read.

@@ -66,8 +66,8 @@ pub use onlap_base::{
 };
 pub use onlap_format::{
     Action, Batch, BytesVec, CheckSchema, Column, ColumnDefault, ColumnSchema, DataType, Expr,
-    ForeignKeySchema, Identity, IndexSchema, NullMask, Numeric, Row, SequenceSchema, TableSchema,
-    Value, Vector, convert, expr,
+    ForeignKeySchema, Identity, IndexSchema, Judged, NullMask, Numeric, Row, SequenceSchema,
+    TableSchema, Time, Value, Vector, convert, expr,
 };
 pub use onlap_storage::written::{IndexWritten, WrittenReport};
 #[doc(hidden)]
@@ -75,7 +75,7 @@ pub use options::Rule;
 pub use options::{Options, SyncMode, Tuning};
 pub use read::{KeyRange, Predicate, ReadCounters, RowBatch, RowSet, Rows, Scan, Snapshot};
 pub use sequences::Sequence;
-pub use spec::{ForeignKeySpec, IndexSpec, SequenceSpec, TableChanges, TableSpec};
+pub use spec::{CheckSpec, ForeignKeySpec, IndexSpec, SequenceSpec, TableChanges, TableSpec};
 pub use stats::{
     IndexStats, KeyEstimates, QUANTILE_PARTS, RunStats, Stats, TableStats, TransactionStats,
 };

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, TableId, limits};
-use onlap_format::{ColumnSchema, DataType, Identity, IndexSchema, KeyPart, TableSchema};
+use onlap_format::{ColumnSchema, DataType, Identity, IndexSchema, Judged, KeyPart, TableSchema};
 
 mod changes;
 mod constraints;
@@ -15,8 +15,8 @@ mod sequence;
 
 pub(crate) use changes::TableChange;
 pub use changes::TableChanges;
-pub use constraints::ForeignKeySpec;
 use constraints::RulesSpec;
+pub use constraints::{CheckSpec, ForeignKeySpec};
 pub(crate) use constraints::{DefaultSpec, build_check, build_default};
 pub use sequence::SequenceSpec;
 
@@ -27,6 +27,7 @@ pub struct TableSpec {
     columns: Vec<ColumnSpec>,
     primary_key: Vec<String>,
     primary_name: Option<String>,
+    primary_include: Vec<String>,
     indexes: Vec<IndexSpec>,
     rules: RulesSpec,
     history_us: u64,
@@ -48,6 +49,7 @@ pub struct IndexSpec {
     key: Vec<(String, bool)>,
     include: Vec<String>,
     unique: bool,
+    judged: Option<Judged>,
     fences_only: bool,
 }
 
@@ -59,6 +61,7 @@ impl TableSpec {
             columns: Vec::new(),
             primary_key: Vec::new(),
             primary_name: None,
+            primary_include: Vec::new(),
             indexes: Vec::new(),
             rules: RulesSpec::default(),
             history_us: 0,
@@ -106,6 +109,15 @@ impl TableSpec {
     #[must_use]
     pub fn primary_key_name(mut self, name: impl Into<String>) -> Self {
         self.primary_name = Some(name.into());
+        self
+    }
+    /// Stores further columns next to the primary key.
+    #[must_use]
+    pub fn primary_key_include<S: Into<String>>(
+        mut self,
+        columns: impl IntoIterator<Item = S>,
+    ) -> Self {
+        self.primary_include = columns.into_iter().map(Into::into).collect();
         self
     }
     /// Adds a secondary index.
@@ -192,6 +204,7 @@ impl TableSpec {
             let name = self.primary_name.clone();
             let name = name.unwrap_or_else(|| format!("{}_pkey", self.name));
             let mut primary = IndexSpec::new(name, self.primary_key.clone()).unique();
+            primary = primary.include(self.primary_include.clone());
             primary.name.truncate(limits::NAME_BYTES);
             let mut index = primary.build(&schema, next_index)?;
             index.primary = true;
@@ -223,6 +236,7 @@ impl IndexSpec {
             key: columns.into_iter().map(|c| (c.into(), false)).collect(),
             include: Vec::new(),
             unique: false,
+            judged: None,
             fences_only: false,
         }
     }
@@ -236,6 +250,13 @@ impl IndexSpec {
     #[must_use]
     pub fn unique(mut self) -> IndexSpec {
         self.unique = true;
+        self
+    }
+    /// Refuses two live rows with equal keys when it is judged, by a look at the rows: rows may have equal keys
+    /// until then, or NULL may be equal to NULL. Instead of [`IndexSpec::unique`]; no foreign key can refer to it.
+    #[must_use]
+    pub fn judged(mut self, judged: Judged) -> IndexSpec {
+        self.judged = Some(judged);
         self
     }
     /// For ascending columns that are not looked up by equality, such as the time of an event, which
@@ -262,6 +283,10 @@ impl IndexSpec {
     /// The index's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+    /// Whether equal keys are refused by a look at the rows.
+    pub(crate) fn is_judged(&self) -> bool {
+        self.judged.is_some()
     }
 
     /// Checks the index against a table's columns and existing indexes.
@@ -293,10 +318,7 @@ impl IndexSpec {
                 Error::new(ErrorKind::UnknownColumn, text)
             })
         };
-        if self.fences_only && self.unique {
-            let text = format!("index {}: a unique index cannot be fences-only", self.name);
-            return Err(Error::new(ErrorKind::InvalidInput, text));
-        }
+        self.check_kind()?;
         let mut seen = HashSet::new();
         let mut key = Vec::new();
         for (name, descending) in &self.key {
@@ -329,10 +351,24 @@ impl IndexSpec {
             include,
             unique: self.unique,
             primary: false,
+            judged: self.judged,
             fences_only: self.fences_only,
             since: 0,
             ready: true,
         })
+    }
+
+    /// Refuses what excludes each other.
+    fn check_kind(&self) -> Result<()> {
+        if self.unique && self.judged.is_some() {
+            let text = format!("index {}: keys are kept apart or looked at, not both", self.name);
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+        if self.fences_only && (self.unique || self.judged.is_some()) {
+            let text = format!("index {}: a unique index cannot be fences-only", self.name);
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+        Ok(())
     }
 
     /// An index of a table with blind writes has the columns of the primary key.
@@ -342,7 +378,7 @@ impl IndexSpec {
         key: &[KeyPart],
         include: &mut Vec<ColumnId>,
     ) -> Result<()> {
-        if self.unique {
+        if self.unique || self.judged.is_some() {
             let text = format!(
                 "index {}: table {} takes blind writes and can have no unique index but its primary \
                  key",

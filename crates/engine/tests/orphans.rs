@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use onlap::{
     Action, CheckOptions, DataType, Database, ErrorKind, ForeignKeySpec, IndexSpec, Isolation,
-    Options, Result, Rule, Scan, SyncMode, Table, TableSpec, Transaction, TransactionOptions,
+    Options, Result, Rule, Scan, SyncMode, Table, TableSpec, Time, Transaction, TransactionOptions,
     Value, check,
 };
 use onlap_base::rng::Rng;
@@ -84,7 +84,7 @@ fn both(
 ) -> (usize, Option<ErrorKind>) {
     let options = options(without);
     let db = Database::open("/db", options.clone()).unwrap();
-    let (parents, children) = tables(&db, Some(key(Action::Restrict)));
+    let (parents, children) = tables(&db, Some(key(Action::NoAction)));
     let (mut a, mut b) = (impatient(&db, level), impatient(&db, level));
     first(&mut a, &parents, &children).unwrap();
     let refused = second(&mut b, &parents, &children).err().map(|e| e.kind());
@@ -139,7 +139,7 @@ fn a_child_and_the_end_of_its_parent_do_not_pass_each_other() {
 fn many_keys_are_locked_together() {
     const MANY: i64 = 5000;
     let db = Database::open("/db", options(None)).unwrap();
-    let (parents, children) = tables(&db, Some(key(Action::Restrict)));
+    let (parents, children) = tables(&db, Some(key(Action::NoAction)));
     parents.insert_many((100..100 + 2 * MANY).map(|i| [int(i), Value::Null])).unwrap();
     let level = Isolation::ReadCommitted;
     let refused = |done: Result<bool>| done.unwrap_err().kind();
@@ -177,8 +177,17 @@ fn work(tasks: &SimTasks, db: &Database, tables: &(Table, Table), mut rng: Rng) 
         let options = TransactionOptions::at(levels[rng.index(2)]);
         let mut tx = db.begin_with(options.lock_timeout(Duration::from_secs(5))).unwrap();
         let mut done = Ok(());
-        for _ in 0..1 + rng.below(3) {
-            done = done.and_then(|()| step(&mut tx, tables, &mut rng));
+        let mut place = None;
+        for _ in 0..1 + rng.below(5) {
+            done = done.and_then(|()| match rng.below(10) {
+                0 => tx.set_all_constraints(rng.below(2) == 0),
+                1 => {
+                    place = Some(tx.savepoint());
+                    Ok(())
+                }
+                2 if place.is_some() => tx.rollback_to(place.as_ref().expect("just asked")),
+                _ => step(&mut tx, tables, &mut rng),
+            });
             tasks.yield_now();
         }
         let ended = match done {
@@ -219,8 +228,9 @@ fn simulate(mut rng: Rng, without: Option<Rule>, late: bool) -> (usize, usize) {
     options.clock = Arc::new(tasks.clone());
     options.tasks = Arc::new(tasks.clone());
     let db = Database::open("/db", options).unwrap();
-    let actions = [Action::Restrict, Action::Cascade, Action::SetNull];
-    let key = key(actions[rng.index(3)]);
+    let actions = [Action::NoAction, Action::Cascade, Action::SetNull];
+    let times = [Time::Statement, Time::Deferrable, Time::Deferred];
+    let key = key(actions[rng.index(3)]).time(times[rng.index(3)]);
     let both = tables(&db, (!late).then(|| key.clone()));
     let clients: Vec<_> = (0..4)
         .map(|_| {

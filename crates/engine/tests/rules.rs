@@ -113,7 +113,7 @@ fn foreign(line: &str) -> ForeignKeySpec {
         let action = match pair[1] {
             "cascade" => Action::Cascade,
             "set-null" => Action::SetNull,
-            _ => Action::Restrict,
+            _ => Action::NoAction,
         };
         key = if pair[0] == "delete" { key.on_delete(action) } else { key.on_update(action) };
     }

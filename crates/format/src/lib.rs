@@ -33,7 +33,7 @@ pub use batch::{Batch, BytesVec, Column, NullMask, Vector};
 pub use expr::Expr;
 pub use schema::{
     Action, CheckSchema, ColumnDefault, ColumnSchema, ForeignKeySchema, Identity, IndexSchema,
-    KeyPart, SequenceSchema, TableSchema,
+    Judged, KeyPart, SequenceSchema, TableSchema, Time,
 };
 pub use types::{DataType, Physical};
 pub use value::{Numeric, Row, Value};

@@ -74,6 +74,9 @@ pub struct IndexSchema {
     pub unique: bool,
     /// Whether this is the primary key (unique, no NULL).
     pub primary: bool,
+    /// How equal keys are refused by a look at the rows, in an index that is not `unique` itself: rows may
+    /// have equal keys for a while, or NULL is a value like others.
+    pub judged: Option<Judged>,
     /// Whether runs may hold fences only, because keys hardly ever fall as row ids rise and are not
     /// looked up by equality. Never of a unique index.
     pub fences_only: bool,
@@ -85,6 +88,29 @@ pub struct IndexSchema {
     pub ready: bool,
 }
 
+/// A rule that no two rows have equal keys, which rows may break until it is judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Judged {
+    /// Whether NULL equals NULL.
+    pub nulls_equal: bool,
+    /// Whether it stands for the primary key.
+    pub primary: bool,
+    /// When it is judged.
+    pub time: Time,
+}
+
+/// When is a rule judged?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Time {
+    /// With each statement.
+    #[default]
+    Statement,
+    /// With each statement, unless a transaction puts it off to its end.
+    Deferrable,
+    /// At the end of each transaction, unless it wants it at once.
+    Deferred,
+}
+
 /// A condition on each row of a table; it holds where it is true or NULL.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckSchema {
@@ -92,18 +118,26 @@ pub struct CheckSchema {
     pub name: String,
     /// The condition.
     pub expr: Expr,
+    /// Whether rows that were there before it were not judged.
+    pub unproven: bool,
+    /// Whether it is of this table alone and of none that inherits from it.
+    pub own: bool,
 }
 
 /// What becomes of child rows when their parent row goes, or its key changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Action {
-    /// The change of the parent is refused while there are children.
+    /// Refused if there are children when the foreign key is judged, and no other row has the key by then.
     #[default]
+    NoAction,
+    /// Refused while there are children, even where another row gets the key.
     Restrict,
     /// Children go, or take the new key.
     Cascade,
     /// The children's columns become NULL.
     SetNull,
+    /// The children's columns get their defaults.
+    SetDefault,
 }
 
 /// Columns whose values, where none is NULL, are the key of a row of a parent table.
@@ -121,6 +155,14 @@ pub struct ForeignKeySchema {
     pub on_delete: Action,
     /// When the parent row's key changes.
     pub on_update: Action,
+    /// Those of the columns that `on_delete` sets to NULL or to their defaults; none for all of them.
+    pub set_columns: Vec<ColumnId>,
+    /// Whether a key that is NULL in a part has to be NULL in all of them (MATCH FULL).
+    pub full: bool,
+    /// When it is judged. Other actions than `NoAction` come with the statement, whatever this says.
+    pub time: Time,
+    /// Whether rows that were there before it were not judged.
+    pub unproven: bool,
 }
 
 /// A table.
@@ -193,7 +235,35 @@ impl ColumnSchema {
     }
 }
 
+impl IndexSchema {
+    /// Whether no two rows have equal keys, at the latest when a transaction commits.
+    pub fn is_unique(&self) -> bool {
+        self.unique || self.judged.is_some()
+    }
+    /// Whether it stands for the primary key, as an index or by a look at the rows.
+    pub fn is_primary(&self) -> bool {
+        self.primary || self.judged.is_some_and(|judged| judged.primary)
+    }
+    /// When equal keys are refused.
+    pub fn time(&self) -> Time {
+        self.judged.map_or(Time::Statement, |judged| judged.time)
+    }
+    /// Whether NULL equals NULL in it.
+    pub fn nulls_equal(&self) -> bool {
+        self.judged.is_some_and(|judged| judged.nulls_equal)
+    }
+}
+
 impl TableSchema {
+    /// Whether any rule has more to say than the first releases wrote.
+    pub fn has_more_rules(&self) -> bool {
+        let more = |key: &ForeignKeySchema| {
+            key.full || key.unproven || key.time != Time::Statement || !key.set_columns.is_empty()
+        };
+        self.indexes.iter().any(|index| index.judged.is_some())
+            || self.checks.iter().any(|check| check.unproven || check.own)
+            || self.foreign_keys.iter().any(more)
+    }
     /// Position of a column by id.
     pub fn position(&self, id: ColumnId) -> Option<usize> {
         self.columns.iter().position(|c| c.id == id)

@@ -11,7 +11,7 @@ use onlap_format::manifest::{
 use onlap_format::marks::MarkShift;
 use onlap_format::{
     Action, CheckSchema, ColumnDefault, ColumnSchema, DataType, Expr, ForeignKeySchema, Identity,
-    IndexSchema, KeyPart, Numeric, SequenceSchema, TableSchema, Value,
+    IndexSchema, Judged, KeyPart, Numeric, SequenceSchema, TableSchema, Time, Value,
 };
 
 const T: TableId = TableId(1);
@@ -50,6 +50,7 @@ fn schema() -> TableSchema {
         include: vec![ColumnId(1)],
         unique,
         primary: unique,
+        judged: None,
         fences_only: !unique,
         since: 0,
         ready: true,
@@ -94,7 +95,12 @@ fn ruled() -> TableSchema {
         c(2).plus(c(3)).minus_sign().distinct(c(4).remainder(Value::Int(2))),
     ];
     for (i, expr) in checks.into_iter().enumerate() {
-        schema.checks.push(CheckSchema { name: format!("check{i}"), expr });
+        schema.checks.push(CheckSchema {
+            name: format!("check{i}"),
+            expr,
+            unproven: false,
+            own: false,
+        });
     }
     schema.foreign_keys.push(ForeignKeySchema {
         name: "parent".into(),
@@ -103,6 +109,10 @@ fn ruled() -> TableSchema {
         parent_index: IndexId(1),
         on_delete: Action::Cascade,
         on_update: Action::SetNull,
+        set_columns: Vec::new(),
+        full: false,
+        time: Time::Statement,
+        unproven: false,
     });
     schema
 }
@@ -253,6 +263,45 @@ fn blind_tables() {
     let state = load("manifest-00000004", 4, &bytes).unwrap().state;
     let table = &state.tables[&T];
     assert_eq!((&table.schema, table.resolved), (&blind, 700));
+    let mut snapshot = encode_header(5).to_vec();
+    snapshot.extend(encode_record(5, snapshot.len() as u64, &state.to_edits()));
+    assert_eq!(load("manifest-00000005", 5, &snapshot).unwrap().state, state);
+}
+
+/// Rules of which there is more to say.
+fn more_rules() -> TableSchema {
+    let mut schema = ruled();
+    let judged = |nulls_equal, primary, time| Some(Judged { nulls_equal, primary, time });
+    schema.indexes[0].unique = false;
+    schema.indexes[0].primary = false;
+    schema.indexes[0].judged = judged(true, true, Time::Deferred);
+    schema.checks[1].unproven = true;
+    schema.checks[2].own = true;
+    schema.foreign_keys[0] = ForeignKeySchema {
+        on_delete: Action::SetDefault,
+        on_update: Action::Restrict,
+        set_columns: vec![ColumnId(4)],
+        full: true,
+        time: Time::Deferrable,
+        unproven: true,
+        ..schema.foreign_keys[0].clone()
+    };
+    schema
+}
+
+#[test]
+fn tables_with_more_rules() {
+    let records = [
+        vec![Edit::CreateTable(TableSchema { version: 3, ..more_rules() })],
+        vec![Edit::ChangeTable(TableSchema { blind: true, ..more_rules() })],
+    ];
+    let mut bytes = encode_header(4).to_vec();
+    for edits in &records {
+        bytes.extend(encode_record(4, bytes.len() as u64, edits));
+    }
+    golden_files::check("manifest-rules.bin", &bytes);
+    let state = load("manifest-00000004", 4, &bytes).unwrap().state;
+    assert_eq!(state.tables[&T].schema, TableSchema { blind: true, ..more_rules() });
     let mut snapshot = encode_header(5).to_vec();
     snapshot.extend(encode_record(5, snapshot.len() as u64, &state.to_edits()));
     assert_eq!(load("manifest-00000005", 5, &snapshot).unwrap().state, state);

@@ -8,6 +8,8 @@ use std::fmt;
 use datafusion_common::DataFusionError;
 use onlap::ErrorKind;
 
+use crate::catalog::Name;
+
 mod rules;
 
 /// Result of anything in this crate.
@@ -150,6 +152,11 @@ impl SqlError {
         self.0.position = self.0.position.map(|position| position + before);
         self
     }
+    /// Of rows that are there and break a rule that is to come.
+    pub fn of_rows(e: onlap::Error) -> SqlError {
+        rules::of_rows(e)
+    }
+
     /// A row that the statement is about was changed by another transaction.
     pub fn concurrent_update() -> SqlError {
         SqlError::new("40001", "could not serialize access due to concurrent update")
@@ -211,6 +218,19 @@ impl SqlError {
         });
         self
     }
+    /// Says which constraint of a table it is about.
+    #[must_use]
+    pub fn about_constraint(mut self, table: Name, constraint: &str) -> SqlError {
+        self.0.about = Some(About {
+            schema: table.schema,
+            table: Some(table.name),
+            column: None,
+            datatype: None,
+            constraint: Some(constraint.to_string()),
+        });
+        self
+    }
+
     /// Says which column of a table it is about.
     #[must_use]
     pub fn about_column(mut self, schema: &str, table: &str, column: &str) -> SqlError {

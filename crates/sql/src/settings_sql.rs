@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use onlap::Value;
+use onlap::{TableId, Time, Value};
 use onlap_pg::ast::{Discard, Isolation, Mode, Path, Reach, SetStatement, SetTo};
 
+use crate::catalog::names::TEMPORARY;
 use crate::error::{Result, SqlError, state};
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
 use crate::session::{Session, isolation_name};
 use crate::settings::SETTINGS;
 use crate::source::strings;
+use crate::system::classes::is_constraint;
 use crate::types::{PgType, oid};
 use crate::view::View;
 use crate::wire::Client;
@@ -43,8 +45,8 @@ pub fn run(
             return Err(SqlError::unsupported("SET TRANSACTION SNAPSHOT"));
         }
         SetStatement::Characteristics(modes) => characteristics(session, modes)?,
-        SetStatement::Constraints(names, _) => {
-            constraints(session, view, names, client)?;
+        SetStatement::Constraints(names, put_off) => {
+            constraints(session, view, names, *put_off, client)?;
             return done("SET CONSTRAINTS");
         }
         SetStatement::Show(name) => return show(session, name.as_deref()),
@@ -138,39 +140,61 @@ fn characteristics(session: &mut Session, modes: &[Mode]) -> Result<()> {
     Ok(())
 }
 
-/// SET CONSTRAINTS: no constraint is deferrable, so there is nothing to set.
+/// SET CONSTRAINTS: those, or all where none is named, are judged at the end of the transaction, or now and with each
+/// statement.
 fn constraints(
     session: &Session,
     view: &View,
     names: &[Path],
+    put_off: bool,
     client: &mut dyn Client,
 ) -> Result<()> {
     if !session.is_in_block() {
         let text = "SET CONSTRAINTS can only be used in transaction blocks";
         client.reply().notice("WARNING", &SqlError::new(state::NO_TRANSACTION, text));
     }
-    if let Some(path) = names.first() {
-        let parts = strings(path);
-        let name = parts.last().map_or("", String::as_str);
-        let mut found = false;
-        for candidate in view.candidates(&parts)? {
-            found |= view.tables()?.iter().any(|(table, of)| {
-                let schema = of.schema();
-                table.schema == candidate.schema
-                    && (schema.checks.iter().any(|check| check.name == name)
-                        || schema.foreign_keys.iter().any(|key| key.name == name)
-                        || schema.index_by_name(name).is_some_and(|index| index.unique))
-            });
-        }
-        let shown = parts.join(".");
-        return Err(match found {
-            true => SqlError::new("42809", format!("constraint \"{shown}\" is not deferrable")),
-            false => {
-                SqlError::new(state::NO_OBJECT, format!("constraint \"{shown}\" does not exist"))
-            }
-        });
+    if names.is_empty() {
+        return Ok(view.scope.tx()?.set_all_constraints(put_off)?);
     }
-    Ok(())
+    let mut found = Vec::new();
+    for path in names {
+        found.extend(deferrable(view, &strings(path), put_off)?);
+    }
+    Ok(view.scope.tx()?.set_constraints(&found, put_off)?)
+}
+
+/// The constraints of a name that can be put off: those of the first schema that has any.
+fn deferrable(view: &View, parts: &[String], put_off: bool) -> Result<Vec<(TableId, String)>> {
+    let name = parts.last().map_or("", String::as_str);
+    if let [.., schema, _] = parts
+        && !view.has_schema(schema)
+        && schema != TEMPORARY
+    {
+        return Err(crate::view::no_schema(schema));
+    }
+    let tables = view.tables()?;
+    for candidate in view.candidates(parts)? {
+        let of_schema = tables.iter().filter(|(table, _)| table.schema == candidate.schema);
+        let mut times = Vec::new();
+        for (_, table) in of_schema {
+            let schema = table.schema();
+            let check = schema.checks.iter().any(|check| check.name == name);
+            let key = schema.foreign_keys.iter().find(|key| key.name == name).map(|key| key.time);
+            let index = schema.index_by_name(name).filter(|index| is_constraint(view, index));
+            let time = key.or(index.map(onlap::IndexSchema::time));
+            times.extend(time.or(check.then_some(Time::Statement)).map(|time| (schema.id, time)));
+        }
+        if times.is_empty() {
+            continue;
+        }
+        if put_off && times.iter().any(|(_, time)| *time == Time::Statement) {
+            let text = format!("constraint \"{name}\" is not deferrable");
+            return Err(SqlError::new("42809", text));
+        }
+        let deferrable = times.into_iter().filter(|(_, time)| *time != Time::Statement);
+        return Ok(deferrable.map(|(table, _)| (table, name.to_string())).collect());
+    }
+    Err(SqlError::new(state::NO_OBJECT, format!("constraint \"{name}\" does not exist")))
 }
 
 /// Columns of what SHOW gives; of all settings where none is named.

@@ -19,7 +19,7 @@ use onlap_storage::{Direction, EntryWants, KeyBounds};
 
 use super::{Part, is_dead, own_row};
 use crate::database::Shared;
-use crate::index_build::{self, NOT_YET, NewIndex, twice_of};
+use crate::index_build::{self, Keys, NOT_YET, NewIndex, twice_of};
 use crate::options::Rule;
 use crate::table::{Highs, TableView, index_positions, key_def};
 use crate::unique;
@@ -133,7 +133,7 @@ fn judge(shared: &Shared, part: &mut Part, view: &TableView, index: &IndexSchema
     }
     let lives = |row| lives(part, view, row);
     let go_on = || shared.check_writable();
-    let twice = twice_of(cursors, &key_def(&part.schema, index), &lives, &go_on)?;
+    let twice = twice_of(cursors, &Keys::of(&part.schema, index), &lives, &go_on)?;
     twice.map_or(Ok(()), |key| Err(unique::duplicate(&part.schema, index, &key)))
 }
 

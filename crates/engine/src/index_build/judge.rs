@@ -2,7 +2,7 @@
 //!
 //! One walk over all entries in key order, at a snapshot: live neighbours with equal keys are
 //! duplicates. The index judges new rows by then, so what the walk does not see is unique. Rows with a
-//! NULL in the key never clash.
+//! NULL in the key never clash, unless NULL equals NULL in the index.
 //!
 //! Thread safety: any thread; reads only.
 
@@ -40,18 +40,36 @@ pub(crate) fn judge_view(
     let (all, forward) = (KeyBounds::all(), Direction::Forward);
     let cursors = view.sources(index.id, &all, forward, &wants, true)?;
     let lives = |row| Ok(!view.visible(&[row])?.is_empty());
-    let twice = twice_of(cursors, &key_def(&view.view.schema, index), &lives, go_on)?;
+    let keys = Keys::of(&view.view.schema, index);
+    let twice = twice_of(cursors, &keys, &lives, go_on)?;
     twice.map_or(Ok(()), |key| Err(unique::duplicate(&view.view.schema, index, &key)))
 }
 
 /// The first key that two live rows have, among all entries of an index.
 pub(crate) fn twice_of(
     cursors: Vec<Box<dyn EntryCursor>>,
-    def: &KeyDef,
+    keys: &Keys,
     lives: &dyn Fn(RowId) -> Result<bool>,
     go_on: &dyn Fn() -> Result<()>,
 ) -> Result<Option<Vec<u8>>> {
-    walk(&mut *merge_cursors(cursors, Direction::Forward), def, lives, go_on)
+    walk(&mut *merge_cursors(cursors, Direction::Forward), keys, lives, go_on)
+}
+
+/// The keys of an index, and which of them are equal.
+pub(crate) struct Keys {
+    def: KeyDef,
+    nulls_equal: bool,
+}
+
+impl Keys {
+    pub(crate) fn of(schema: &TableSchema, index: &IndexSchema) -> Keys {
+        Keys { def: key_def(schema, index), nulls_equal: index.nulls_equal() }
+    }
+
+    /// Whether rows with a key never clash.
+    fn is_loose(&self, key: &[u8]) -> Result<bool> {
+        Ok(!self.nulls_equal && self.def.decode(key)?.contains(&Value::Null))
+    }
 }
 
 /// The same for an index all of whose entries are in these runs, by the rows that live in a view.
@@ -74,14 +92,14 @@ pub(super) fn judge_runs(
     }
     let mut merged = merge_cursors(cursors, Direction::Forward);
     let lives = |row| lives(view, row, Csn::MAX);
-    let twice = walk(&mut *merged, &key_def(schema, index), &lives, &|| Ok(()))?;
+    let twice = walk(&mut *merged, &Keys::of(schema, index), &lives, &|| Ok(()))?;
     twice.map_or(Ok(()), |key| Err(unique::duplicate(schema, index, &key)))
 }
 
 /// The first key that two live rows have.
 fn walk(
     merged: &mut dyn EntryCursor,
-    def: &KeyDef,
+    keys: &Keys,
     lives: &dyn Fn(RowId) -> Result<bool>,
     go_on: &dyn Fn() -> Result<()>,
 ) -> Result<Option<Vec<u8>>> {
@@ -99,7 +117,7 @@ fn walk(
                 (first, live) = (Some(row), None);
                 continue;
             }
-            if has_null(def, &key)? {
+            if keys.is_loose(&key)? {
                 continue;
             }
             if let Some(first) = first.filter(|_| live.is_none()) {
@@ -140,8 +158,4 @@ pub(super) fn highest<'a>(
         }
     }
     Ok(highest)
-}
-
-fn has_null(def: &KeyDef, key: &[u8]) -> Result<bool> {
-    Ok(def.decode(key)?.contains(&Value::Null))
 }

@@ -55,7 +55,7 @@ mod pieces;
 mod private;
 
 pub use control::{BuildControl, BuildProgress};
-pub(crate) use judge::{judge_view, twice_of};
+pub(crate) use judge::{Keys, judge_view, twice_of};
 pub(crate) use private::{NOT_YET, NewIndex, fill, with_indexes};
 
 /// Indexes of a table that are being built.
@@ -269,9 +269,12 @@ pub(crate) fn rebuild(
     pieces::write(shared, schema, Some(&view.version), segments, indexes, &all, &control, runs)?;
     shared.storage.sync_dir()?;
     let mut highs = Highs::new();
-    for index in indexes.iter().filter(|i| i.unique) {
+    for index in indexes.iter().filter(|i| i.is_unique()) {
         let runs: Vec<&RunMeta> = runs.iter().filter(|r| r.0 == index.id).map(|r| &r.1).collect();
         judge::judge_runs(shared, view, schema, index, &runs)?;
+        if !index.unique {
+            continue;
+        }
         let files = runs.iter().flat_map(|r| &r.files);
         highs.push((index.id, files.map(|f| f.last_key.clone()).max()));
     }

@@ -17,11 +17,12 @@
 use std::sync::Arc;
 
 use onlap_base::{ColumnId, Error, ErrorKind, PROVISIONAL_BASE, Result, RowId};
-use onlap_format::{Action, Batch, CheckSchema, Expr, ForeignKeySchema, TableSchema};
+use onlap_format::{Action, Batch, CheckSchema, Expr, ForeignKeySchema, TableSchema, Time};
 
 use super::{Checks, Reference};
 use crate::changes::Fixed;
 use crate::database::{Shared, unknown_table};
+use crate::index_build::judge_view;
 use crate::read::{ReadView, Reader, Registration, Scan};
 use crate::schema_change::lock_table;
 use crate::spec::{ForeignKeySpec, build_check};
@@ -68,8 +69,9 @@ pub(crate) fn add_foreign_key(
     let parent_version = || shared.catalog.by_name(spec.parent()).map(|p| p.schema().version);
     let key = build()?;
     let restricted = ForeignKeySchema {
-        on_delete: Action::Restrict,
-        on_update: Action::Restrict,
+        on_delete: Action::NoAction,
+        on_update: Action::NoAction,
+        time: Time::Statement,
         ..key.clone()
     };
     let reference = Reference { child: state.id, key: restricted };
@@ -88,8 +90,9 @@ pub(crate) fn add_foreign_key(
         schema.foreign_keys.push(key.clone());
         if parent_version() == version { Ok(()) } else { Err(changed()) }
     };
-    let mut judge = |rows: &TableSchema, batch: &Batch, may_wait: bool| {
-        judge_key(shared, &key, rows, batch, may_wait)
+    let mut judge = |rows: &TableSchema, batch: &Batch, may_wait: bool| match key.unproven {
+        true => Ok(true),
+        false => judge_key(shared, &key, rows, batch, may_wait),
     };
     Addition { shared, state: &state, columns, judge: &mut judge }.run(&add_to)
 }
@@ -103,13 +106,19 @@ pub(crate) fn broken(shared: &Arc<Shared>, state: &Arc<TableState>) -> Vec<Error
         let judged = all.count().and_then(|to| all.judge_rows(0, to, true));
         errors.extend(judged.err());
     };
-    for check in &schema.checks {
+    for check in schema.checks.iter().filter(|check| !check.unproven) {
         look(check.expr.columns(), &mut |rows, batch, _| judge_check(check, rows, batch));
     }
-    for key in &schema.foreign_keys {
+    for key in schema.foreign_keys.iter().filter(|key| !key.unproven) {
         let judge: JudgeRows<'_> =
             &mut |rows, batch, wait| judge_key(shared, key, rows, batch, wait);
         look(key.columns.clone(), judge);
+    }
+    for index in schema.indexes.iter().filter(|index| index.judged.is_some()) {
+        let now = Registration::new(shared);
+        let judged = ReadView::new(state, &now)
+            .and_then(|view| judge_view(&view, index, &|| shared.check_open()));
+        errors.extend(judged.err());
     }
     errors
 }

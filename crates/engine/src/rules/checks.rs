@@ -12,13 +12,16 @@ use onlap_format::{Batch, CheckSchema, TableSchema, Value, convert};
 #[derive(Debug)]
 pub(crate) struct Checks {
     pub version: u32,
-    conditions: Vec<Condition>,
+    /// Which of the table's checks each is: they are judged in the order of their names, as in PostgreSQL.
+    conditions: Vec<(usize, Condition)>,
 }
 
 impl Checks {
     pub(crate) fn of(schema: &TableSchema) -> Result<Checks> {
-        let conditions =
-            schema.checks.iter().map(|c| c.expr.bind(schema)).collect::<Result<_>>()?;
+        let mut order: Vec<usize> = (0..schema.checks.len()).collect();
+        order.sort_by(|a, b| schema.checks[*a].name.cmp(&schema.checks[*b].name));
+        let bound = |at: usize| Ok((at, schema.checks[at].expr.bind(schema)?));
+        let conditions = order.into_iter().map(bound).collect::<Result<_>>()?;
         Ok(Checks { version: schema.version, conditions })
     }
 
@@ -29,7 +32,8 @@ impl Checks {
         batch: &Batch,
         rows: Range<usize>,
     ) -> Result<()> {
-        for (check, condition) in schema.checks.iter().zip(&self.conditions) {
+        for (at, condition) in &self.conditions {
+            let check = &schema.checks[*at];
             match condition.first_false(schema, batch, rows.clone()) {
                 Ok(None) => {}
                 Ok(Some(row)) => return Err(violated(schema, check, batch, row)),

@@ -14,7 +14,7 @@ use onlap_format::TableSchema;
 
 use crate::database::{Shared, unknown_table};
 use crate::sequences::unknown_sequence;
-use crate::spec::{TableSpec, build_check, build_default};
+use crate::spec::{TableSpec, build_default};
 
 pub(crate) mod alter;
 mod checks;
@@ -71,8 +71,8 @@ pub(crate) fn complete(
         })?;
         schema.columns[at].default = Some(build_default(&schema.columns[at], default, sequence)?);
     }
-    for (name, condition) in &rules.checks {
-        let check = build_check(schema, name, condition)?;
+    for check in &rules.checks {
+        let check = check.build(schema)?;
         schema.checks.push(check);
     }
     for spec in &rules.foreign_keys {

@@ -156,6 +156,11 @@ pub(crate) fn build_indexes(
     specs: &[IndexSpec],
     control: &BuildControl,
 ) -> Result<()> {
+    if let Some(judged) = specs.iter().find(|spec| spec.is_judged()) {
+        let text =
+            format!("index {} is made by a transaction, which has the table alone", judged.name());
+        return Err(Error::new(ErrorKind::Unsupported, text));
+    }
     let (state, _changing) = lock_table(shared, table)?;
     if specs.is_empty() {
         return Ok(());

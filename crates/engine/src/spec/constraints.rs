@@ -6,7 +6,7 @@
 use onlap_base::{ColumnId, Error, ErrorKind, Result, SequenceId, limits};
 use onlap_format::{
     Action, CheckSchema, Column, ColumnDefault, ColumnSchema, DataType, Expr, ForeignKeySchema,
-    IndexSchema, TableSchema, Value, convert,
+    IndexSchema, TableSchema, Time, Value, convert,
 };
 
 use super::{TableSpec, check_name, too_many};
@@ -15,7 +15,7 @@ use super::{TableSpec, check_name, too_many};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RulesSpec {
     pub defaults: Vec<(String, DefaultSpec)>,
-    pub checks: Vec<(String, Expr<String>)>,
+    pub checks: Vec<CheckSpec>,
     pub foreign_keys: Vec<ForeignKeySpec>,
 }
 
@@ -35,6 +35,44 @@ impl DefaultSpec {
     }
 }
 
+/// A condition on each row of a table, to create.
+#[derive(Clone, Debug)]
+pub struct CheckSpec {
+    name: String,
+    condition: Expr<String>,
+    unproven: bool,
+    own: bool,
+}
+
+impl CheckSpec {
+    /// A condition; rows for which it is false are refused, those for which it is NULL are not.
+    pub fn new(name: impl Into<String>, condition: Expr<String>) -> CheckSpec {
+        CheckSpec { name: name.into(), condition, unproven: false, own: false }
+    }
+    /// Leaves the rows that are there alone (NOT VALID).
+    #[must_use]
+    pub fn unproven(mut self, unproven: bool) -> CheckSpec {
+        self.unproven = unproven;
+        self
+    }
+    /// Is of this table alone (NO INHERIT).
+    #[must_use]
+    pub fn own(mut self, own: bool) -> CheckSpec {
+        self.own = own;
+        self
+    }
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Checks the condition against a table's columns.
+    pub(crate) fn build(&self, table: &TableSchema) -> Result<CheckSchema> {
+        let check = build_check(table, &self.name, &self.condition)?;
+        Ok(CheckSchema { unproven: self.unproven, own: self.own, ..check })
+    }
+}
+
 /// A foreign key to create: columns whose values, where none is NULL, a row of another table has.
 #[derive(Clone, Debug)]
 pub struct ForeignKeySpec {
@@ -44,6 +82,10 @@ pub struct ForeignKeySpec {
     parent_columns: Vec<String>,
     on_delete: Action,
     on_update: Action,
+    set_columns: Vec<String>,
+    full: bool,
+    time: Time,
+    unproven: bool,
 }
 
 impl TableSpec {
@@ -67,7 +109,13 @@ impl TableSpec {
     /// NULL are not.
     #[must_use]
     pub fn check(mut self, name: impl Into<String>, condition: Expr<String>) -> TableSpec {
-        self.rules.checks.push((name.into(), condition));
+        self.rules.checks.push(CheckSpec::new(name, condition));
+        self
+    }
+    /// Adds a condition on each row, of which more is to be said.
+    #[must_use]
+    pub fn check_spec(mut self, check: CheckSpec) -> TableSpec {
+        self.rules.checks.push(check);
         self
     }
     /// Adds a foreign key.
@@ -91,9 +139,40 @@ impl ForeignKeySpec {
             columns: columns.into_iter().map(Into::into).collect(),
             parent: parent.into(),
             parent_columns: Vec::new(),
-            on_delete: Action::Restrict,
-            on_update: Action::Restrict,
+            on_delete: Action::NoAction,
+            on_update: Action::NoAction,
+            set_columns: Vec::new(),
+            full: false,
+            time: Time::Statement,
+            unproven: false,
         }
+    }
+    /// Which of the columns the action on delete sets; all without.
+    #[must_use]
+    pub fn set_columns<S: Into<String>>(
+        mut self,
+        columns: impl IntoIterator<Item = S>,
+    ) -> ForeignKeySpec {
+        self.set_columns = columns.into_iter().map(Into::into).collect();
+        self
+    }
+    /// Refuses a key of which a part is NULL and another is not.
+    #[must_use]
+    pub fn full(mut self, full: bool) -> ForeignKeySpec {
+        self.full = full;
+        self
+    }
+    /// When it is judged.
+    #[must_use]
+    pub fn time(mut self, time: Time) -> ForeignKeySpec {
+        self.time = time;
+        self
+    }
+    /// Leaves the rows that are there alone (NOT VALID).
+    #[must_use]
+    pub fn unproven(mut self, unproven: bool) -> ForeignKeySpec {
+        self.unproven = unproven;
+        self
     }
     /// The parent's columns, of which a unique index has to be there, in the order of the child's.
     #[must_use]
@@ -168,6 +247,14 @@ impl ForeignKeySpec {
                 return Err(Error::new(ErrorKind::WrongType, text));
             }
         }
+        let set_columns = match self.set_columns.is_empty() {
+            true => Vec::new(),
+            false => self.ids(child, &self.set_columns)?,
+        };
+        if let Some(other) = set_columns.iter().find(|column| !ordered.contains(column)) {
+            let other = &column_of(child, *other).name;
+            return Err(self.bad(format!("column {other} is to be set and is not of the key")));
+        }
         Ok(ForeignKeySchema {
             name: self.name.clone(),
             columns: ordered,
@@ -175,6 +262,10 @@ impl ForeignKeySpec {
             parent_index: index.id,
             on_delete: self.on_delete,
             on_update: self.on_update,
+            set_columns,
+            full: self.full,
+            time: self.time,
+            unproven: self.unproven,
         })
     }
 
@@ -302,14 +393,14 @@ pub(crate) fn build_check(
     })?;
     let bound = expr.bind(table);
     bound.map_err(|e| Error::new(e.kind(), format!("check {name}: {}", e.message())))?;
-    Ok(CheckSchema { name: name.to_owned(), expr })
+    Ok(CheckSchema { name: name.to_owned(), expr, unproven: false, own: false })
 }
 
 fn check_constraint_name(table: &TableSchema, name: &str) -> Result<()> {
     check_name("constraint", name)?;
     let taken = table.checks.iter().any(|c| c.name == name)
         || table.foreign_keys.iter().any(|f| f.name == name)
-        || table.indexes.iter().any(|i| i.unique && i.name == name);
+        || table.indexes.iter().any(|i| i.is_unique() && i.name == name);
     if taken {
         let text = format!("table {} has a constraint named {name} already", table.name);
         return Err(Error::new(ErrorKind::AlreadyExists, text));

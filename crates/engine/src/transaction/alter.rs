@@ -15,9 +15,11 @@ use std::sync::atomic::Ordering;
 
 use onlap_base::{ColumnId, Error, ErrorKind, PROVISIONAL_BASE, Result, RowId};
 use onlap_format::{
-    Batch, ColumnSchema, DataType, Expr, ForeignKeySchema, IndexSchema, Row, TableSchema,
+    Batch, CheckSchema, ColumnSchema, DataType, Expr, ForeignKeySchema, IndexSchema, Row,
+    TableSchema, Time,
 };
 
+use super::due::check_nothing_due;
 use super::parents::{Parent, no_parent};
 use super::{Isolation, Transaction};
 use crate::database::Table;
@@ -25,7 +27,7 @@ use crate::index_build::NOT_YET;
 use crate::read::{Reader, Scan};
 use crate::rules::alter::judge_check;
 use crate::schema_change::{Plan, cast};
-use crate::spec::{ForeignKeySpec, TableChanges, build_check};
+use crate::spec::{CheckSpec, ForeignKeySpec, TableChanges};
 
 /// Rows that are replaced at once where values change their form.
 const ROWS_AT_ONCE: usize = 1024;
@@ -71,16 +73,22 @@ impl Transaction {
     /// # Errors
     /// As [`crate::Database::add_check`] and [`Transaction::alter_table`].
     pub fn add_check(&mut self, table: &Table, name: &str, condition: &Expr<String>) -> Result<()> {
+        self.add_check_spec(table, &CheckSpec::new(name, condition.clone()))
+    }
+
+    /// The same of which more is to be said.
+    ///
+    /// # Errors
+    /// As [`Transaction::add_check`].
+    pub fn add_check_spec(&mut self, table: &Table, check: &CheckSpec) -> Result<()> {
         self.changing()?;
         self.all_or_nothing(|tx| {
             tx.take_alone(table)?;
             let mut schema = (*tx.buffer(table)?.schema).clone();
-            let check = build_check(&schema, name, condition)?;
+            let check = check.build(&schema)?;
             schema.checks.push(check.clone());
             tx.set_schema(table, schema)?;
-            tx.each_batch(table, &check.expr.columns(), &mut |_, schema, batch| {
-                judge_check(&check, schema, batch).map(|_| ())
-            })
+            if check.unproven { Ok(()) } else { tx.prove_check(table, &check) }
         })
     }
 
@@ -103,11 +111,71 @@ impl Transaction {
             };
             schema.foreign_keys.push(key.clone());
             tx.set_schema(table, schema)?;
-            let parent = Parent::of(tx, &key)?;
-            tx.cover(&parent.table)?;
-            tx.each_batch(table, &key.columns, &mut |tx, schema, batch| {
-                tx.judge_key(&parent, &key, schema, batch)
-            })
+            if key.unproven { Ok(()) } else { tx.prove_key(table, &key) }
+        })
+    }
+
+    /// Judges the rows that were there before a check or a foreign key (VALIDATE CONSTRAINT). Nothing happens
+    /// where they were judged.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownConstraint`]; a row that breaks the rule; as [`Transaction::alter_table`].
+    pub fn validate_constraint(&mut self, table: &Table, name: &str) -> Result<()> {
+        self.changing()?;
+        self.all_or_nothing(|tx| {
+            tx.take_alone(table)?;
+            let mut schema = (*tx.buffer(table)?.schema).clone();
+            let check = schema.checks.iter_mut().find(|check| check.name == name);
+            let check = check.map(|c| (std::mem::take(&mut c.unproven), c.clone()));
+            let key = schema.foreign_keys.iter_mut().find(|key| key.name == name);
+            let key = key.map(|k| (std::mem::take(&mut k.unproven), k.clone()));
+            match (check, key) {
+                (Some((true, check)), _) => {
+                    tx.set_schema(table, schema)?;
+                    tx.prove_check(table, &check)
+                }
+                (_, Some((true, key))) => {
+                    if key.parent != table.state.id {
+                        let parent = Parent::of(tx, &key)?.table;
+                        tx.take_alone(&parent)?;
+                    }
+                    tx.set_schema(table, schema)?;
+                    tx.prove_key(table, &key)
+                }
+                (None, None) => Err(unknown_constraint(&schema, name)),
+                _ => Ok(()),
+            }
+        })
+    }
+
+    /// Says when a foreign key is judged.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownConstraint`]; as [`Transaction::alter_table`].
+    pub fn set_constraint_time(&mut self, table: &Table, name: &str, time: Time) -> Result<()> {
+        self.changing()?;
+        self.all_or_nothing(|tx| {
+            tx.take_alone(table)?;
+            let mut schema = (*tx.buffer(table)?.schema).clone();
+            let Some(key) = schema.foreign_keys.iter_mut().find(|key| key.name == name) else {
+                return Err(unknown_constraint(&schema, name));
+            };
+            key.time = time;
+            tx.set_schema(table, schema)
+        })
+    }
+
+    fn prove_check(&mut self, table: &Table, check: &CheckSchema) -> Result<()> {
+        self.each_batch(table, &check.expr.columns(), &mut |_, schema, batch| {
+            judge_check(check, schema, batch).map(|_| ())
+        })
+    }
+
+    fn prove_key(&mut self, table: &Table, key: &ForeignKeySchema) -> Result<()> {
+        let parent = Parent::of(self, key)?;
+        self.cover(&parent.table)?;
+        self.each_batch(table, &key.columns, &mut |tx, schema, batch| {
+            tx.judge_key(&parent, key, schema, batch)
         })
     }
 
@@ -124,9 +192,7 @@ impl Transaction {
             schema.checks.retain(|c| c.name != name);
             schema.foreign_keys.retain(|k| k.name != name);
             if schema.checks.len() + schema.foreign_keys.len() == before {
-                let text =
-                    format!("table {} has no check or foreign key named {name}", schema.name);
-                return Err(Error::new(ErrorKind::UnknownConstraint, text));
+                return Err(unknown_constraint(&schema, name));
             }
             tx.set_schema(table, schema)
         })
@@ -141,6 +207,7 @@ impl Transaction {
             );
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
+        check_nothing_due(self, table)?;
         self.shut(table)?;
         self.hold_schema(table)
     }
@@ -173,7 +240,7 @@ impl Transaction {
         self.set_schema(table, plan.schema)?;
         for index in &built {
             self.build_index(table, index)?;
-            if index.unique {
+            if index.is_unique() {
                 self.judge_index(table, index)?;
             }
         }
@@ -239,7 +306,7 @@ impl Transaction {
     }
 
     /// All rows that there are, committed and own, some columns of them; the schema has these alone.
-    fn each_batch(
+    pub(super) fn each_batch(
         &mut self,
         table: &Table,
         columns: &[ColumnId],
@@ -280,6 +347,11 @@ impl Transaction {
         }
         Ok(())
     }
+}
+
+fn unknown_constraint(schema: &TableSchema, name: &str) -> Error {
+    let text = format!("table {} has no check or foreign key named {name}", schema.name);
+    Error::new(ErrorKind::UnknownConstraint, text)
 }
 
 fn judge_not_null(schema: &TableSchema, batch: &Batch) -> Result<()> {

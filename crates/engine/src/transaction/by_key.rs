@@ -75,6 +75,10 @@ impl Transaction {
     ) -> Result<Option<Found>> {
         self.share(table)?;
         self.statement()?;
+        let judged = self.buffer(table)?.schema.index_by_name(index);
+        if let Some(index) = judged.filter(|i| i.ready && i.judged.is_some()).cloned() {
+            return self.settle_judged(table, &index, key, mode, keep);
+        }
         let (index, key) = match self.whole_key(table, index, key)? {
             (index, Some(key)) => (index, key),
             (_, None) => return Ok(None),
@@ -92,22 +96,58 @@ impl Transaction {
                 return Ok(None);
             }
             let Some(row) = self.committed_with_key(table, &index, &key)? else { return Ok(None) };
-            let (held, id) = (self.locks.count_in(table.state.id), self.locks.id());
-            if keep || table.state.locks.is_taken(row, id, mode) {
-                self.lock_version(table, row, mode, LockWait::Block)?;
+            if self.settle_row(table, row, mode, keep)? {
+                self.note_key(table, index.id, &key)?;
+                return Ok(Some(Found::Committed(row)));
             }
-            let settled = self.became(table, row)?;
-            if !keep || matches!(settled, Settled::Gone(_)) {
-                self.locks.give_back(&table.state, held, &self.shared.locks);
-            }
-            match settled {
-                Settled::Gone(_) | Settled::Skipped => continue,
-                Settled::Same if row < self.view_of_keys(table)?.count => {}
-                Settled::Same | Settled::Changed => self.see_newest(table, row)?,
-            }
-            self.note_key(table, index.id, &key)?;
-            return Ok(Some(Found::Committed(row)));
         }
+    }
+
+    /// The same by an index that is judged by a look at the rows.
+    fn settle_judged(
+        &mut self,
+        table: &Table,
+        index: &IndexSchema,
+        key: &[Value],
+        mode: RowLock,
+        keep: bool,
+    ) -> Result<Option<Found>> {
+        loop {
+            let row = self.row_with_judged_key(table, index, key)?;
+            let Some(found) = row.map(Found::of) else { return Ok(None) };
+            match found {
+                Found::Own(_) if keep => {
+                    self.lock_own(table, vec![found.row_id()], mode, LockWait::Block)?;
+                    return Ok(Some(found));
+                }
+                Found::Own(_) => return Ok(Some(found)),
+                Found::Committed(row) if self.settle_row(table, row, mode, keep)? => {
+                    let def = key_def(&self.buffer(table)?.schema, index);
+                    self.note_key(table, index.id, &def.encode_values(key)?)?;
+                    return Ok(Some(found));
+                }
+                Found::Committed(_) => {}
+            }
+        }
+    }
+
+    /// Waits until no other transaction is about to change a committed row, and keeps it so where that is wanted;
+    /// false where it is gone.
+    fn settle_row(&mut self, table: &Table, row: RowId, mode: RowLock, keep: bool) -> Result<bool> {
+        let (held, id) = (self.locks.count_in(table.state.id), self.locks.id());
+        if keep || table.state.locks.is_taken(row, id, mode) {
+            self.lock_version(table, row, mode, LockWait::Block)?;
+        }
+        let settled = self.became(table, row)?;
+        if !keep || matches!(settled, Settled::Gone(_)) {
+            self.locks.give_back(&table.state, held, &self.shared.locks);
+        }
+        match settled {
+            Settled::Gone(_) | Settled::Skipped => return Ok(false),
+            Settled::Same if row < self.view_of_keys(table)?.count => {}
+            Settled::Same | Settled::Changed => self.see_newest(table, row)?,
+        }
+        Ok(true)
     }
 
     /// A unique index, and bytes of its key where no part is NULL.

@@ -49,9 +49,11 @@ impl Transaction {
         let before = buffer.mark();
         let at = buffer.rows.rows;
         buffer.push_row(row, true)?;
+        let due = self.due.mark();
         let checked = room.and_then(|()| self.reserve(table, at));
-        if let Err(e) = checked.and_then(|()| self.check_parents(table, at, NO_NAMES)) {
+        if let Err(e) = checked.and_then(|()| self.check_rules(table, at, NO_NAMES)) {
             self.buffer(table)?.rewind(before);
+            self.undo_due(&due);
             return Err(e);
         }
         self.charge();
@@ -94,14 +96,16 @@ impl Transaction {
             return self.atomically(|tx| tx.append(table, batch));
         }
         self.atomically(|tx| {
-            for from in (0..batch.rows).step_by(step) {
-                let mut part = Batch::new(batch.columns.iter().map(|c| c.data.physical()));
-                part.extend_range(&batch, from..batch.rows.min(from + step));
-                tx.make_room(part.heap_bytes())?;
-                tx.append(table, part)?;
-                tx.charge();
-            }
-            Ok(())
+            tx.judged_at_end(|tx| {
+                for from in (0..batch.rows).step_by(step) {
+                    let mut part = Batch::new(batch.columns.iter().map(|c| c.data.physical()));
+                    part.extend_range(&batch, from..batch.rows.min(from + step));
+                    tx.make_room(part.heap_bytes())?;
+                    tx.append(table, part)?;
+                    tx.charge();
+                }
+                Ok(())
+            })
         })
     }
 
@@ -110,7 +114,7 @@ impl Transaction {
         let at = buffer.rows.rows;
         buffer.push_batch(batch)?;
         self.reserve(table, at)?;
-        self.check_parents(table, at, NO_NAMES)
+        self.check_rules(table, at, NO_NAMES)
     }
 
     /// Deletes the row with this primary key; false when there is none.
@@ -247,7 +251,7 @@ impl Transaction {
             tx.replace(table, found, &row, columns, keys.are_of(&row))?;
             tx.note_replaced(table, old, &mut losses)?;
             tx.reserve_changed(table, from, mode)?;
-            tx.check_parents(table, from, Some(columns))?;
+            tx.check_rules(table, from, Some(columns))?;
             tx.follow(table, losses)
         })?;
         Ok(true)
@@ -324,7 +328,7 @@ impl Transaction {
                 let changes: Vec<_> = changes(values(id)?).collect();
                 set_columns(schema, row, &changes)
             };
-            tx.replace_locked(table, &replaced, &own, columns, set).map(drop)
+            tx.judged_at_end(|tx| tx.replace_locked(table, &replaced, &own, columns, set).map(drop))
         })
     }
 
@@ -341,7 +345,9 @@ impl Transaction {
         let mode = lock_for(&self.buffer(table)?.schema, columns);
         let locked = self.lock_all(table, committed, mode, LockWait::Block, recheck)?;
         let own = self.lock_own(table, own, mode, LockWait::Block)?;
-        self.atomically(|tx| tx.replace_locked(table, &locked, &own, columns, set))
+        self.atomically(|tx| {
+            tx.judged_at_end(|tx| tx.replace_locked(table, &locked, &own, columns, set))
+        })
     }
 
     /// Puts new versions in the places of rows that are locked, and of own ones; returns how many.
@@ -410,7 +416,7 @@ impl Transaction {
         columns: &[&str],
     ) -> Result<()> {
         self.reserve_changed(table, from, mode)?;
-        self.check_parents(table, from, Some(columns))
+        self.check_rules(table, from, Some(columns))
     }
 
     /// Rows that are locked, in the versions that were locked: all of them.

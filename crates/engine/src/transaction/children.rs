@@ -3,9 +3,10 @@
 //! A statement notes the parent rows that it deletes or replaces ([`Losses`]). When it has done its
 //! work, each key that a row lost is locked, (unique index, key) in mode `Update`, which waits for
 //! transactions that bring children of it; then children are looked for in the newest committed state
-//! and among the transaction's own rows. With `Cascade` and `SetNull` they are deleted or changed,
-//! and what they lose as parents themselves is followed in turn. `Restrict` is judged last, so that a
-//! statement may delete a parent together with its children, or give a key to another row.
+//! and among the transaction's own rows. With `Cascade`, `SetNull` and `SetDefault` they are deleted or changed,
+//! and what they lose as parents themselves is followed in turn. `NoAction` and `Restrict` are judged last, so
+//! that a statement may delete a parent together with its children; with `NoAction` it may give the key to
+//! another row, and where the foreign key is put off, all that waits for the end of the transaction ([`super::due`]).
 //!
 //! A child that another transaction is changing is waited for, and then children are looked for again:
 //! the child may have moved on to a successor, or to another parent.
@@ -16,11 +17,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use onlap_base::{Error, ErrorKind, OtherEnd, PROVISIONAL_BASE, Result, RowId, Subject};
-use onlap_format::{Action, ForeignKeySchema, Row, TableSchema, Value};
+use onlap_base::{ColumnId, Error, ErrorKind, OtherEnd, PROVISIONAL_BASE, Result, RowId, Subject};
+use onlap_format::{Action, Row, TableSchema, Value};
 
 use super::buffer::Found;
 use super::change::lock_for;
+use super::due::Loss;
 use super::parents::{Parent, named_values};
 use super::rows::Settled;
 use super::{Isolation, MARK_BYTES, Transaction};
@@ -29,6 +31,7 @@ use crate::locks::{LockWait, RowLock};
 use crate::options::Rule;
 use crate::read::{KeyRange, ReadView, Reader, Registration, Scan};
 use crate::rules::Reference;
+use crate::rules::defaults::default_value;
 use crate::unique::key_texts;
 
 /// Parent rows that a statement deletes or replaces.
@@ -48,18 +51,29 @@ impl Losses {
 }
 
 /// A key that a parent row had.
-struct Lost {
-    reference: Reference,
-    key: Vec<u8>,
-    /// In the order of the parent's index, and what replaces them.
-    values: Vec<Value>,
-    new: Option<Vec<Value>>,
+pub(super) struct Lost {
+    pub(super) reference: Reference,
+    pub(super) key: Vec<u8>,
+    /// In the order of the parent's index.
+    pub(super) values: Vec<Value>,
+    /// What children get in these columns; nothing where they go.
+    new: Vec<(ColumnId, Value)>,
+    /// Whether it matters not who else has the key by now.
+    pub(super) strict: bool,
+}
+
+impl Lost {
+    /// One that is judged alone.
+    pub(super) fn to_judge(reference: Reference, key: Vec<u8>, values: Vec<Value>) -> Lost {
+        Lost { reference, key, values, new: Vec::new(), strict: false }
+    }
 }
 
 /// What following the losses has led to.
 #[derive(Default)]
 struct Wake {
     open: VecDeque<(Table, Row, Option<Row>)>,
+    /// Judged when all others have followed.
     restricted: Vec<Lost>,
     /// Tables with new rows in memory from this one on, and the columns that were set.
     changed: Vec<(Table, usize, Vec<String>)>,
@@ -94,8 +108,16 @@ impl Transaction {
 
     /// At the end of a statement: lets the children follow, or refuses.
     pub(super) fn follow(&mut self, table: &Table, losses: Losses) -> Result<()> {
-        let open = losses.rows.into_iter().map(|(old, new)| (table.clone(), old, new)).collect();
-        let mut wake = Wake { open, ..Wake::default() };
+        let all = losses.rows.into_iter().map(|(old, new)| (table.clone(), old, new));
+        match self.hold_losses(all.collect())? {
+            Some(losses) => self.follow_all(losses),
+            None => Ok(()),
+        }
+    }
+
+    /// Lets the children of parent rows that are deleted or replaced follow, or refuses.
+    pub(super) fn follow_all(&mut self, losses: Vec<Loss>) -> Result<()> {
+        let mut wake = Wake { open: losses.into(), ..Wake::default() };
         while let Some((parent, old, new)) = wake.open.pop_front() {
             let references = self.references_to(parent.state.id);
             for reference in references.iter().flat_map(|r| r.iter()) {
@@ -107,9 +129,14 @@ impl Transaction {
             self.reserve_changed(child, *from, lock_for(&schema, columns))?;
         }
         for (child, from, columns) in &wake.changed {
-            self.check_parents(child, *from, Some(columns.as_slice()))?;
+            self.check_rules(child, *from, Some(columns.as_slice()))?;
         }
-        wake.restricted.iter().try_for_each(|lost| self.restrict(lost))
+        for lost in wake.restricted {
+            if let Some(lost) = self.put_off_lost(lost)? {
+                self.restrict(&lost)?;
+            }
+        }
+        Ok(())
     }
 
     fn follow_one(
@@ -135,30 +162,57 @@ impl Transaction {
         if let Some(new) = &new
             && parent.def.encode_values(new)? == key
         {
-            return Ok(());
+            // Of equal keys one may be written in another way, which children follow.
+            let follows = reference.key.on_update == Action::Cascade
+                && format!("{new:?}") != format!("{values:?}");
+            if !follows {
+                return Ok(());
+            }
         }
         self.lock_parent_key(&parent, &key, RowLock::Update)?;
         let action = match &new {
             None => reference.key.on_delete,
             Some(_) => reference.key.on_update,
         };
-        let lost = Lost { reference: reference.clone(), key, values, new };
+        let mut lost = Lost::to_judge(reference.clone(), key, values);
+        let columns = match (&new, &reference.key.set_columns[..]) {
+            (None, some) if !some.is_empty() => some,
+            _ => &reference.key.columns[..],
+        };
         match action {
-            Action::Restrict => wake.restricted.push(lost),
-            Action::Cascade => self.cascade(&lost, wake)?,
+            Action::NoAction => wake.restricted.push(lost),
+            Action::Restrict => wake.restricted.push(Lost { strict: true, ..lost }),
+            Action::Cascade => {
+                let values = new.into_iter().flatten();
+                lost.new = columns.iter().copied().zip(values).collect();
+                self.cascade(&lost, wake)?;
+            }
             Action::SetNull => {
-                let nulls = vec![Value::Null; lost.values.len()];
-                self.cascade(&Lost { new: Some(nulls), ..lost }, wake)?;
+                lost.new = columns.iter().map(|column| (*column, Value::Null)).collect();
+                self.cascade(&lost, wake)?;
+            }
+            Action::SetDefault => {
+                let child = self.child_table(reference)?;
+                let schema = Arc::clone(&self.buffer(&child)?.schema);
+                for column in columns {
+                    let at = schema.position(*column).expect("a key names columns of its table");
+                    let value = default_value(&self.shared, &schema.columns[at])?;
+                    lost.new.push((*column, value));
+                }
+                self.cascade(&lost, wake)?;
+                // The defaults may be what the parent has lost.
+                self.restrict(&lost)?;
             }
         }
         Ok(())
     }
 
     /// Refuses that a key goes while children name it.
-    fn restrict(&mut self, lost: &Lost) -> Result<()> {
+    pub(super) fn restrict(&mut self, lost: &Lost) -> Result<()> {
         let parent = Parent::of(self, &lost.reference.key)?;
-        if self.own_row_with_key(&parent, &lost.key)?
-            || self.committed_row_with_key(&parent, &lost.key)?.is_some()
+        if !lost.strict
+            && (self.own_row_with_key(&parent, &lost.key)?
+                || self.committed_row_with_key(&parent, &lost.key)?.is_some())
         {
             return Ok(());
         }
@@ -199,18 +253,18 @@ impl Transaction {
         let child = self.child_table(&lost.reference)?;
         let rows = self.lock_children(&child, lost)?;
         let schema = Arc::clone(&self.buffer(&child)?.schema);
-        let names = column_names(&schema, &lost.reference.key);
+        let names = column_names(&schema, lost.new.iter().map(|(column, _)| *column));
         let from = self.buffer(&child)?.rows.rows;
         for row in rows {
             let old = self.read_newest(&child, row)?;
-            let Some(values) = &lost.new else {
+            if lost.new.is_empty() {
                 self.check_room(MARK_BYTES)?;
                 self.buffer(&child)?.delete(Found::of(row));
                 wake.open.push_back((child.clone(), old, None));
                 continue;
-            };
+            }
             let mut new = old.clone();
-            for (id, value) in lost.reference.key.columns.iter().zip(values) {
+            for (id, value) in &lost.new {
                 let at = schema.position(*id).expect("a foreign key names columns of its table");
                 new[at] = value.clone();
             }
@@ -221,7 +275,7 @@ impl Transaction {
             let new = self.read_found(&child, Found::Own(at))?;
             wake.open.push_back((child.clone(), old, Some(new)));
         }
-        if lost.new.is_some() {
+        if !lost.new.is_empty() {
             wake.changed.push((child, from, names));
         }
         Ok(())
@@ -276,7 +330,7 @@ impl Transaction {
                 rows => rows,
             };
         }
-        let names = column_names(&schema, key);
+        let names = column_names(&schema, key.columns.iter().copied());
         let mut found = Vec::new();
         for batch in reader.scan(&Scan::all().columns(names))? {
             let batch = batch?;
@@ -308,7 +362,7 @@ impl Transaction {
         Ok((view, now))
     }
 
-    fn child_table(&mut self, reference: &Reference) -> Result<Table> {
+    pub(super) fn child_table(&mut self, reference: &Reference) -> Result<Table> {
         let child = self.table_by_id(reference.child).ok_or_else(|| {
             let text = "a child table was dropped meanwhile; run the transaction again";
             Error::new(ErrorKind::Conflict, text)
@@ -318,7 +372,7 @@ impl Transaction {
     }
 }
 
-fn column_names(schema: &TableSchema, key: &ForeignKeySchema) -> Vec<String> {
+fn column_names(schema: &TableSchema, columns: impl Iterator<Item = ColumnId>) -> Vec<String> {
     let name = |id| schema.position(id).map(|at| schema.columns[at].name.clone());
-    key.columns.iter().filter_map(|id| name(*id)).collect()
+    columns.filter_map(name).collect()
 }

@@ -51,6 +51,10 @@ impl Transaction {
     pub fn create_index(&mut self, table: &Table, spec: IndexSpec) -> Result<()> {
         self.changing()?;
         self.all_or_nothing(|tx| {
+            if spec.is_judged() {
+                // What others have brought and not committed they would not judge.
+                tx.take_alone(table)?;
+            }
             tx.hold_schema(table)?;
             let schema = Arc::clone(&tx.buffer(table)?.schema);
             let index = tx.take_index(&schema, &spec)?;
@@ -61,7 +65,7 @@ impl Transaction {
             after.indexes.push(index.clone());
             tx.build_index(table, &index)?;
             tx.set_schema(table, after)?;
-            if index.unique { tx.judge_index(table, &index) } else { Ok(()) }
+            if index.is_unique() { tx.judge_index(table, &index) } else { Ok(()) }
         })
     }
 

@@ -33,6 +33,7 @@ mod change;
 mod children;
 mod column_changes;
 mod columns;
+mod due;
 mod incoming;
 mod indexes;
 mod parents;
@@ -44,8 +45,10 @@ mod schema;
 mod sequences;
 mod spilled;
 mod table_lock;
+mod twice;
 
 use buffer::{Buffer, BufferMark};
+use due::{Due, DueMark};
 pub(crate) use parents::{Parent, no_parent};
 pub(crate) use reads::{ReadSet, TransactionCounters};
 use schema::SchemaSteps;
@@ -130,6 +133,7 @@ pub struct Transaction {
     tables: Vec<Buffer>,
     schema: SchemaSteps,
     locks: HeldLocks,
+    due: Due,
     reads: Option<ReadSet>,
     /// What the statement under way, or the last one, has read.
     tally: Arc<Tally>,
@@ -161,6 +165,7 @@ pub struct Savepoint {
     tables: Vec<BufferMark>,
     schema: usize,
     locks: LockMark,
+    due: DueMark,
 }
 
 /// Memory that a transaction may use however much the others have: none is refused its first rows.
@@ -186,6 +191,7 @@ impl Transaction {
             tables: Vec::new(),
             schema: SchemaSteps::default(),
             locks: HeldLocks::new(shared.locks.next_id()),
+            due: Due::default(),
             eager: true,
             in_statement: false,
             looked: false,
@@ -211,10 +217,11 @@ impl Transaction {
     /// loss is the database's sync mode.
     ///
     /// # Errors
-    /// [`ErrorKind::DuplicateKey`]; [`ErrorKind::Conflict`] when another transaction changed what
-    /// this one relied on; [`ErrorKind::DiskFull`]; [`ErrorKind::ReadOnly`] after a failed write.
+    /// [`ErrorKind::DuplicateKey`], [`ErrorKind::ForeignKeyViolation`]; [`ErrorKind::Conflict`] when another
+    /// transaction changed what this one relied on; [`ErrorKind::DiskFull`]; [`ErrorKind::ReadOnly`] after a failed write.
     /// Nothing of a failed commit is visible.
     pub fn commit(mut self) -> Result<Csn> {
+        self.judge_all()?;
         // The leader commits for others as well.
         let _held = stop::hold();
         let changes = self.tables.iter().any(|b| !b.is_untouched());
@@ -259,6 +266,7 @@ impl Transaction {
             tables: self.tables.iter().map(Buffer::mark).collect(),
             schema: self.schema.len(),
             locks: self.locks.mark(),
+            due: self.due.mark(),
         }
     }
 
@@ -277,6 +285,7 @@ impl Transaction {
         self.tables.iter_mut().enumerate().for_each(|(i, buffer)| buffer.undo(mark(i)));
         self.undo_steps(savepoint.schema);
         self.tables.iter_mut().enumerate().for_each(|(i, buffer)| buffer.recall_rows(mark(i)));
+        self.undo_due(&savepoint.due);
         self.locks.release_since(&savepoint.locks, &self.shared.locks);
         self.undone.retain(|range| range.start <= savepoint.number);
         self.undone.push(savepoint.number + 1..self.savepoints);
@@ -459,13 +468,21 @@ impl Transaction {
     /// Runs a statement; what it did is undone when it fails, in child tables too.
     fn atomically<T>(&mut self, f: impl FnOnce(&mut Transaction) -> Result<T>) -> Result<T> {
         let before: Vec<BufferMark> = self.tables.iter().map(Buffer::mark).collect();
+        let due = self.due.mark();
         let result = f(self);
         if result.is_err() {
             let before = before.into_iter().chain(std::iter::repeat(BufferMark::default()));
             self.tables.iter_mut().zip(before).for_each(|(buffer, mark)| buffer.rewind(mark));
+            self.undo_due(&due);
         }
         self.charge();
         result
+    }
+
+    /// What is to be judged is again what it was, once own rows are.
+    fn undo_due(&mut self, to: &DueMark) {
+        let (due, tables) = (&mut self.due, &self.tables);
+        due.undo(to, &|id| tables.iter().find(|b| b.table.state.id == id).map_or(0, Buffer::end));
     }
 
     /// The committed rows that the statement sees, in the form that the buffer has.
@@ -595,7 +612,9 @@ impl Transaction {
 
     /// Memory that no spilling frees.
     fn kept_bytes(&self) -> usize {
-        self.locks.heap_bytes() + self.reads.as_ref().map_or(0, ReadSet::heap_bytes)
+        self.locks.heap_bytes()
+            + self.due.heap_bytes()
+            + self.reads.as_ref().map_or(0, ReadSet::heap_bytes)
     }
 }
 

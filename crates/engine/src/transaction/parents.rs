@@ -21,11 +21,12 @@
 //! met at the row itself.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use onlap_base::{ColumnId, Error, ErrorKind, OtherEnd, Result, RowId, Subject, stop};
 use onlap_format::key::KeyDef;
-use onlap_format::{Batch, ForeignKeySchema, IndexSchema, TableSchema, Value, convert};
+use onlap_format::{Batch, ForeignKeySchema, IndexSchema, TableSchema, Time, Value, convert};
 
 use super::buffer::Buffer;
 use super::{STEPS, Transaction, may_wait, wait_context};
@@ -87,7 +88,7 @@ impl Parent {
             let value =
                 |&at: &usize| convert::read_value(schema.columns[at].ty, &rows.columns[at], row);
             let values: Vec<Value> = places.iter().map(value).collect();
-            if !values.contains(&Value::Null) {
+            if is_whole(schema, key, &values)? {
                 let bytes = self.def.encode_values(&values);
                 wanted.insert(bytes.map_err(|_| no_parent(self, schema, key, &values))?, values);
             }
@@ -97,56 +98,90 @@ impl Parent {
 }
 
 impl Transaction {
-    /// Refuses own rows in memory from the `from`-th on whose parents are missing. Foreign keys of which no
-    /// column was set are left out, where the columns are known.
-    pub(super) fn check_parents(
+    /// Judges own rows in memory from the `from`-th on by foreign keys, and by unique indexes that are judged by
+    /// a look at the rows, or puts that off. Rules of which no column was set are left out, where the columns
+    /// are known.
+    pub(super) fn check_rules(
         &mut self,
         table: &Table,
         from: usize,
         set: Option<&[impl AsRef<str>]>,
     ) -> Result<()> {
         let schema = Arc::clone(&self.buffer(table)?.schema);
+        let named = |id: ColumnId| {
+            let name = schema.position(id).map(|at| schema.columns[at].name.as_str());
+            set.is_none_or(|set| set.iter().any(|s| Some(s.as_ref()) == name))
+        };
+        for index in schema.indexes.iter().filter(|index| index.judged.is_some()) {
+            let set = index.key.iter().any(|part| named(part.column));
+            // What takes the place of a row that is still to be judged is to be judged as well.
+            if set || self.due.is_open(table.state.id, &index.name) {
+                self.check_judged(table, index, from)?;
+            }
+        }
         for key in &schema.foreign_keys {
-            let named = |id: ColumnId| {
-                let name = schema.position(id).map(|at| schema.columns[at].name.as_str());
-                set.is_none_or(|set| set.iter().any(|s| Some(s.as_ref()) == name))
-            };
-            if key.columns.iter().any(|id| named(*id)) {
-                self.check_parents_of(table, &schema, key, from)?;
+            let set = key.columns.iter().any(|id| named(*id));
+            if set || self.due.is_open(table.state.id, &key.name) {
+                let rule = (key.name.as_str(), key.time, key.parent);
+                if !self.is_judged_later(table, rule, from)? {
+                    let rows = self.ordinals_from(table, from)?;
+                    self.judge_children(table, &schema, key, rows)?;
+                }
+            } else if key.full && key.unproven {
+                // A key that is NULL in a part is refused whatever was set.
+                let rows = self.ordinals_from(table, from)?;
+                for values in self.buffer(table)?.living_values(rows, &key.columns)? {
+                    is_whole(&schema, key, &values)?;
+                }
             }
         }
         Ok(())
     }
 
-    fn check_parents_of(
+    /// The ordinals of own rows in memory from the `from`-th on.
+    fn ordinals_from(&mut self, table: &Table, from: usize) -> Result<Range<usize>> {
+        let buffer = self.buffer(table)?;
+        Ok(buffer.first + from..buffer.end())
+    }
+
+    fn check_judged(&mut self, table: &Table, index: &IndexSchema, from: usize) -> Result<()> {
+        // One that cannot be put off is judged with each call, as other unique indexes are.
+        if index.time() != Time::Statement
+            && self.is_judged_later(table, (&index.name, index.time(), table.state.id), from)?
+        {
+            return Ok(());
+        }
+        let rows = self.ordinals_from(table, from)?;
+        self.judge_keys(table, index, rows)
+    }
+
+    /// Refuses rows of a child with these values in the columns of a foreign key whose parents are missing.
+    pub(super) fn look_for_parents(
         &mut self,
-        table: &Table,
+        parent: &Parent,
         schema: &TableSchema,
         key: &ForeignKeySchema,
-        from: usize,
+        rows: Vec<Vec<Value>>,
     ) -> Result<()> {
-        let parent = self.shared_parent(key)?;
-        let buffer = self.buffer(table)?;
         let mut wanted: BTreeMap<Vec<u8>, Vec<Value>> = BTreeMap::new();
-        for ordinal in (from..buffer.rows.rows).filter(|o| buffer.is_alive(buffer.first + *o)) {
-            let values = values_at(buffer, &key.columns, ordinal);
-            if values.contains(&Value::Null) {
+        for values in rows {
+            if !is_whole(schema, key, &values)? {
                 continue;
             }
             let bytes = parent.def.encode_values(&values);
-            wanted.insert(bytes.map_err(|_| no_parent(&parent, schema, key, &values))?, values);
+            wanted.insert(bytes.map_err(|_| no_parent(parent, schema, key, &values))?, values);
         }
         // Whoever looks for many does so in the same order.
         for (bytes, values) in &wanted {
-            if !self.has_parent(&parent, bytes)? {
-                return Err(no_parent(&parent, schema, key, values));
+            if !self.has_parent(parent, bytes)? {
+                return Err(no_parent(parent, schema, key, values));
             }
         }
         Ok(())
     }
 
     /// The parent of a foreign key, which keeps its form from now on.
-    fn shared_parent(&mut self, key: &ForeignKeySchema) -> Result<Parent> {
+    pub(super) fn shared_parent(&mut self, key: &ForeignKeySchema) -> Result<Parent> {
         let parent = Parent::of(self, key)?;
         if self.locks.has_table(&parent.table.state, RowLock::KeyShare) {
             return Ok(parent);
@@ -245,13 +280,27 @@ impl Transaction {
     }
 }
 
-/// The values of columns of an own row in memory.
-fn values_at(buffer: &Buffer, columns: &[ColumnId], ordinal: usize) -> Vec<Value> {
-    let value = |id: &ColumnId| {
-        let at = buffer.schema.position(*id).expect("a foreign key names columns of its table");
-        convert::read_value(buffer.schema.columns[at].ty, &buffer.rows.columns[at], ordinal)
-    };
-    columns.iter().map(value).collect()
+/// Whether a key refers to a parent: no part of it is NULL.
+///
+/// # Errors
+/// A part is NULL and another is not, where the key has to be whole.
+fn is_whole(schema: &TableSchema, key: &ForeignKeySchema, values: &[Value]) -> Result<bool> {
+    let nulls = values.iter().filter(|value| **value == Value::Null).count();
+    if nulls > 0 && nulls < values.len() && key.full {
+        let text = format!(
+            "a row of table {} violates foreign key {}: NULL in a part of {}",
+            schema.name,
+            key.name,
+            named_values(schema, &key.columns, values)
+        );
+        return Err(Error::new(ErrorKind::ForeignKeyViolation, text).about(Subject {
+            table: schema.name.clone(),
+            constraint: Some(key.name.clone()),
+            other: Some(OtherEnd::Part),
+            ..Subject::default()
+        }));
+    }
+    Ok(nulls == 0)
 }
 
 pub(crate) fn no_parent(

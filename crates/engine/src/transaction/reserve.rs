@@ -132,7 +132,12 @@ impl Transaction {
         }
     }
 
-    fn lock_key(&mut self, table: &Table, index: &IndexSchema, key: &[u8]) -> Result<Locked> {
+    pub(super) fn lock_key(
+        &mut self,
+        table: &Table,
+        index: &IndexSchema,
+        key: &[u8],
+    ) -> Result<Locked> {
         let shared = &self.shared;
         let go_on = may_wait(shared, &self.cancel);
         let context = wait_context(shared, &self.options, &go_on);
@@ -146,7 +151,7 @@ impl Transaction {
 
     /// Waits for a transaction that is about to delete a row. The lock on the key is kept, that on the row is
     /// not: the row is dead, or in the way for good.
-    fn wait_for_row(&mut self, table: &Table, row: RowId) -> Result<()> {
+    pub(super) fn wait_for_row(&mut self, table: &Table, row: RowId) -> Result<()> {
         let shared = &self.shared;
         let go_on = may_wait(shared, &self.cancel);
         let context = wait_context(shared, &self.options, &go_on);

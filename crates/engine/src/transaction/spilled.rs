@@ -9,12 +9,13 @@
 //! What is spilled is committed by adoption ([`crate::adopt`]), and with it the small buffers of the
 //! same transaction, as a whole.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use onlap_base::memory::Part;
-use onlap_base::{Csn, Error, IndexId, PROVISIONAL_BASE, Result, RowId, limits};
+use onlap_base::{ColumnId, Csn, Error, IndexId, PROVISIONAL_BASE, Result, RowId, limits};
 use onlap_format::marks::Mark;
-use onlap_format::{Batch, ColumnSchema, Row, convert};
+use onlap_format::{Batch, Column, ColumnSchema, Row, convert};
 
 use super::buffer::{Buffer, BufferMark, Event};
 use super::{MARK_BYTES, ROOM_OF_EACH, Transaction};
@@ -165,6 +166,45 @@ impl Buffer {
         }
         let value = |(s, c): (&ColumnSchema, _)| convert::read_value(s.ty, c, 0);
         Ok(columns.iter().zip(&rows.columns).map(value).collect())
+    }
+
+    /// Some columns of those own rows of a range of ordinals that are alive.
+    pub(super) fn living_values(
+        &mut self,
+        rows: Range<usize>,
+        columns: &[ColumnId],
+    ) -> Result<Vec<Row>> {
+        let at =
+            |id: &ColumnId| self.schema.position(*id).expect("rules name columns of the table");
+        let places: Vec<usize> = columns.iter().map(at).collect();
+        debug_assert!(rows.start <= rows.end && rows.end <= self.end());
+        let (spilled, end) = (rows.start..rows.end.min(self.first), rows.end.min(self.end()));
+        let alive = |rows: Range<usize>| rows.filter(|ordinal| self.is_alive(*ordinal));
+        let wanted: Vec<RowId> = alive(spilled).map(|o| PROVISIONAL_BASE + o as RowId).collect();
+        let in_memory: Vec<usize> = alive(rows.start.max(self.first)..end).collect();
+        let mut all = Vec::with_capacity(wanted.len() + in_memory.len());
+        if !wanted.is_empty() {
+            let spill = self.spill.as_mut().expect("rows before the first in memory are spilled");
+            let types = places.iter().map(|at| self.schema.columns[*at].ty);
+            let mut read = Batch::new(types.map(|ty| ty.physical()));
+            spill.version()?.read_rows(&wanted, columns, &mut read, &mut Vec::new())?;
+            if read.rows != wanted.len() {
+                return Err(Error::damaged("rows are not in their segment".to_owned()));
+            }
+            let columns: Vec<&Column> = read.columns.iter().collect();
+            all.extend((0..read.rows).map(|row| self.values_of(&places, &columns, row)));
+        }
+        let columns: Vec<&Column> = places.iter().map(|at| &self.rows.columns[*at]).collect();
+        let row = |ordinal: usize| self.values_of(&places, &columns, ordinal - self.first);
+        all.extend(in_memory.into_iter().map(row));
+        Ok(all)
+    }
+
+    fn values_of(&self, places: &[usize], columns: &[&Column], row: usize) -> Row {
+        debug_assert_eq!(places.len(), columns.len());
+        let ty = |at: &usize| self.schema.columns[*at].ty;
+        let value = |(at, column)| convert::read_value(ty(at), column, row);
+        places.iter().zip(columns.iter().copied()).map(value).collect()
     }
 
     /// Moves what is left to files, and makes everything ready for adoption.

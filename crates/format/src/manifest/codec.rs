@@ -12,6 +12,9 @@
 //!
 //! Kinds 60 and 61 are 21 and 22 of a table that takes blind writes; 62 is its resolved row id.
 //!
+//! Kinds 80 and 81 are 21 and 22 of a table of whose rules there is more to say, which follows them behind
+//! a flag for blind writes.
+//!
 //! Kind 70 is the newest log file that was begun: number (varint), stamp (8 bytes), length (varint).
 //!
 //! Schemas of tables and sequences lie as [`schema`] says. Kinds 1 and 2 are what version 1 of the
@@ -26,7 +29,10 @@ use crate::log::LogBegun;
 use crate::marks::MarkShift;
 use crate::schema::TableSchema;
 use crate::wire::{Reader, put_bytes, put_signed, put_varint};
-use schema::{Rules, put_sequence, put_table, read_sequence, read_table_schema};
+use schema::{
+    Rules, put_more_rules, put_sequence, put_table, read_more_rules, read_sequence,
+    read_table_schema,
+};
 
 mod schema;
 
@@ -39,10 +45,18 @@ const CREATE_BLIND: u8 = 60;
 const CHANGE_BLIND: u8 = 61;
 const RESOLVED: u8 = 62;
 const LOG_BEGUN: u8 = 70;
+const CREATE_RULED: u8 = 80;
+const CHANGE_RULED: u8 = 81;
 
 /// Appends an edit.
 pub(super) fn put_edit(out: &mut Vec<u8>, edit: &Edit) {
     match edit {
+        Edit::CreateTable(schema) if schema.has_more_rules() => {
+            put_ruled(out, CREATE_RULED, schema);
+        }
+        Edit::ChangeTable(schema) if schema.has_more_rules() => {
+            put_ruled(out, CHANGE_RULED, schema);
+        }
         Edit::CreateTable(schema) => {
             put_kind_schema(out, if schema.blind { CREATE_BLIND } else { 21 }, schema);
         }
@@ -195,6 +209,8 @@ pub(super) fn read_edit(r: &mut Reader<'_>) -> Result<Edit> {
         27 => Edit::NextSequence(r.varint32()?),
         CREATE_BLIND => Edit::CreateTable(read_blind_table(r)?),
         CHANGE_BLIND => Edit::ChangeTable(read_blind_table(r)?),
+        CREATE_RULED => Edit::CreateTable(read_ruled(r)?),
+        CHANGE_RULED => Edit::ChangeTable(read_ruled(r)?),
         RESOLVED => Edit::Resolved(read_table(r)?, r.varint()?),
         HISTORY_FLOOR => Edit::HistoryFloor(read_table(r)?, r.varint()?),
         TIMELINE => {
@@ -241,6 +257,19 @@ fn put_kind_schema(out: &mut Vec<u8>, kind: u8, schema: &TableSchema) {
 
 fn read_blind_table(r: &mut Reader<'_>) -> Result<TableSchema> {
     Ok(TableSchema { blind: true, ..read_table_schema(r, Rules::Present)? })
+}
+
+fn put_ruled(out: &mut Vec<u8>, kind: u8, schema: &TableSchema) {
+    put_kind_schema(out, kind, schema);
+    out.push(u8::from(schema.blind));
+    put_more_rules(out, schema);
+}
+
+fn read_ruled(r: &mut Reader<'_>) -> Result<TableSchema> {
+    let schema = read_table_schema(r, Rules::Present)?;
+    let mut schema = TableSchema { blind: r.flag()?, ..schema };
+    read_more_rules(r, &mut schema)?;
+    Ok(schema)
 }
 
 fn put_range(out: &mut Vec<u8>, range: &Range<u64>) {

@@ -27,6 +27,7 @@ pub(crate) fn schema(types: &[DataType], indexes: &[(&[i32], &[usize], bool)]) -
         include: include.iter().map(|&c| ColumnId(c as u32)).collect(),
         unique: *unique,
         primary: false,
+        judged: None,
         fences_only: false,
         since: 0,
         ready: true,

@@ -69,6 +69,7 @@ fn parse_schema(input: &str) -> TableSchema {
             name: words.next().unwrap().to_owned(),
             unique: words.next() == Some("unique"),
             primary: false,
+            judged: None,
             fences_only: false,
             since: 0,
             ready: true,

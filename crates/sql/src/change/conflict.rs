@@ -6,13 +6,13 @@
 //! it could not be changed is an error and never a count of zero.
 
 use arrow_array::cast::AsArray;
-use onlap::{ErrorKind, IndexSchema, Row, RowId, RowLock, TableSchema, Value};
+use onlap::{ErrorKind, IndexSchema, Row, RowId, RowLock, TableSchema, Time, Value};
 use onlap_pg::bound::{Bound, Expr, ExprId, Modify};
 use onlap_query::{Change, RowExprs, Source, Update};
 
 use super::update::lock_mode;
 use super::{Statement, array_of, default_of, places, returning, value_at};
-use crate::catalog::oids;
+use crate::catalog::{Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::plan::Held;
 
@@ -57,6 +57,12 @@ impl<'a> Conflict<'a> {
     /// # Errors
     /// Those of the insert and the update.
     pub fn put(&self, row: Row) -> Result<Option<Row>> {
+        if let Some(index) = self.arbiters.iter().find(|index| index.time() != Time::Statement) {
+            let text = "ON CONFLICT does not support deferrable unique constraints/exclusion \
+                        constraints as arbiters";
+            let name = Name::of_engine(&self.statement.target.schema.name).1;
+            return Err(SqlError::new("55000", text).about_constraint(name, &index.name));
+        }
         // What may not be inserted is refused also where a row is there already.
         self.statement.view.scope.tx()?.judge_new(&self.statement.target.table, &row)?;
         for _ in 0..TRIES {
@@ -203,7 +209,7 @@ impl<'a> Conflict<'a> {
 /// # Errors
 /// `42P10`: none has these columns.
 pub fn arbiters(tree: &Bound, modify: &Modify, schema: &TableSchema) -> Result<Vec<IndexSchema>> {
-    let unique = schema.indexes.iter().filter(|index| index.unique && index.ready);
+    let unique = schema.indexes.iter().filter(|index| index.is_unique() && index.ready);
     let Some(conflict) = &modify.conflict else { return Ok(Vec::new()) };
     if conflict.constraint != 0 {
         let is_it =

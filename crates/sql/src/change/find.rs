@@ -12,7 +12,7 @@ use arrow_select::filter::filter_record_batch;
 use onlap::{LockWait, RowId, RowLock};
 
 use super::Statement;
-use crate::error::{Result, SqlError};
+use crate::error::Result;
 use crate::plan::Held;
 use crate::query::Changing;
 
@@ -56,15 +56,6 @@ impl Statement<'_> {
         let Found { changing, batches } = self.ask()?;
         locked.sort_unstable();
         let wanted = |id| locked.binary_search(&id).is_ok();
-        if self.shared.several {
-            // A row that is still seen and was not locked is one that this statement has replaced: an action of a foreign key.
-            let before: HashSet<RowId> = ids.into_iter().filter(|id| !wanted(*id)).collect();
-            if batches.iter().flat_map(ids_in).any(|id| before.contains(&id)) {
-                let text =
-                    "changing a row that a foreign key changed in another part of the statement";
-                return Err(SqlError::unsupported(text));
-            }
-        }
         self.touched(Found { changing, batches: batches.keep(|batches| keep(batches, wanted))? })
     }
 

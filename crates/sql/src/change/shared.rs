@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use onlap::{RowId, Savepoint, Table};
 
-use crate::error::Result;
+use crate::error::{Result, SqlError};
 use crate::plan::Held;
 use crate::query::Course;
 use crate::scope::Scope;
@@ -55,6 +55,8 @@ impl Shared {
             let mut tx = scope.tx()?;
             let began = tx.savepoint();
             tx.look_back_to(Some(began.clone()));
+            // Foreign keys are judged when all parts are done.
+            tx.hold_rules(parts > 1);
             began
         };
         Ok(Shared { course, several, began, scope, touched: RefCell::default() })
@@ -65,13 +67,23 @@ impl Shared {
     /// # Errors
     /// The one that it has ended with.
     pub fn end<T>(self, made: Result<T>) -> Result<T> {
-        if let Ok(mut tx) = self.scope.tx() {
-            tx.look_back_to(None);
-            if made.is_err() && self.several {
-                tx.rollback_to(&self.began)?;
+        let Ok(mut tx) = self.scope.tx() else { return made };
+        tx.look_back_to(None);
+        let failed = match made {
+            Ok(made) => match tx.judge_held() {
+                Ok(()) => return Ok(made),
+                Err(e) => SqlError::from(e),
+            },
+            Err(e) => {
+                tx.forget_held();
+                if !self.several {
+                    return Err(e);
+                }
+                e
             }
-        }
-        made
+        };
+        tx.rollback_to(&self.began)?;
+        Err(failed)
     }
 
     /// Whether the statement has changed a row already, or written it.

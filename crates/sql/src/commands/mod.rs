@@ -60,7 +60,7 @@ fn utilities(
         Utility::Explain(explain) => explain::run(session, view, source, explain, client),
         Utility::Copy(said) => copy::run(session, view, source, said, client),
         Utility::Truncate(tables, restart, cascade) => {
-            let tag = ddl::truncate(session, view, tables, *restart, *cascade)?;
+            let tag = ddl::truncate(session, view, tables, *restart, *cascade, client)?;
             Ok(Answer::Done(tag.to_string()))
         }
         Utility::Discard(what) => settings_sql::discard(session, view, *what),

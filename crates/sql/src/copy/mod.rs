@@ -112,7 +112,25 @@ fn copy_in(
     let binary = options.format == Format::Binary;
     client.reply().copy_response(b'G', binary, columns.len());
     session.current()?.changed = true;
-    let mut sink = Sink::new(view, &name, &table, columns)?;
+    let sink = Sink::new(view, &name, &table, columns)?;
+    view.scope.tx()?.hold_rules(false);
+    let rows = match take(view, sink, &mut *decoder, client) {
+        Ok(rows) => view.scope.tx()?.judge_held().map(|()| rows)?,
+        Err(e) => {
+            view.scope.tx()?.forget_held();
+            return Err(e);
+        }
+    };
+    Ok(Answer::Done(format!("COPY {rows}")))
+}
+
+/// Takes rows as they come; how many.
+fn take(
+    view: &View,
+    mut sink: Sink<'_>,
+    decoder: &mut dyn Decoder,
+    client: &mut dyn Client,
+) -> Result<u64> {
     loop {
         match client.copy_data()? {
             CopyData::Piece(bytes) => {
@@ -127,6 +145,5 @@ fn copy_in(
         }
     }
     decoder.end(&mut sink).map_err(|e| sink.located(e))?;
-    let rows = sink.finish()?;
-    Ok(Answer::Done(format!("COPY {rows}")))
+    sink.finish()
 }

@@ -22,6 +22,9 @@ use crate::source::{Source, strings};
 use crate::types::{Cell, PgType, oid, text_value};
 use crate::view::View;
 
+/// Columns that every table of PostgreSQL has without saying so.
+pub const SYSTEM_COLUMNS: &[&str] = &["tableoid", "ctid", "xmin", "cmin", "xmax", "cmax"];
+
 /// What an insert that leaves a column out gets.
 #[derive(Clone, Debug, Default)]
 pub enum Default {
@@ -79,6 +82,11 @@ impl Declared<'_> {
         let (default, constraints) = (Default::None, Vec::new());
         Declared { name, ty, not_null: false, default, sequence: None, constraints }
     }
+
+    /// Whether its default is calculated when it is needed.
+    pub fn has_computed_default(&self) -> bool {
+        matches!(self.default, Default::Computed(_))
+    }
 }
 
 /// Reads a declaration.
@@ -92,6 +100,11 @@ pub fn declared<'a>(
 ) -> Result<Declared<'a>> {
     let Some(ty) = &column.ty else { return Err(SqlError::unsupported("a typed table")) };
     let (ty, serial) = column_type(view, source, ty)?;
+    if SYSTEM_COLUMNS.contains(&&*column.name) {
+        let name = &column.name;
+        let text = format!("column name \"{name}\" conflicts with a system column name");
+        return Err(SqlError::new("42701", text));
+    }
     let mut out = Declared::plain(column.name.to_string(), ty);
     out.not_null = serial;
     if serial {

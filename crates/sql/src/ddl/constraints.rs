@@ -1,12 +1,12 @@
 //! Which constraints does a table have, and what are they called?
 
-use onlap::{Action, Expr, ForeignKeySpec, TableSchema};
-use onlap_pg::ast::{self, ColumnRule, Judged, KeyAction, Match, References, Said, TableRule};
+use onlap::{Action, CheckSpec, ForeignKeySpec, IndexSpec, TableSchema, Time};
+use onlap_pg::ast::{self, ColumnRule, Judged, KeyAction, Match, References, TableRule};
 
-use super::columns::Declared;
+use super::columns::{Declared, SYSTEM_COLUMNS};
 use super::naming::{self, choose};
 use super::temporary;
-use super::{checks, keys};
+use super::{checks, defaults, keys};
 use crate::catalog::Name;
 use crate::columns::{ColumnType, Types};
 use crate::error::{Result, SqlError, state};
@@ -18,14 +18,49 @@ use crate::view::View;
 /// A constraint of a table.
 #[derive(Clone, Debug)]
 pub enum Constraint {
-    /// PRIMARY KEY: name and columns.
-    Primary(String, Vec<String>),
-    /// UNIQUE: name and columns.
-    Unique(String, Vec<String>),
+    /// PRIMARY KEY.
+    Primary(Key),
+    /// UNIQUE.
+    Unique(Key),
     /// CHECK.
-    Check(String, Expr<String>),
+    Check(CheckSpec),
     /// FOREIGN KEY.
     Foreign(ForeignKeySpec),
+}
+
+/// A key that no two rows have.
+#[derive(Clone, Debug)]
+pub struct Key {
+    /// Its name.
+    pub name: String,
+    /// Its columns.
+    pub columns: Vec<String>,
+    /// INCLUDE.
+    pub include: Vec<String>,
+    /// NULLS NOT DISTINCT.
+    pub nulls_equal: bool,
+    /// When it is judged.
+    pub time: Time,
+}
+
+impl Key {
+    /// Whether rows are looked at to keep it.
+    pub fn is_judged(&self) -> bool {
+        self.nulls_equal || self.time != Time::Statement
+    }
+
+    /// The index that keeps it.
+    pub fn index(&self, primary: bool) -> IndexSpec {
+        let spec = IndexSpec::new(&self.name, self.columns.clone()).include(self.include.clone());
+        match self.is_judged() {
+            true => spec.judged(onlap::Judged {
+                nulls_equal: self.nulls_equal,
+                primary,
+                time: self.time,
+            }),
+            false => spec.unique(),
+        }
+    }
 }
 
 /// Collects the constraints of a table and names them.
@@ -36,6 +71,8 @@ pub struct Collector<'a> {
     columns: Vec<(String, ColumnType)>,
     /// Names of constraints that are there.
     names: Vec<String>,
+    /// Columns whose defaults the engine does not know.
+    computed: Vec<String>,
     /// What was collected.
     pub all: Vec<Constraint>,
 }
@@ -47,8 +84,9 @@ impl<'a> Collector<'a> {
         source: Source<'a>,
         table: &'a Name,
         columns: Vec<(String, ColumnType)>,
+        computed: Vec<String>,
     ) -> Collector<'a> {
-        Collector { view, source, table, columns, names: Vec::new(), all: Vec::new() }
+        Collector { view, source, table, columns, names: Vec::new(), computed, all: Vec::new() }
     }
 
     /// For a table that is there.
@@ -65,7 +103,10 @@ impl<'a> Collector<'a> {
         let keys = schema.foreign_keys.iter().map(|k| k.name.clone());
         let indexes = schema.indexes.iter().map(|i| i.name.clone());
         let names = checks.chain(keys).chain(indexes).collect();
-        Collector { view, source, table, columns, names, all: Vec::new() }
+        let computed = schema.columns.iter();
+        let computed = computed.filter(|c| defaults::computed(view, schema.id, c).is_some());
+        let computed = computed.map(|c| c.name.clone()).collect();
+        Collector { view, source, table, columns, names, computed, all: Vec::new() }
     }
 
     fn name(&mut self, given: Option<String>, columns: &str, label: &str) -> Result<String> {
@@ -101,6 +142,13 @@ impl<'a> Collector<'a> {
         }
     }
 
+    fn check_key_columns(&self, columns: &[String]) -> Result<()> {
+        match columns.iter().find(|c| !self.columns.iter().any(|(n, _)| n == *c)) {
+            Some(column) => Err(no_key_column(column)),
+            None => Ok(()),
+        }
+    }
+
     /// The constraints of a column.
     ///
     /// # Errors
@@ -108,13 +156,18 @@ impl<'a> Collector<'a> {
     pub fn column(&mut self, column: &Declared<'_>) -> Result<()> {
         let own = || vec![column.name.clone()];
         for said in &column.constraints {
-            let name = said.name.clone();
-            deferred(said.judged)?;
+            let (name, time) = (said.name.clone(), time_of(said.judged));
+            let key = Said { columns: own(), include: &[], nulls_equal: false, time };
             match said.rule {
-                ColumnRule::Primary(_) => self.primary(name, own())?,
-                ColumnRule::Unique(not_distinct, _) => self.unique(name, own(), *not_distinct)?,
-                ColumnRule::Check(check, _) => self.check(name, check, Some(&column.name))?,
-                ColumnRule::References(key) => self.foreign(name, key, own())?,
+                ColumnRule::Primary(_) => self.primary(name, key)?,
+                ColumnRule::Unique(not_distinct, _) => {
+                    self.unique(name, Said { nulls_equal: *not_distinct, ..key })?;
+                }
+                ColumnRule::Check(check, own) => {
+                    let said = Judged { no_inherit: *own, ..said.judged };
+                    self.check(name, check, Some(&column.name), said)?;
+                }
+                ColumnRule::References(key) => self.foreign(name, key, own(), said.judged)?,
                 _ => {}
             }
         }
@@ -126,23 +179,19 @@ impl<'a> Collector<'a> {
     /// # Errors
     /// Unknown columns, taken names, what Onlap does not do.
     pub fn constraint(&mut self, constraint: &ast::Constraint) -> Result<()> {
-        deferred(constraint.judged)?;
         let name = constraint.name.as_ref().map(|name| name.to_string());
-        let plain = |include: &[ast::Name]| match include.is_empty() {
-            true => Ok(()),
-            false => Err(SqlError::unsupported("a constraint with INCLUDE")),
-        };
+        let (judged, time) = (constraint.judged, time_of(constraint.judged));
         match &constraint.rule {
             TableRule::Primary(columns, include, _) => {
-                plain(include)?;
-                self.primary(name, strings(columns))
+                let columns = strings(columns);
+                self.primary(name, Said { columns, include, nulls_equal: false, time })
             }
             TableRule::Unique(not_distinct, columns, include, _) => {
-                plain(include)?;
-                self.unique(name, strings(columns), *not_distinct)
+                let (columns, nulls_equal) = (strings(columns), *not_distinct);
+                self.unique(name, Said { columns, include, nulls_equal, time })
             }
-            TableRule::Check(check) => self.check(name, check, None),
-            TableRule::Foreign(columns, key) => self.foreign(name, key, strings(columns)),
+            TableRule::Check(check) => self.check(name, check, None, judged),
+            TableRule::Foreign(columns, key) => self.foreign(name, key, strings(columns), judged),
             TableRule::Exclude => Err(SqlError::unsupported("an EXCLUDE constraint")),
             TableRule::UniqueIndex(_) | TableRule::PrimaryIndex(_) => {
                 let text = "ALTER TABLE / ADD CONSTRAINT USING INDEX is not supported here";
@@ -151,36 +200,45 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn primary(&mut self, name: Option<String>, columns: Vec<String>) -> Result<()> {
+    fn primary(&mut self, name: Option<String>, said: Said<'_>) -> Result<()> {
         if self.all.iter().any(|c| matches!(c, Constraint::Primary(..))) {
             let text =
                 format!("multiple primary keys for table \"{}\" are not allowed", self.table.name);
             return Err(SqlError::new(state::BAD_DEFINITION, text));
         }
-        self.check_columns(&columns)?;
-        keys::must_be_ordered(&self.columns, &columns)?;
-        let name = self.name(name, "", "pkey")?;
-        self.all.push(Constraint::Primary(name, columns));
+        let key = self.key(name, said, "pkey")?;
+        self.all.push(Constraint::Primary(key));
         Ok(())
     }
 
-    fn unique(
+    fn unique(&mut self, name: Option<String>, said: Said<'_>) -> Result<()> {
+        let key = self.key(name, said, "key")?;
+        self.all.push(Constraint::Unique(key));
+        Ok(())
+    }
+
+    fn key(&mut self, name: Option<String>, said: Said<'_>, label: &str) -> Result<Key> {
+        let Said { columns, include, nulls_equal, time } = said;
+        let include = strings(include);
+        self.check_columns(&columns)?;
+        self.check_columns(&include)?;
+        keys::must_be_ordered(&self.columns, &columns)?;
+        let shown = columns.iter().chain(&include).cloned().collect::<Vec<_>>().join("_");
+        let shown = if label == "pkey" { "" } else { &shown };
+        let name = self.name(name, shown, label)?;
+        // What is stored and not ordered is stored once.
+        let include = include.into_iter().filter(|name| !columns.contains(name));
+        let include = once(include.collect());
+        Ok(Key { name, columns, include, nulls_equal, time })
+    }
+
+    fn check(
         &mut self,
         name: Option<String>,
-        columns: Vec<String>,
-        not_distinct: bool,
+        check: &ast::Said,
+        column: Option<&str>,
+        judged: Judged,
     ) -> Result<()> {
-        if not_distinct {
-            return Err(SqlError::unsupported("UNIQUE NULLS NOT DISTINCT"));
-        }
-        self.check_columns(&columns)?;
-        keys::must_be_ordered(&self.columns, &columns)?;
-        let name = self.name(name, &columns.join("_"), "key")?;
-        self.all.push(Constraint::Unique(name, columns));
-        Ok(())
-    }
-
-    fn check(&mut self, name: Option<String>, check: &Said, column: Option<&str>) -> Result<()> {
         let known = self.columns.clone();
         let find = |name: &str| known.iter().find(|(n, _)| n == name).map(|(_, ty)| *ty);
         let condition = checks::condition(self.view, self.source, check, &find)?;
@@ -191,7 +249,9 @@ impl<'a> Collector<'a> {
             _ => String::new(),
         };
         let name = self.name(name, &one, "check")?;
-        self.all.push(Constraint::Check(name, condition));
+        let check =
+            CheckSpec::new(name, condition).unproven(judged.not_valid).own(judged.no_inherit);
+        self.all.push(Constraint::Check(check));
         Ok(())
     }
 
@@ -200,11 +260,9 @@ impl<'a> Collector<'a> {
         name: Option<String>,
         key: &References,
         columns: Vec<String>,
+        judged: Judged,
     ) -> Result<()> {
-        if key.matching == Some(Match::Full) && columns.len() > 1 {
-            return Err(SqlError::unsupported("MATCH FULL of several columns"));
-        }
-        self.check_columns(&columns)?;
+        self.check_key_columns(&columns)?;
         let parent = strings(&key.table);
         let own = parent.last() == Some(&self.table.name)
             && parent.len().checked_sub(2).is_none_or(|i| parent[i] == self.table.schema);
@@ -213,34 +271,52 @@ impl<'a> Collector<'a> {
         {
             temporary::check_reference(self.table, &Name::new(schema, name))?;
         }
+        let name = self.name(name, &columns.join("_"), "fkey")?;
         let catalog = self.view.objects.made_types().catalog();
+        let matching = |parents| {
+            let (columns, key) = (&self.columns, &columns);
+            keys::must_match(catalog, &keys::Pairs { name: &name, columns, key, parents })
+        };
         let parent = match self.view.table(&parent) {
-            Ok((name, table)) => {
-                temporary::check_reference(self.table, &name)?;
+            Ok((of, table)) => {
+                temporary::check_reference(self.table, &of)?;
                 let schema = table.schema();
                 self.must_refer(&schema, key)?;
+                must_be_kept(&schema, &of, key, columns.len())?;
                 let types = Types::of(&self.view.objects, &schema);
-                let places = keys::parents(&schema, key);
-                keys::must_match(catalog, &self.columns, &columns, places.map(|at| types[at]))?;
+                let column = |at: usize| (schema.columns[at].name.clone(), types[at]);
+                matching(keys::parents(&schema, key).map(column).collect())?;
                 table.name()
             }
             Err(_) if own => {
-                let parents =
-                    key.columns.iter().filter_map(|name| keys::type_of(&self.columns, name));
-                keys::must_match(catalog, &self.columns, &columns, parents)?;
+                let column = |name: &ast::Name| {
+                    let found = keys::type_of(&self.columns, name)?;
+                    Some((name.to_string(), found))
+                };
+                matching(key.columns.iter().filter_map(column).collect())?;
                 self.table.engine(&self.view.database)
             }
             Err(e) => return Err(e),
         };
-        let name = self.name(name, &columns.join("_"), "fkey")?;
-        let (deleted, updated) = (action(&key.on_delete)?, action(&key.on_update)?);
+        let (deleted, updated) = (action(&key.on_delete), action(&key.on_update));
+        let set = match &key.on_delete {
+            KeyAction::SetNull(some) | KeyAction::SetDefault(some) => once(strings(some)),
+            _ => Vec::new(),
+        };
+        self.check_set(&columns, &set)?;
+        if deleted == Action::SetDefault || updated == Action::SetDefault {
+            let written = if set.is_empty() { &columns } else { &set };
+            self.must_have_kept_defaults(written)?;
+        }
         let mut types = columns.iter().filter_map(|name| keys::type_of(&self.columns, name));
-        let writes = deleted == Action::SetNull || updated != Action::Restrict;
+        let writes = writes(deleted, updated);
         if writes && types.any(ColumnType::is_domain) {
             return Err(domain_written());
         }
         let mut spec =
             ForeignKeySpec::new(name, columns, parent).on_delete(deleted).on_update(updated);
+        spec = spec.set_columns(set).full(key.matching == Some(Match::Full));
+        spec = spec.time(time_of(judged)).unproven(judged.not_valid);
         if !key.columns.is_empty() {
             spec = spec.parent_columns(strings(&key.columns));
         }
@@ -250,6 +326,31 @@ impl<'a> Collector<'a> {
 }
 
 impl Collector<'_> {
+    /// Fails where a column that is to be set is not of the key.
+    fn check_set(&self, key: &[String], set: &[String]) -> Result<()> {
+        self.check_key_columns(set)?;
+        match set.iter().find(|name| !key.contains(name)) {
+            Some(name) => {
+                let text = format!(
+                    "column \"{name}\" referenced in ON DELETE SET action must be part of foreign key"
+                );
+                Err(SqlError::new("42P10", text))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Fails where a default is calculated, which the engine cannot do.
+    fn must_have_kept_defaults(&self, columns: &[String]) -> Result<()> {
+        match columns.iter().find(|name| self.computed.contains(name)) {
+            Some(name) => {
+                let text = format!("SET DEFAULT of column \"{name}\", whose default is calculated");
+                Err(SqlError::unsupported(text))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Fails unless the role may refer to the parent's columns: those that are named, or its primary key.
     fn must_refer(&self, parent: &TableSchema, key: &References) -> Result<()> {
         let places = keys::parents(parent, key);
@@ -257,22 +358,109 @@ impl Collector<'_> {
     }
 }
 
-/// Constraints are judged with each statement.
-fn deferred(judged: Judged) -> Result<()> {
-    match judged.deferrable == Some(true) || judged.deferred == Some(true) {
-        true => Err(SqlError::unsupported("a deferrable constraint")),
-        false => Ok(()),
+/// Each name at its first place.
+fn once(names: Vec<String>) -> Vec<String> {
+    let mut once: Vec<String> = Vec::with_capacity(names.len());
+    for name in names {
+        if !once.contains(&name) {
+            once.push(name);
+        }
+    }
+    once
+}
+
+/// What a key's declaration says.
+struct Said<'a> {
+    columns: Vec<String>,
+    include: &'a [ast::Name],
+    nulls_equal: bool,
+    time: Time,
+}
+
+/// When a constraint is judged.
+pub fn time_of(judged: Judged) -> Time {
+    match (judged.deferrable, judged.deferred) {
+        (_, Some(true)) => Time::Deferred,
+        (Some(true), _) => Time::Deferrable,
+        _ => Time::Statement,
     }
 }
 
-fn action(action: &KeyAction) -> Result<Action> {
+/// Fails where rows of the parent may have equal keys for a while, or it has no such key.
+fn must_be_kept(parent: &TableSchema, name: &Name, key: &References, columns: usize) -> Result<()> {
+    let disagree = || {
+        let text = "number of referencing and referenced columns for foreign key disagree";
+        Err(SqlError::new("42830", text))
+    };
+    let table = &name.name;
+    let keeps = |index: &&onlap::IndexSchema| index.time() == Time::Statement;
+    if key.columns.is_empty() {
+        let primary = parent.indexes.iter().find(|index| index.is_primary());
+        let text = format!("there is no primary key for referenced table \"{table}\"");
+        let primary = primary.ok_or_else(|| SqlError::new(state::NO_OBJECT, text))?;
+        let text = format!("cannot use a deferrable primary key for referenced table \"{table}\"");
+        return match keeps(&primary) {
+            true if primary.key.len() == columns => Ok(()),
+            true => disagree(),
+            false => Err(SqlError::new("55000", text)),
+        };
+    }
+    let missing = key.columns.iter().find(|name| parent.position_by_name(name).is_none());
+    if let Some(missing) = missing {
+        return Err(no_key_column(missing));
+    }
+    if key.columns.len() != columns {
+        return disagree();
+    }
+    let named: Vec<_> = keys::parents(parent, key).map(|at| parent.columns[at].id).collect();
+    let is_of = |index: &&onlap::IndexSchema| {
+        index.is_unique()
+            && index.key.len() == named.len()
+            && index.key.iter().all(|part| named.contains(&part.column))
+    };
+    let mut found = parent.indexes.iter().filter(is_of);
+    let Some(first) = found.next() else {
+        let text = format!(
+            "there is no unique constraint matching given keys for referenced table \"{table}\""
+        );
+        return Err(SqlError::new("42830", text));
+    };
+    let mut all = std::iter::once(first).chain(found);
+    match all.clone().any(|index| index.unique) {
+        true => Ok(()),
+        false if all.any(|index| keeps(&index)) => Err(SqlError::unsupported(
+            "a foreign key that refers to a key of which NULLs are not distinct",
+        )),
+        false => {
+            let text = format!(
+                "cannot use a deferrable unique constraint for referenced table \"{table}\""
+            );
+            Err(SqlError::new("55000", text))
+        }
+    }
+}
+
+fn no_key_column(name: &str) -> SqlError {
+    if SYSTEM_COLUMNS.contains(&name) {
+        return SqlError::new(state::UNSUPPORTED, "system columns cannot be used in foreign keys");
+    }
+    let text = format!("column \"{name}\" referenced in foreign key constraint does not exist");
+    SqlError::new(state::NO_COLUMN, text)
+}
+
+/// Whether a foreign key with these actions on delete and on update writes values of its own.
+pub fn writes(deleted: Action, updated: Action) -> bool {
+    let sets = |action| matches!(action, Action::SetNull | Action::SetDefault);
+    sets(deleted) || sets(updated) || updated == Action::Cascade
+}
+
+fn action(action: &KeyAction) -> Action {
     match action {
-        // Judged with the statement either way, for no constraint is deferred.
-        KeyAction::Nothing | KeyAction::Restrict => Ok(Action::Restrict),
-        KeyAction::Cascade => Ok(Action::Cascade),
-        KeyAction::SetNull(columns) if columns.is_empty() => Ok(Action::SetNull),
-        KeyAction::SetNull(_) => Err(SqlError::unsupported("SET NULL of some columns")),
-        KeyAction::SetDefault(_) => Err(SqlError::unsupported("SET DEFAULT of a foreign key")),
+        KeyAction::Nothing => Action::NoAction,
+        KeyAction::Restrict => Action::Restrict,
+        KeyAction::Cascade => Action::Cascade,
+        KeyAction::SetNull(_) => Action::SetNull,
+        KeyAction::SetDefault(_) => Action::SetDefault,
     }
 }
 

@@ -96,6 +96,12 @@ pub fn columns(
     Ok(columns)
 }
 
+/// Whether an expression may depend on what sequences have given.
+fn asks_sequences(sql: &str) -> bool {
+    let sql = sql.to_ascii_lowercase();
+    ["currval", "lastval", "nextval", "setval"].iter().any(|function| sql.contains(function))
+}
+
 /// Whether a column is filled by its sequence alone, and a value of the caller's refused.
 pub fn is_always(view: &View, table: TableId, column: ColumnId) -> bool {
     identity(view, table, column) == Some(true)
@@ -134,6 +140,12 @@ pub fn complete(view: &View, table: &Table, rows: Vec<Vec<Option<Value>>>) -> Re
     let schema = table.schema();
     let types = Types::of(&view.objects, &schema);
     let mut rows = rows;
+    let computed_by = |column: &ColumnSchema| computed(view, schema.id, column);
+    if rows.len() > 1 && schema.columns.iter().filter_map(computed_by).any(|e| asks_sequences(&e)) {
+        // What a sequence has given to a row is seen by its other columns, and by no other row's.
+        let alone = |row| Ok(complete(view, table, vec![row])?.pop().unwrap_or_default());
+        return rows.into_iter().map(alone).collect();
+    }
     for (i, column) in schema.columns.iter().enumerate() {
         let missing: Vec<usize> =
             rows.iter().enumerate().filter(|(_, row)| row[i].is_none()).map(|(r, _)| r).collect();

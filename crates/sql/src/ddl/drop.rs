@@ -196,6 +196,9 @@ fn in_use(view: &View, what: &str, name: &Name, detail: Option<String>) -> SqlEr
 /// # Errors
 /// Others refer to them, and `cascade` is not said.
 pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: bool) -> Result<()> {
+    for table in &tables {
+        index::must_have_nothing_due(view, table, "DROP TABLE")?;
+    }
     let ids: Vec<TableId> = tables.iter().map(|t| t.schema().id).collect();
     let mut engines: Vec<String> = tables.iter().map(Table::name).collect();
     let mut broken: Vec<(Table, String)> = Vec::new();
@@ -322,7 +325,7 @@ fn one_index(session: &mut Session, view: &View, name: &Name, _cascade: bool) ->
     let schema = table.schema();
     let index = schema.index_by_name(&found).expect("was just found");
     let unique = view.objects.get(Kind::Unique, &index.id.0.to_string()).is_some();
-    if index.primary || unique {
+    if index.is_primary() || unique {
         let table = Name::of_engine(&table.name()).1.name;
         let text = format!(
             "cannot drop index {found} because constraint {found} on table {table} requires it"

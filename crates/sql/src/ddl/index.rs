@@ -1,6 +1,6 @@
 //! CREATE INDEX.
 
-use onlap::{IndexSpec, Table};
+use onlap::{IndexSpec, Judged, Table};
 use onlap_pg::ast::{CreateIndex, IndexElement, SortOrder};
 
 use super::change::notice;
@@ -54,14 +54,33 @@ pub fn create(
         return Err(e);
     }
     spec = spec.named(name);
-    if session.is_in_block() || session.current()?.changed {
-        view.scope.tx()?.create_index(&table, spec)?;
+    must_have_nothing_due(view, &table, "CREATE INDEX")?;
+    // What is judged by a look at the rows is built by a transaction that has the table alone.
+    let alone = create.unique && create.nulls_not_distinct;
+    if alone || session.is_in_block() || session.current()?.changed {
+        view.scope.tx()?.create_index(&table, spec).map_err(SqlError::of_rows)?;
         session.catalog_changed()?;
     } else {
         session.catalog_changes()?;
-        session.instance.db.create_index(&table.name(), spec)?;
+        let made = session.instance.db.create_index(&table.name(), spec);
+        made.map_err(SqlError::of_rows)?;
     }
     Ok("CREATE INDEX")
+}
+
+/// Fails where rules of a table are still to be judged.
+///
+/// # Errors
+/// `55006`.
+pub fn must_have_nothing_due(view: &View, table: &Table, what: &str) -> Result<()> {
+    match view.scope.tx()?.has_due(table) {
+        true => {
+            let name = Name::of_engine(&table.name()).1.name;
+            let text = format!("cannot {what} \"{name}\" because it has pending trigger events");
+            Err(SqlError::new("55006", text))
+        }
+        false => Ok(()),
+    }
 }
 
 fn column_of(element: &IndexElement) -> Result<String> {
@@ -90,9 +109,6 @@ fn refuse(create: &CreateIndex) -> Result<()> {
     }
     if create.filter.is_some() {
         return Err(SqlError::unsupported("a partial index"));
-    }
-    if create.nulls_not_distinct {
-        return Err(SqlError::unsupported("UNIQUE NULLS NOT DISTINCT"));
     }
     Ok(())
 }
@@ -136,7 +152,12 @@ fn described(view: &View, create: &CreateIndex, table: &Table) -> Result<IndexSp
                 .hint("NULLS LAST goes with ASC, NULLS FIRST with DESC."));
         }
     }
-    Ok(if create.unique { spec.unique() } else { spec })
+    // Where keys are not unique, it says nothing.
+    Ok(match (create.unique, create.nulls_not_distinct) {
+        (true, true) => spec.judged(Judged { nulls_equal: true, ..Judged::default() }),
+        (true, false) => spec.unique(),
+        (false, _) => spec,
+    })
 }
 
 /// An index by name, with its table.

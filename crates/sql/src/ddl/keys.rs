@@ -6,9 +6,11 @@
 use onlap::{DataType, TableSchema};
 use onlap_pg::ast::References;
 use onlap_pg::catalog::Catalog;
+use onlap_pg::resolve::{Context, can_convert};
 
 use crate::columns::ColumnType;
 use crate::error::{Result, SqlError, state};
+use crate::types::oid;
 
 /// The type of a column by its name.
 pub fn type_of(columns: &[(String, ColumnType)], name: &str) -> Option<ColumnType> {
@@ -49,26 +51,67 @@ pub fn parents<'a>(
     Box::new(key.columns.iter().filter_map(|name| parent.position_by_name(name)))
 }
 
-/// Fails where a column and its parent are kept in different forms.
+/// A foreign key's name, its columns and those that it refers to.
+pub struct Pairs<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The columns of the table.
+    pub columns: &'a [(String, ColumnType)],
+    /// Those of the key.
+    pub key: &'a [String],
+    /// Those of the parent.
+    pub parents: Vec<(String, ColumnType)>,
+}
+
+/// Fails where a column cannot refer to its parent.
 ///
 /// # Errors
-/// `0A000`.
-pub fn must_match(
-    catalog: &Catalog,
-    columns: &[(String, ColumnType)],
-    key: &[String],
-    parents: impl Iterator<Item = ColumnType>,
-) -> Result<()> {
-    let own = key.iter().filter_map(|name| type_of(columns, name));
-    for (own, parent) in own.zip(parents) {
-        // Of types that the engine compares by itself, it says which go together: text and varchar do.
-        let is_native = own.is_native() && parent.is_native();
-        let is_same = own.is_kept_as(parent) && own.pg.modifier == parent.pg.modifier;
-        if !is_native && !is_same && !own.is_same_below(parent) {
-            let (own, parent) = (own.shown_in(catalog), parent.shown_in(catalog));
-            let text = format!("a foreign key of type {own} that refers to one of type {parent}");
-            return Err(SqlError::unsupported(text));
+/// `42804`: no value of one is one of the other; `0A000`: they are kept in different forms.
+pub fn must_match(catalog: &Catalog, pairs: &Pairs<'_>) -> Result<()> {
+    let Pairs { name, columns, key, parents } = pairs;
+    for (column, (parent, theirs)) in key.iter().zip(parents) {
+        let Some(own) = type_of(columns, column) else { continue };
+        let is_native = own.is_native() && theirs.is_native();
+        let is_same = own.is_kept_as(*theirs) && own.pg.modifier == theirs.pg.modifier;
+        let goes = match is_native {
+            true => is_kept_alike(own.engine, theirs.engine),
+            false => is_same || own.is_same_below(*theirs),
+        };
+        if goes {
+            continue;
         }
+        let (from, to) = (own.pg.oid, theirs.pg.oid);
+        let is_compared = family(from).is_some_and(|family| Some(family) == self::family(to));
+        if !is_compared && !can_convert(catalog, from, to, Context::Implicit) {
+            let text = format!("foreign key constraint \"{name}\" cannot be implemented");
+            let (from, to) = (catalog.shown(from), catalog.shown(to));
+            let detail = format!(
+                "Key columns \"{column}\" and \"{parent}\" are of incompatible types: {from} and {to}."
+            );
+            return Err(SqlError::new(state::MISMATCH, text).detail(detail));
+        }
+        let (own, theirs) = (own.shown_in(catalog), theirs.shown_in(catalog));
+        let text = format!("a foreign key of type {own} that refers to one of type {theirs}");
+        return Err(SqlError::unsupported(text));
     }
     Ok(())
+}
+
+/// Whether values of two of the engine's types are found in each other's indexes.
+fn is_kept_alike(own: DataType, parent: DataType) -> bool {
+    use DataType::{Int2, Int4, Int8, Text, Varchar};
+    let is_int = |ty| matches!(ty, Int2 | Int4 | Int8);
+    let is_text = |ty| matches!(ty, Text | Varchar(_));
+    own == parent || is_int(own) && is_int(parent) || is_text(own) && is_text(parent)
+}
+
+/// Types that PostgreSQL compares with each other.
+fn family(ty: u32) -> Option<u8> {
+    Some(match ty {
+        oid::INT2 | oid::INT4 | oid::INT8 => 0,
+        oid::FLOAT4 | oid::FLOAT8 => 1,
+        oid::DATE | oid::TIMESTAMP | oid::TIMESTAMPTZ => 2,
+        oid::TEXT | oid::VARCHAR | oid::NAME => 3,
+        _ => return None,
+    })
 }

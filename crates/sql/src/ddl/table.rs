@@ -1,6 +1,6 @@
 //! CREATE TABLE.
 
-use onlap::{ColumnDefault, IndexSpec, SequenceSpec, TableSchema, TableSpec};
+use onlap::{ColumnDefault, SequenceSpec, TableSchema, TableSpec};
 use onlap_pg::ast::{CreateTable, Kept, Path, Setting, TableElement, TableKind};
 use serde_json::json;
 
@@ -48,8 +48,13 @@ pub fn create(
             TableElement::Constraint(_) => {}
         }
     }
+    if columns.is_empty() {
+        return Err(SqlError::unsupported("a table without columns"));
+    }
     let types = columns.iter().map(|c| (c.name.clone(), c.ty)).collect();
-    let mut collector = Collector::new(view, source, name, types);
+    let computed = columns.iter().filter(|c| c.has_computed_default());
+    let computed = computed.map(|c| c.name.clone()).collect();
+    let mut collector = Collector::new(view, source, name, types, computed);
     for column in &columns {
         collector.column(column)?;
     }
@@ -154,8 +159,14 @@ impl Making<'_> {
         let Making { session, view, name, columns, constraints } = self;
         session.catalog_changed()?;
         let mut made: Vec<(String, String)> = Vec::new();
+        let is_judged = |constraint: &Constraint, name: &String| match constraint {
+            Constraint::Primary(key) => key.is_judged() && key.columns.contains(name),
+            _ => false,
+        };
         for column in &columns {
-            spec = match column.not_null {
+            let not_null =
+                column.not_null || constraints.iter().any(|c| is_judged(c, &column.name));
+            spec = match not_null {
                 true => spec.column(&column.name, column.ty.engine),
                 false => spec.nullable_column(&column.name, column.ty.engine),
             };
@@ -176,14 +187,15 @@ impl Making<'_> {
         }
         for constraint in &constraints {
             spec = match constraint.clone() {
-                Constraint::Primary(name, columns) => {
-                    spec.primary_key(columns).primary_key_name(name)
-                }
-                Constraint::Unique(name, columns) => {
-                    spec.index(IndexSpec::new(name, columns).unique())
-                }
-                Constraint::Check(name, condition) => spec.check(name, condition),
-                Constraint::Foreign(key) => spec.foreign_key(key),
+                Constraint::Primary(key) if key.is_judged() => spec.index(key.index(true)),
+                Constraint::Primary(key) => spec
+                    .primary_key(key.columns)
+                    .primary_key_name(key.name)
+                    .primary_key_include(key.include),
+                Constraint::Unique(key) => spec.index(key.index(false)),
+                // No rows are there that it might leave alone.
+                Constraint::Check(check) => spec.check_spec(check.unproven(false)),
+                Constraint::Foreign(key) => spec.foreign_key(key.unproven(false)),
             };
         }
         let table = view.scope.tx()?.create_table(spec)?;
@@ -228,8 +240,8 @@ pub fn note_constraints(
     constraints: &[Constraint],
 ) -> Result<()> {
     for constraint in constraints {
-        if let Constraint::Unique(name, _) = constraint
-            && let Some(index) = schema.index_by_name(name)
+        if let Constraint::Unique(key) = constraint
+            && let Some(index) = schema.index_by_name(&key.name)
         {
             session.put(Kind::Unique, &index.id.0.to_string(), Some(json!({})))?;
         }

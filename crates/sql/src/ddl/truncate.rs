@@ -1,16 +1,19 @@
 //! TRUNCATE.
 
+use onlap::Table;
 use onlap_pg::ast::Relation as Named;
 
+use super::change::notice;
 use super::naming::Relation;
 use super::sequence;
 use crate::catalog::Name;
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
 use crate::rights::ask::of_table;
 use crate::session::Session;
 use crate::source::strings;
 use crate::view::View;
+use crate::wire::Client;
 
 /// TRUNCATE.
 ///
@@ -22,30 +25,106 @@ pub fn truncate(
     tables: &[Named],
     restart: bool,
     cascade: bool,
+    client: &mut dyn Client,
 ) -> Result<&'static str> {
-    if cascade {
-        return Err(SqlError::unsupported("TRUNCATE CASCADE").hint("Name all tables."));
-    }
+    let mut found: Vec<Table> = Vec::new();
     for target in tables {
         let (_, table) = view.table_to("truncate", &strings(&target.name))?;
-        view.must(&[of_table(Action::Truncate, &table.schema(), Vec::new())])?;
-        let at_once = !session.is_in_block() && !session.current()?.changed;
-        let empty = view.scope.tx()?.count(&table)? == 0;
-        if !empty && at_once {
-            session.instance.db.truncate_table(&table.name())?;
-        } else if !empty {
-            view.scope.tx()?.delete_where(&table, &onlap::Predicate::All)?;
-            session.current()?.changed = true;
+        add(view, &mut found, table)?;
+    }
+    let refers = complete(view, &mut found, cascade, client)?;
+    for table in &found {
+        super::index::must_have_nothing_due(view, table, "TRUNCATE")?;
+    }
+    // Rows that refer to each other go together.
+    view.scope.tx()?.hold_rules(true);
+    let at_once = !session.is_in_block() && !session.current()?.changed && !refers;
+    let emptied = found.iter().try_for_each(|table| empty(session, view, table, at_once));
+    match emptied {
+        Ok(()) => view.scope.tx()?.judge_held()?,
+        Err(e) => {
+            view.scope.tx()?.forget_held();
+            return Err(e);
         }
-        if restart {
-            for name in sequence::owned_by(view, table.schema().id, None) {
-                let (_, of_engine) = Name::of_engine(&name);
-                view.must_own(Action::Alter, &of_engine, Relation::Sequence)?;
-                let old = view.scope.tx()?.sequence(&name)?;
-                let spec = sequence::Options::default().spec(&name, Some(&old))?;
-                sequence::replace(session, view, &old, &spec, Some(old.schema().start))?;
-            }
+    }
+    if restart {
+        for table in &found {
+            restart_of(session, view, table)?;
         }
     }
     Ok("TRUNCATE TABLE")
+}
+
+/// Adds a table that is to be emptied, once.
+fn add(view: &View, found: &mut Vec<Table>, table: Table) -> Result<()> {
+    view.must(&[of_table(Action::Truncate, &table.schema(), Vec::new())])?;
+    if !found.iter().any(|other| other.schema().id == table.schema().id) {
+        found.push(table);
+    }
+    Ok(())
+}
+
+/// Adds the tables that refer to those that are emptied; whether any refers to another.
+///
+/// # Errors
+/// `0A000`: there is one, and CASCADE was not said.
+fn complete(
+    view: &View,
+    found: &mut Vec<Table>,
+    cascade: bool,
+    client: &mut dyn Client,
+) -> Result<bool> {
+    let (all, mut refers, mut at) = (view.scope.tx()?.tables(), false, 0);
+    while let Some(parent) = found.get(at).map(Table::schema) {
+        at += 1;
+        for child in &all {
+            let schema = child.schema();
+            let is_child = schema.foreign_keys.iter().any(|key| key.parent == parent.id);
+            if !is_child || schema.id == parent.id {
+                continue;
+            }
+            refers = true;
+            if found.iter().any(|other| other.schema().id == schema.id) {
+                continue;
+            }
+            let name = Name::of_engine(&schema.name).1.name;
+            if !cascade {
+                let text = "cannot truncate a table referenced in a foreign key constraint";
+                let of = Name::of_engine(&parent.name).1.name;
+                let hint = format!(
+                    "Truncate table \"{name}\" at the same time, or use TRUNCATE ... CASCADE."
+                );
+                return Err(SqlError::new(state::UNSUPPORTED, text)
+                    .detail(format!("Table \"{name}\" references \"{of}\"."))
+                    .hint(hint));
+            }
+            notice(client, "00000", format!("truncate cascades to table \"{name}\""));
+            add(view, found, child.clone())?;
+        }
+    }
+    Ok(refers)
+}
+
+fn empty(session: &mut Session, view: &View, table: &Table, at_once: bool) -> Result<()> {
+    if view.scope.tx()?.count(table)? == 0 {
+        return Ok(());
+    }
+    if at_once {
+        return Ok(session.instance.db.truncate_table(&table.name())?);
+    }
+    view.scope.tx()?.delete_where(table, &onlap::Predicate::All)?;
+    session.current()?.changed = true;
+    Ok(())
+}
+
+/// RESTART IDENTITY.
+fn restart_of(session: &mut Session, view: &View, table: &Table) -> Result<()> {
+    for name in sequence::owned_by(view, table.schema().id, None) {
+        let (_, of_engine) = Name::of_engine(&name);
+        view.must_own(Action::Alter, &of_engine, Relation::Sequence)?;
+        let old = view.scope.tx()?.sequence(&name)?;
+        let spec = sequence::Options::default().spec(&name, Some(&old))?;
+        sequence::replace(session, view, &old, &spec, Some(old.schema().start))?;
+    }
+    Ok(())
 }

@@ -15,8 +15,9 @@ pub(super) fn broken(e: &Error, subject: &Subject) -> SqlError {
     let column = subject.column.as_deref().unwrap_or_default();
     let constraint = subject.constraint.as_deref().unwrap_or_default();
     let table = &relation.name;
-    let other = subject.other.as_ref().map(|other| match other {
-        OtherEnd::Parent(name) | OtherEnd::Child(name) => Name::of_engine(name).1,
+    let other = subject.other.as_ref().and_then(|other| match other {
+        OtherEnd::Parent(name) | OtherEnd::Child(name) => Some(Name::of_engine(name).1),
+        OtherEnd::Part => None,
     });
     let mut owner = relation.clone();
     let mut without = None;
@@ -47,6 +48,13 @@ pub(super) fn broken(e: &Error, subject: &Subject) -> SqlError {
                 Some(format!("{} {end}", key(subject))),
             )
         }
+        (_, Some(OtherEnd::Part), _) => (
+            format!(
+                "insert or update on table \"{table}\" violates foreign key constraint \
+                 \"{constraint}\""
+            ),
+            Some("MATCH FULL does not allow mixing of null and nonnull key values.".into()),
+        ),
         (_, Some(OtherEnd::Child(_)), Some(child)) => {
             owner = child;
             let end = format!("is still referenced from table \"{}\".", owner.name);
@@ -77,6 +85,32 @@ pub(super) fn broken(e: &Error, subject: &Subject) -> SqlError {
         datatype: None,
         constraint: subject.constraint.clone(),
     });
+    error
+}
+
+/// The error of rows that are there and break a rule that is to come.
+pub(super) fn of_rows(e: Error) -> SqlError {
+    let subject = e.subject().cloned();
+    let kind = e.kind();
+    let mut error = SqlError::from(e);
+    let Some(subject) = subject else { return error };
+    let name = subject.constraint.as_deref().unwrap_or_default();
+    match kind {
+        ErrorKind::DuplicateKey => {
+            error.0.message = format!("could not create unique index \"{name}\"");
+            error.0.detail = Some(format!("{} is duplicated.", key(&subject)));
+            if let Some(key) = &mut error.0.key {
+                key.without = Some("Duplicate keys exist.".into());
+            }
+        }
+        ErrorKind::CheckViolation => {
+            let table = Name::of_engine(&subject.table).1.name;
+            error.0.message = format!(
+                "check constraint \"{name}\" of relation \"{table}\" is violated by some row"
+            );
+        }
+        _ => {}
+    }
     error
 }
 

@@ -180,7 +180,9 @@ fn constraint(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
                 let look = if pretty { Look::PRETTY } else { Look::PLAIN };
                 let printed = Printed::new(&seen.view, model);
                 let condition = printed.condition(table, &check.expr, look);
-                return Ok(format!("CHECK ({condition})").into());
+                let own = if check.own { " NO INHERIT" } else { "" };
+                let unproven = if check.unproven { " NOT VALID" } else { "" };
+                return Ok(format!("CHECK ({condition}){own}{unproven}").into());
             }
         }
     }

@@ -237,7 +237,7 @@ impl Schema for Names<'_> {
 
     fn constraint(&self, relation: Oid, name: &str) -> Option<Oid> {
         let known = self.found.known.borrow();
-        let mut unique = known.schema(relation)?.indexes.iter().filter(|index| index.unique);
+        let mut unique = known.schema(relation)?.indexes.iter().filter(|index| index.is_unique());
         unique.find(|index| index.name == name).map(|index| oids::of_index_constraint(index.id))
     }
 

@@ -261,14 +261,16 @@ impl Session {
         let result = self.query_all(sql, client);
         self.room = None;
         self.several = false;
-        let result = result.and_then(|()| self.end_implicit(client));
-        if let Err(e) = result {
-            if is_gone(&e) {
-                return Err(e);
+        // The last statement is told of when what it did is committed.
+        let result = result.and_then(|tag| self.end_implicit(client).map(|()| tag));
+        match result {
+            Ok(tag) => tag.iter().for_each(|tag| client.reply().complete(tag)),
+            Err(e) if is_gone(&e) => return Err(e),
+            Err(e) => {
+                client.reply().error("ERROR", &e);
+                self.failed();
+                self.end_implicit(client)?;
             }
-            client.reply().error("ERROR", &e);
-            self.failed();
-            self.end_implicit(client)?;
         }
         self.report(client);
         self.note_state();
@@ -276,17 +278,17 @@ impl Session {
         Ok(())
     }
 
-    fn query_all(&mut self, sql: &str, client: &mut dyn Client) -> Result<()> {
+    /// The same but for the tag of the last statement, which it gives.
+    fn query_all(&mut self, sql: &str, client: &mut dyn Client) -> Result<Option<String>> {
         if let Some(literals) = self.uses_fast_path().then(|| literals::scan(sql)).flatten()
             && let Some(tag) = self.run_literals(sql, &literals)?
         {
-            client.reply().complete(&tag);
-            return Ok(());
+            return Ok(Some(tag));
         }
         self.make_room(sql)?;
         let key = self.text_key(sql, &[]);
         if let Some(known) = self.known_text(key.as_ref()) {
-            return self.run_simple(&known, client);
+            return self.run_simple(&known, client).map(Some);
         }
         let mut all = parse::statements(sql)?;
         if all.is_empty() {
@@ -295,17 +297,18 @@ impl Session {
         self.several = all.len() > 1;
         let last = all.pop();
         for parsed in all {
-            self.run_simple(&Arc::new(Prepared::simple(parsed)), client)?;
+            let tag = self.run_simple(&Arc::new(Prepared::simple(parsed)), client)?;
+            client.reply().complete(&tag);
         }
-        if let Some(parsed) = last {
-            let prepared = Arc::new(Prepared::simple(parsed));
-            self.run_simple(&prepared, client)?;
-            self.keep_text(key.filter(|_| !self.several), &prepared);
-        }
-        Ok(())
+        let Some(parsed) = last else { return Ok(None) };
+        let prepared = Arc::new(Prepared::simple(parsed));
+        let tag = self.run_simple(&prepared, client)?;
+        self.keep_text(key.filter(|_| !self.several), &prepared);
+        Ok(Some(tag))
     }
 
-    fn run_simple(&mut self, prepared: &Arc<Prepared>, client: &mut dyn Client) -> Result<()> {
+    /// Runs a statement and sends its rows; its tag.
+    fn run_simple(&mut self, prepared: &Arc<Prepared>, client: &mut dyn Client) -> Result<String> {
         if let Some(parsed) = &prepared.parsed {
             self.note_statement(&parsed.text);
         }
@@ -313,17 +316,16 @@ impl Session {
         self.send_whole(&mut answer, client)
     }
 
-    fn send_whole(&mut self, answer: &mut Answer, client: &mut dyn Client) -> Result<()> {
+    fn send_whole(&mut self, answer: &mut Answer, client: &mut dyn Client) -> Result<String> {
         match answer {
-            Answer::Done(tag) => client.reply().complete(tag),
+            Answer::Done(tag) => Ok(std::mem::take(tag)),
             Answer::Rows(rows) => {
                 let fields: Vec<_> = rows.columns.iter().map(AnswerColumn::field).collect();
                 client.reply().row_description(&fields, &[]);
                 rows.send(0, &[], self.style(), client)?;
-                client.reply().complete(&rows.tag());
+                Ok(rows.tag())
             }
         }
-        Ok(())
     }
 
     /// Parse: prepares a statement; an empty name for the unnamed one. `types` are OIDs, 0 for unknown.

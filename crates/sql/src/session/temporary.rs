@@ -85,6 +85,8 @@ impl Session {
 
     fn do_each_on_commit(&mut self) -> Result<()> {
         self.current()?.scope.tx()?.begin_statement()?;
+        // What was put off is judged by the rows that are there now.
+        self.current()?.scope.tx()?.set_all_constraints(false)?;
         let view = self.view()?;
         let (mut dropped, mut emptied, mut gone) = (Vec::new(), Vec::new(), Vec::new());
         for one in &self.temporary.on_commit {

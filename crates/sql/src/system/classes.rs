@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use onlap::{Action, ColumnSchema, TableSchema};
+use onlap::{Action, ColumnSchema, TableSchema, Time};
 use onlap_pg::print::Look;
 use serde_json::Value as Json;
 
@@ -305,11 +305,11 @@ fn indexes(view: &View, model: &Model) -> Rows {
             oids::of_table(table.id),
             ids.len(),
             index.key.len(),
-            index.unique,
+            index.is_unique(),
+            index.nulls_equal(),
+            index.is_primary(),
             false,
-            index.primary,
-            false,
-            true,
+            index.time() == Time::Statement,
             false,
             index.ready,
             false,
@@ -329,14 +329,47 @@ fn indexes(view: &View, model: &Model) -> Rows {
 /// Whether an index stands for a constraint: primary keys, and unique ones that were not made by
 /// CREATE INDEX.
 pub fn is_constraint(view: &View, index: &onlap::IndexSchema) -> bool {
-    index.primary || view.objects.get(Kind::Unique, &index.id.0.to_string()).is_some()
+    index.is_primary() || view.objects.get(Kind::Unique, &index.id.0.to_string()).is_some()
 }
 
 fn action(action: Action) -> &'static str {
     match action {
-        Action::Restrict => "a",
+        Action::NoAction => "a",
+        Action::Restrict => "r",
         Action::Cascade => "c",
         Action::SetNull => "n",
+        Action::SetDefault => "d",
+    }
+}
+
+/// What pg_constraint says of a constraint beside its name and kind.
+struct Said {
+    index: u32,
+    /// The parent, and its columns.
+    parent: (u32, Option<Vec<i64>>),
+    /// On update, on delete, and how it matches.
+    acts: (&'static str, &'static str, &'static str),
+    keys: Vec<i64>,
+    bin: Option<String>,
+    time: Time,
+    proven: bool,
+    own: bool,
+    set: Option<Vec<i64>>,
+}
+
+impl Default for Said {
+    fn default() -> Said {
+        Said {
+            index: 0,
+            parent: (0, None),
+            acts: (" ", " ", " "),
+            keys: Vec::new(),
+            bin: None,
+            time: Time::Statement,
+            proven: true,
+            own: true,
+            set: None,
+        }
     }
 }
 
@@ -344,23 +377,23 @@ fn constraints(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of(
         "oid conname connamespace contype condeferrable condeferred convalidated conrelid contypid \
          conindid conparentid confrelid confupdtype confdeltype confmatchtype conislocal \
-         coninhcount connoinherit conkey confkey conbin",
+         coninhcount connoinherit conkey confkey confdelsetcols conbin",
     );
     let printed = Printed::new(view, model);
     for (relation, table) in tables(model) {
         let schema = model.schema_oid(&relation.name.schema);
-        let mut push = |oid: u32, name: String, kind: &str, index: u32, parent, acts, keys, bin| {
-            let (parent, parent_keys): (u32, Option<Vec<i64>>) = parent;
-            let (update, delete, matching): (&str, &str, &str) = acts;
-            let (keys, bin): (Vec<i64>, Option<String>) = (keys, bin);
+        let mut push = |oid: u32, name: &str, kind: &str, said: Said| {
+            let Said { index, parent, acts, keys, bin, time, proven, own, set } = said;
+            let (update, delete, matching) = acts;
+            let (parent, parent_keys) = parent;
             rows.push(row![
                 oid,
                 name,
                 schema,
                 kind,
-                false,
-                false,
-                true,
+                time != Time::Statement,
+                time == Time::Deferred,
+                proven,
                 relation.oid,
                 0,
                 index,
@@ -371,19 +404,20 @@ fn constraints(view: &View, model: &Model) -> Rows {
                 matching,
                 true,
                 0,
-                kind != "c",
+                own,
                 keys,
                 parent_keys,
+                set,
                 bin,
             ]);
         };
-        let blank = (" ", " ", " ");
         for index in table.indexes.iter().filter(|index| is_constraint(view, index)) {
-            let kind = if index.primary { "p" } else { "u" };
+            let kind = if index.is_primary() { "p" } else { "u" };
             let keys = index.key.iter().map(|k| number(table, k.column)).collect();
             let (oid, index_oid) = (oids::of_index_constraint(index.id), oids::of_index(index.id));
             let name = super::model::index_name(table, index);
-            push(oid, name, kind, index_oid, (0, None), blank, keys, None);
+            let said = Said { index: index_oid, keys, time: index.time(), ..Said::default() };
+            push(oid, &name, kind, said);
         }
         for key in &table.foreign_keys {
             let parent_oid = oids::of_table(key.parent);
@@ -395,17 +429,23 @@ fn constraints(view: &View, model: &Model) -> Rows {
             };
             let keys = key.columns.iter().map(|id| number(table, *id)).collect();
             let oid = oids::of_part(table.id, "foreign key", &key.name);
-            let acts = (action(key.on_update), action(key.on_delete), "s");
+            let matching = if key.full { "f" } else { "s" };
+            let acts = (action(key.on_update), action(key.on_delete), matching);
             let index = oids::of_index(key.parent_index);
             let parent = (parent_oid, Some(parent_keys));
-            push(oid, key.name.clone(), "f", index, parent, acts, keys, None);
+            let set = key.set_columns.iter().map(|id| number(table, *id)).collect();
+            let set = Some(set).filter(|set: &Vec<i64>| !set.is_empty());
+            let (time, proven) = (key.time, !key.unproven);
+            let said = Said { index, parent, acts, keys, time, proven, set, ..Said::default() };
+            push(oid, &key.name, "f", said);
         }
         for check in &table.checks {
             let oid = oids::of_part(table.id, "check", &check.name);
             let bin = printed.condition(table, &check.expr, Look::PLAIN);
             let mut keys = Vec::new();
             columns_in(table, &check.expr, &mut keys);
-            push(oid, check.name.clone(), "c", 0, (0, None), blank, keys, Some(bin));
+            let (bin, proven, own) = (Some(bin), !check.unproven, check.own);
+            push(oid, &check.name, "c", Said { keys, bin, proven, own, ..Said::default() });
         }
     }
     made_types::constraints(view, model, &mut rows);

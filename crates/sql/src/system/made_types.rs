@@ -142,7 +142,7 @@ pub fn constraints(view: &View, model: &Model, rows: &mut Rows) {
         for check in &domain.checks {
             let mut row = row![check.oid, &check.name, schema, "c", false, false, check.valid];
             row.extend(row![0, made.oid, 0, 0, 0, " ", " ", " ", true, 0, false]);
-            row.extend(row![Datum::Null, Datum::Null, &check.sql]);
+            row.extend(row![Datum::Null, Datum::Null, Datum::Null, &check.sql]);
             rows.push(row);
         }
     }

@@ -228,7 +228,7 @@ fn schemas(view: &View) -> Vec<(u32, String, String)> {
 
 /// An index's name: the engine makes that of a primary key from the table's whole name.
 pub fn index_name(table: &TableSchema, index: &IndexSchema) -> String {
-    match index.primary && index.name.starts_with(&table.name) {
+    match index.is_primary() && index.name.starts_with(&table.name) {
         true => Name::of_engine(&index.name).1.name,
         false => index.name.clone(),
     }

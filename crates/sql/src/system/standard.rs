@@ -1,6 +1,6 @@
 //! What does the SQL standard's information_schema say?
 
-use onlap::{Action, TableSchema};
+use onlap::{Action, TableSchema, Time};
 use onlap_pg::print::Look;
 
 use super::classes::{columns, identity, is_constraint, sequence_type};
@@ -315,6 +315,10 @@ struct Constraint<'a> {
     columns: Vec<String>,
     /// Of a foreign key.
     key: Option<&'a onlap::ForeignKeySchema>,
+    /// When it is judged.
+    time: Time,
+    /// NULLS NOT DISTINCT.
+    nulls_equal: bool,
 }
 
 fn names_of(table: &TableSchema, ids: impl Iterator<Item = onlap::ColumnId>) -> Vec<String> {
@@ -327,19 +331,23 @@ fn constraints<'a>(view: &View, model: &'a Model) -> Vec<Constraint<'a>> {
     for relation in &model.relations {
         let Some(table) = relation.table() else { continue };
         for index in table.indexes.iter().filter(|index| is_constraint(view, index)) {
-            let kind = if index.primary { "PRIMARY KEY" } else { "UNIQUE" };
+            let kind = if index.is_primary() { "PRIMARY KEY" } else { "UNIQUE" };
             let columns = names_of(table, index.key.iter().map(|k| k.column));
             let name = index_name(table, index);
-            found.push(Constraint { relation, name, kind, columns, key: None });
+            let (time, nulls_equal) = (index.time(), index.nulls_equal());
+            found.push(Constraint { relation, name, kind, columns, key: None, time, nulls_equal });
         }
         for key in &table.foreign_keys {
             let columns = names_of(table, key.columns.iter().copied());
             let (name, kind) = (key.name.clone(), "FOREIGN KEY");
-            found.push(Constraint { relation, name, kind, columns, key: Some(key) });
+            let (time, nulls_equal) = (key.time, false);
+            let key = Some(key);
+            found.push(Constraint { relation, name, kind, columns, key, time, nulls_equal });
         }
         for check in &table.checks {
             let (name, columns) = (check.name.clone(), Vec::new());
-            found.push(Constraint { relation, name, kind: "CHECK", columns, key: None });
+            let (kind, time, nulls_equal) = ("CHECK", Time::Statement, false);
+            found.push(Constraint { relation, name, kind, columns, key: None, time, nulls_equal });
         }
     }
     found
@@ -350,8 +358,9 @@ fn table_constraints(view: &View, model: &Model) -> Rows {
         "constraint_catalog constraint_schema constraint_name table_catalog table_schema \
          table_name constraint_type is_deferrable initially_deferred enforced nulls_distinct",
     );
-    let mut push = |schema: &str, name: &str, table: &str, kind: &str| {
-        let distinct = (kind == "UNIQUE").then_some("YES");
+    let yes = |is: bool| if is { "YES" } else { "NO" };
+    let mut push = |schema: &str, name: &str, table: &str, kind: &str, time: Time, equal: bool| {
+        let distinct = (kind == "UNIQUE").then_some(yes(!equal));
         rows.push(row![
             &view.database,
             schema,
@@ -360,15 +369,16 @@ fn table_constraints(view: &View, model: &Model) -> Rows {
             schema,
             table,
             kind,
-            "NO",
-            "NO",
+            yes(time != Time::Statement),
+            yes(time == Time::Deferred),
             "YES",
             distinct
         ]);
     };
     let sight = Sight::of(view);
     for c in constraints(view, model).iter().filter(|c| sight.sees_constraints(c.relation)) {
-        push(&c.relation.name.schema, &c.name, &c.relation.name.name, c.kind);
+        let (schema, table) = (&c.relation.name.schema, &c.relation.name.name);
+        push(schema, &c.name, table, c.kind, c.time, c.nulls_equal);
     }
     // PostgreSQL counts NOT NULL among the checks.
     for relation in model.relations.iter().filter(|r| sight.sees_constraints(r)) {
@@ -377,7 +387,7 @@ fn table_constraints(view: &View, model: &Model) -> Rows {
         let schema = model.schema_oid(&name.schema);
         for (i, _) in table.columns.iter().enumerate().filter(|(_, c)| !c.nullable) {
             let constraint = format!("{schema}_{}_{}_not_null", relation.oid, i + 1);
-            push(&name.schema, &constraint, &name.name, "CHECK");
+            push(&name.schema, &constraint, &name.name, "CHECK", Time::Statement, false);
         }
     }
     rows
@@ -481,9 +491,11 @@ fn constraint_tables(view: &View, model: &Model) -> Rows {
 
 fn rule(action: Action) -> &'static str {
     match action {
-        Action::Restrict => "NO ACTION",
+        Action::NoAction => "NO ACTION",
+        Action::Restrict => "RESTRICT",
         Action::Cascade => "CASCADE",
         Action::SetNull => "SET NULL",
+        Action::SetDefault => "SET DEFAULT",
     }
 }
 
@@ -503,7 +515,7 @@ fn references(view: &View, model: &Model) -> Rows {
             &view.database,
             parent.as_ref().map(|p| p.0.name.schema.clone()),
             parent.as_ref().map(|p| p.1.clone()),
-            "NONE",
+            if key.full { "FULL" } else { "NONE" },
             rule(key.on_update),
             rule(key.on_delete),
         ]);

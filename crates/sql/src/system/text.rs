@@ -5,7 +5,7 @@
 use onlap::expr::{Comparison, Function, Operation};
 use onlap::{
     Action, ColumnDefault, ColumnId, ColumnSchema, DataType, Expr, ForeignKeySchema, IndexSchema,
-    TableSchema, Value, convert,
+    TableSchema, Time, Value, convert,
 };
 
 use super::model::{Model, index_name};
@@ -36,7 +36,7 @@ pub fn index_column(table: &TableSchema, index: &IndexSchema, at: usize) -> Opti
 
 /// CREATE INDEX.
 pub fn index(table: &TableSchema, index: &IndexSchema, on: &str) -> String {
-    let unique = if index.unique { "UNIQUE " } else { "" };
+    let unique = if index.is_unique() { "UNIQUE " } else { "" };
     let key: Vec<String> = index
         .key
         .iter()
@@ -50,18 +50,34 @@ pub fn index(table: &TableSchema, index: &IndexSchema, on: &str) -> String {
     if !index.include.is_empty() {
         text += &format!(" INCLUDE ({})", column_list(table, index.include.iter().copied()));
     }
+    if index.nulls_equal() {
+        text += " NULLS NOT DISTINCT";
+    }
     text
+}
+
+/// When a constraint is judged.
+fn time(time: Time) -> &'static str {
+    match time {
+        Time::Statement => "",
+        Time::Deferrable => " DEFERRABLE",
+        Time::Deferred => " DEFERRABLE INITIALLY DEFERRED",
+    }
 }
 
 /// The constraint that a primary key or unique index stands for.
 pub fn key(table: &TableSchema, index: &IndexSchema) -> String {
-    let word = if index.primary { "PRIMARY KEY" } else { "UNIQUE" };
+    let word = match (index.is_primary(), index.nulls_equal()) {
+        (true, _) => "PRIMARY KEY",
+        (false, false) => "UNIQUE",
+        (false, true) => "UNIQUE NULLS NOT DISTINCT",
+    };
     let columns = column_list(table, index.key.iter().map(|k| k.column));
     let mut text = format!("{word} ({columns})");
     if !index.include.is_empty() {
         text += &format!(" INCLUDE ({})", column_list(table, index.include.iter().copied()));
     }
-    text
+    text + time(index.time())
 }
 
 /// A foreign key.
@@ -77,12 +93,24 @@ pub fn foreign_key(model: &Model, table: &TableSchema, key: &ForeignKeySchema) -
         None => (String::new(), String::new()),
     };
     let mut text = format!("FOREIGN KEY ({columns}) REFERENCES {name}({parent_columns})");
+    if key.full {
+        text += " MATCH FULL";
+    }
     for (when, action) in [("UPDATE", key.on_update), ("DELETE", key.on_delete)] {
         match action {
-            Action::Restrict => {}
+            Action::NoAction => {}
+            Action::Restrict => text += &format!(" ON {when} RESTRICT"),
             Action::Cascade => text += &format!(" ON {when} CASCADE"),
             Action::SetNull => text += &format!(" ON {when} SET NULL"),
+            Action::SetDefault => text += &format!(" ON {when} SET DEFAULT"),
         }
+    }
+    if !key.set_columns.is_empty() {
+        text += &format!(" ({})", column_list(table, key.set_columns.iter().copied()));
+    }
+    text += time(key.time);
+    if key.unproven {
+        text += " NOT VALID";
     }
     text
 }

@@ -60,6 +60,7 @@ pub(crate) fn schema(include: bool) -> TableSchema {
         include: if include { vec![ColumnId(2)] } else { vec![] },
         unique: false,
         primary: false,
+        judged: None,
         fences_only: false,
         since: 0,
         ready: true,

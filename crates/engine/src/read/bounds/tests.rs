@@ -23,6 +23,7 @@ fn schema() -> TableSchema {
             include: vec![ColumnId(14), ColumnId(10)],
             unique: false,
             primary: false,
+            judged: None,
             fences_only: false,
             since: 0,
             ready: true,

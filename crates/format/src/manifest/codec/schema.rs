@@ -8,8 +8,12 @@
 //! key parts (count; each column id, descending), included column ids (count), with flag 8 the CSN from
 //! which on it answers. Rules: checks (count;
 //! each name, expression), foreign keys (count; each name, child columns (count), parent table,
-//! parent index, action on delete, action on update: 0 restrict, 1 cascade, 2 set null), history in
-//! microseconds. Whether a table takes blind writes is said by the kind of the edit.
+//! parent index, action on delete, action on update: 0 none, 1 cascade, 2 set null, 3 restrict, 4 set
+//! default), history in microseconds. Whether a table takes blind writes is said by the kind of the edit,
+//! and so is whether more about its rules follows: per index a byte (1 judged, 2 NULL equals NULL, 4 primary
+//! key; from 16 on when it is judged: 0 with statements, 1 deferrable, 2 deferred), per check a byte (1
+//! unproven, 2 of this table alone), per foreign key a byte (1 unproven, 2 full, from 16 on as for indexes)
+//! and the columns that are set (count, ids).
 //!
 //! A type: one byte of kind, and for numeric its flag, precision and scale, for varchar and char the
 //! length. Values lie as `value::codec` says, expressions as `expr::codec` does. A sequence: id,
@@ -21,7 +25,7 @@ use super::{read_index, read_table};
 use crate::expr::{put_expr, read_expr};
 use crate::schema::{
     Action, CheckSchema, ColumnDefault, ColumnSchema, ForeignKeySchema, Identity, IndexSchema,
-    KeyPart, SequenceSchema, TableSchema,
+    Judged, KeyPart, SequenceSchema, TableSchema, Time,
 };
 use crate::types::DataType;
 use crate::value::{put_value, read_value};
@@ -108,17 +112,88 @@ fn put_rules(out: &mut Vec<u8>, schema: &TableSchema) {
 
 fn action_byte(action: Action) -> u8 {
     match action {
-        Action::Restrict => 0,
+        Action::NoAction => 0,
         Action::Cascade => 1,
         Action::SetNull => 2,
+        Action::Restrict => 3,
+        Action::SetDefault => 4,
     }
+}
+
+/// Appends what more there is about the rules of a table.
+pub(super) fn put_more_rules(out: &mut Vec<u8>, schema: &TableSchema) {
+    for index in &schema.indexes {
+        out.push(index.judged.map_or(0, |judged| {
+            1 | u8::from(judged.nulls_equal) << 1
+                | u8::from(judged.primary) << 2
+                | time_bits(judged.time)
+        }));
+    }
+    for check in &schema.checks {
+        out.push(u8::from(check.unproven) | u8::from(check.own) << 1);
+    }
+    for key in &schema.foreign_keys {
+        out.push(u8::from(key.unproven) | u8::from(key.full) << 1 | time_bits(key.time));
+        put_varint(out, key.set_columns.len() as u64);
+        key.set_columns.iter().for_each(|c| put_varint(out, c.0.into()));
+    }
+}
+
+/// Reads what more there is about the rules of a table.
+pub(super) fn read_more_rules(r: &mut Reader<'_>, schema: &mut TableSchema) -> Result<()> {
+    for index in &mut schema.indexes {
+        let (flags, time) = read_timed(r)?;
+        if flags > 7
+            || flags & 1 == 0 && (flags > 0 || time != Time::Statement)
+            || flags & 1 != 0 && index.unique
+        {
+            return Err(r.error("an index that is judged in no way that is known"));
+        }
+        let judged = Judged { nulls_equal: flags & 2 != 0, primary: flags & 4 != 0, time };
+        index.judged = (flags & 1 != 0).then_some(judged);
+    }
+    for check in &mut schema.checks {
+        let [unproven, own] = read_flags(r)?;
+        (check.unproven, check.own) = (unproven, own);
+    }
+    for key in &mut schema.foreign_keys {
+        let (flags, time) = read_timed(r)?;
+        if flags > 3 {
+            return Err(r.error("unknown flags of a foreign key"));
+        }
+        (key.unproven, key.full, key.time) = (flags & 1 != 0, flags & 2 != 0, time);
+        let n = r.count(1)?;
+        key.set_columns = (0..n).map(|_| Ok(ColumnId(r.varint32()?))).collect::<Result<_>>()?;
+    }
+    Ok(())
+}
+
+fn time_bits(time: Time) -> u8 {
+    match time {
+        Time::Statement => 0,
+        Time::Deferrable => 1 << 4,
+        Time::Deferred => 2 << 4,
+    }
+}
+
+fn read_timed(r: &mut Reader<'_>) -> Result<(u8, Time)> {
+    let byte = r.u8()?;
+    let time = match byte >> 4 {
+        0 => Time::Statement,
+        1 => Time::Deferrable,
+        2 => Time::Deferred,
+        _ => return Err(r.error("an unknown time at which a rule is judged")),
+    };
+    Ok((byte & 15, time))
 }
 
 fn read_action(r: &mut Reader<'_>) -> Result<Action> {
     Ok(match r.u8()? {
-        0 => Action::Restrict,
+        0 => Action::NoAction,
         1 => Action::Cascade,
         2 => Action::SetNull,
+        3 => Action::Restrict,
+        4 => Action::SetDefault,
         _ => return Err(r.error("an unknown action of a foreign key")),
     })
 }
@@ -143,7 +218,7 @@ pub(super) fn read_table_schema(r: &mut Reader<'_>, rules: Rules) -> Result<Tabl
 fn read_rules(r: &mut Reader<'_>, schema: &mut TableSchema) -> Result<()> {
     for _ in 0..r.varint_max(limits::CHECKS, "the number of checks")? {
         let name = r.text()?.to_owned();
-        schema.checks.push(CheckSchema { name, expr: read_expr(r)? });
+        schema.checks.push(CheckSchema { name, expr: read_expr(r)?, unproven: false, own: false });
     }
     for _ in 0..r.varint_max(limits::FOREIGN_KEYS, "the number of foreign keys")? {
         let name = r.text()?.to_owned();
@@ -151,8 +226,18 @@ fn read_rules(r: &mut Reader<'_>, schema: &mut TableSchema) -> Result<()> {
         let columns = (0..n).map(|_| Ok(ColumnId(r.varint32()?))).collect::<Result<_>>()?;
         let (parent, parent_index) = (read_table(r)?, read_index(r)?);
         let (on_delete, on_update) = (read_action(r)?, read_action(r)?);
-        let key = ForeignKeySchema { name, columns, parent, parent_index, on_delete, on_update };
-        schema.foreign_keys.push(key);
+        schema.foreign_keys.push(ForeignKeySchema {
+            name,
+            columns,
+            parent,
+            parent_index,
+            on_delete,
+            on_update,
+            set_columns: Vec::new(),
+            full: false,
+            time: Time::Statement,
+            unproven: false,
+        });
     }
     schema.history_us = r.varint()?;
     Ok(())
@@ -227,7 +312,8 @@ fn read_index_schema(r: &mut Reader<'_>) -> Result<IndexSchema> {
     let include = (0..n).map(|_| Ok(ColumnId(r.varint32()?))).collect::<Result<_>>()?;
     let since = if has_since { r.varint()? } else { 0 };
     let ready = !unready;
-    Ok(IndexSchema { id, name, key, include, unique, primary, fences_only, since, ready })
+    let judged = None;
+    Ok(IndexSchema { id, name, key, include, unique, primary, judged, fences_only, since, ready })
 }
 
 fn put_type(out: &mut Vec<u8>, ty: DataType) {

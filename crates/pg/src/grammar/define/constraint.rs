@@ -385,6 +385,6 @@ impl Parser<'_> {
 
     /// What ALTER CONSTRAINT says.
     pub(super) fn altered_judgement(&mut self) -> Result<Judged> {
-        self.judged(Allowed { what: "ALTER CONSTRAINT statement", ..KEY })
+        self.judged(Allowed { what: "FOREIGN KEY", ..KEY })
     }
 }

@@ -1,6 +1,6 @@
 //! Which steps does an action of ALTER TABLE take?
 
-use onlap::{IndexSpec, Table, TableChanges, TableSchema};
+use onlap::{IndexId, Table, TableChanges, TableSchema, Time};
 use onlap_pg::ast::{self, TableChange, TableRule};
 
 use super::steps::Step;
@@ -8,11 +8,12 @@ use crate::catalog::names::TEMPORARY;
 use crate::catalog::{Name, oids};
 use crate::columns::Types;
 use crate::ddl::change::notice;
-use crate::ddl::constraints::{Collector, Constraint};
+use crate::ddl::constraints::{Collector, Constraint, time_of};
 use crate::ddl::{naming, temporary, view as views};
 use crate::error::{Result, SqlError, state};
 use crate::session::Session;
 use crate::source::{Source, role_word};
+use crate::system::classes::is_constraint;
 use crate::view::{Relation as Found, View};
 use crate::wire::Client;
 
@@ -54,26 +55,24 @@ impl<'a> Actions<'a> {
     ) -> Result<()> {
         match change {
             TableChange::AddColumn(skip, column) => self.add_column(column, *skip, client),
-            TableChange::AddConstraint(constraint) => {
-                if constraint.judged.not_valid {
-                    return Err(SqlError::unsupported("a constraint that is NOT VALID"));
-                }
-                self.add_constraint(constraint)
-            }
+            TableChange::AddConstraint(constraint) => self.add_constraint(constraint, client),
             TableChange::Column(name, change) => self.alter_column(name, change),
             TableChange::DropColumn(skip, name, cascade) => {
                 let done = self.drop_column(name, *cascade);
                 skipping(done, *skip, client)
             }
-            TableChange::DropConstraint(skip, name, _) => {
-                let done = self.drop_constraint(name);
+            TableChange::DropConstraint(skip, name, cascade) => {
+                let done = self.drop_constraint(name, *cascade, client);
                 skipping(done, *skip, client)
             }
-            TableChange::AlterConstraint(..) => Err(SqlError::unsupported("ALTER CONSTRAINT")),
-            TableChange::Validate(name) => match self.is_constraint(name) {
-                true => Ok(()),
-                false => Err(self.no_constraint(name)),
-            },
+            TableChange::AlterConstraint(name, judged) => self.alter_constraint(name, *judged),
+            TableChange::Validate(name) => {
+                if !self.has_rule(name) {
+                    return Err(self.no_such_rule(name, "a foreign key or check constraint"));
+                }
+                self.steps.push(Step::Validate(name.to_string()));
+                Ok(())
+            }
             TableChange::Owner(role) => {
                 let relation = naming::Relation::Table;
                 session.give_relation(self.view, self.name, relation, role_word(role))
@@ -176,7 +175,8 @@ impl<'a> Actions<'a> {
 
     /// Whether a check, a foreign key or a unique index has this name.
     fn is_constraint(&self, name: &str) -> bool {
-        self.has_rule(name) || self.schema.index_by_name(name).is_some_and(|index| index.unique)
+        self.has_rule(name)
+            || self.schema.index_by_name(name).is_some_and(|index| index.is_unique())
     }
 
     fn no_constraint(&self, name: &str) -> SqlError {
@@ -185,7 +185,30 @@ impl<'a> Actions<'a> {
         SqlError::new(state::NO_OBJECT, text)
     }
 
-    fn add_constraint(&mut self, constraint: &ast::Constraint) -> Result<()> {
+    /// A constraint that is none, or one of another kind than is wanted.
+    fn no_such_rule(&self, name: &str, wanted: &str) -> SqlError {
+        if !self.is_constraint(name) {
+            return self.no_constraint(name);
+        }
+        let table = &self.name.name;
+        let text = format!("constraint \"{name}\" of relation \"{table}\" is not {wanted}");
+        SqlError::new("42809", text)
+    }
+
+    /// ALTER CONSTRAINT.
+    fn alter_constraint(&mut self, name: &str, judged: ast::Judged) -> Result<()> {
+        if !self.schema.foreign_keys.iter().any(|key| key.name == name) {
+            return Err(self.no_such_rule(name, "a foreign key constraint"));
+        }
+        self.steps.push(Step::SetTime(name.to_string(), time_of(judged)));
+        Ok(())
+    }
+
+    fn add_constraint(
+        &mut self,
+        constraint: &ast::Constraint,
+        client: &mut dyn Client,
+    ) -> Result<()> {
         let (index, primary) = match &constraint.rule {
             TableRule::PrimaryIndex(index) => (&**index, true),
             TableRule::UniqueIndex(index) => (&**index, false),
@@ -197,14 +220,49 @@ impl<'a> Actions<'a> {
                 return all.into_iter().try_for_each(|c| self.add_built(c));
             }
         };
-        let found = self.schema.index_by_name(index);
-        if !found.ok_or_else(|| self.no_index(index))?.unique {
+        let name = constraint.name.as_deref().unwrap_or(index);
+        self.use_index(index, name, primary, time_of(constraint.judged), client)
+    }
+
+    /// A unique index becomes a constraint.
+    fn use_index(
+        &mut self,
+        index: &str,
+        name: &str,
+        primary: bool,
+        time: Time,
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        let found = self.schema.index_by_name(index).ok_or_else(|| self.no_index(index))?;
+        if !found.is_unique() {
             let text = format!("\"{index}\" is not a unique index");
-            return Err(SqlError::new("42809", text));
+            return Err(SqlError::new("42809", text).detail(UNFIT));
+        }
+        if is_constraint(self.view, found) {
+            let text = format!("index \"{index}\" is already associated with a constraint");
+            return Err(SqlError::new("55000", text));
+        }
+        if let Some(at) = found.key.iter().position(|part| part.descending) {
+            let text = format!(
+                "index \"{index}\" column number {} does not have default sorting behavior",
+                at + 1
+            );
+            return Err(SqlError::new("42809", text).detail(UNFIT));
+        }
+        if time != Time::Statement {
+            return Err(SqlError::unsupported("a deferrable constraint USING INDEX")
+                .hint("ADD CONSTRAINT … UNIQUE … DEFERRABLE makes an index of its own."));
+        }
+        if primary && found.judged.is_some() {
+            return Err(SqlError::unsupported("a primary key USING INDEX with NULLS NOT DISTINCT"));
         }
         let mut changes = TableChanges::new();
-        let name = constraint.name.as_deref().unwrap_or(index);
         if name != index {
+            naming::check_free(self.view, &Name::new(&self.name.schema, name))?;
+            let text = format!(
+                "ALTER TABLE / ADD CONSTRAINT USING INDEX will rename index \"{index}\" to \"{name}\""
+            );
+            notice(client, "00000", text);
             changes = changes.rename_index(index, name);
         }
         if primary {
@@ -222,7 +280,7 @@ impl<'a> Actions<'a> {
     }
 
     fn check_no_primary(&self) -> Result<()> {
-        match self.schema.primary() {
+        match self.schema.indexes.iter().find(|index| index.is_primary()) {
             Some(_) => {
                 let table = &self.name.name;
                 let text = format!("multiple primary keys for table \"{table}\" are not allowed");
@@ -235,35 +293,88 @@ impl<'a> Actions<'a> {
     /// A constraint that was named and checked.
     pub(super) fn add_built(&mut self, constraint: Constraint) -> Result<()> {
         match constraint {
-            Constraint::Primary(name, columns) => {
+            Constraint::Primary(key) => {
                 self.view.must_create_in(&self.name.schema)?;
                 self.check_no_primary()?;
-                let spec = IndexSpec::new(&name, columns).unique();
-                self.steps.push(Step::AddIndex(name.clone(), spec, false));
-                self.change(TableChanges::new().make_primary(&name));
+                self.steps.push(Step::AddIndex(key.name.clone(), key.index(true), false));
+                self.change(match key.is_judged() {
+                    true => {
+                        let none = TableChanges::new();
+                        key.columns.iter().fold(none, |changes, name| changes.set_not_null(name))
+                    }
+                    false => TableChanges::new().make_primary(&key.name),
+                });
             }
-            Constraint::Unique(name, columns) => {
+            Constraint::Unique(key) => {
                 self.view.must_create_in(&self.name.schema)?;
-                let spec = IndexSpec::new(&name, columns).unique();
-                self.steps.push(Step::AddIndex(name, spec, true));
+                let spec = key.index(false);
+                self.steps.push(Step::AddIndex(key.name, spec, true));
             }
-            Constraint::Check(name, condition) => self.steps.push(Step::AddCheck(name, condition)),
+            Constraint::Check(check) => self.steps.push(Step::AddCheck(check)),
             Constraint::Foreign(key) => self.steps.push(Step::AddForeign(key)),
         }
         Ok(())
     }
 
-    fn drop_constraint(&mut self, name: &str) -> Result<()> {
+    fn drop_constraint(
+        &mut self,
+        name: &str,
+        cascade: bool,
+        client: &mut dyn Client,
+    ) -> Result<()> {
         if self.has_rule(name) {
             self.steps.push(Step::DropConstraint(name.to_string()));
             return Ok(());
         }
-        let index = self.schema.index_by_name(name).filter(|i| i.unique);
+        let index = self.schema.index_by_name(name).filter(|i| i.is_unique());
         let index = index.ok_or_else(|| self.no_constraint(name))?;
-        if index.primary {
+        let (index, primary) = (index.id, index.primary);
+        self.drop_references(name, index, cascade, client)?;
+        if primary {
             self.change(TableChanges::new().make_secondary(name));
         }
         self.steps.push(Step::DropIndex(name.to_string()));
+        Ok(())
+    }
+
+    /// Foreign keys that refer to a key which goes.
+    fn drop_references(
+        &mut self,
+        name: &str,
+        index: IndexId,
+        cascade: bool,
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        let mut refers = Vec::new();
+        let mut tables = self.view.tables()?;
+        // In the order in which they were made.
+        tables.sort_by_key(|(_, table)| table.schema().id);
+        for (child, of) in tables {
+            let schema = of.schema();
+            let keys = schema.foreign_keys.iter().filter(|key| key.parent_index == index);
+            let keys = keys.map(|key| (child.name.clone(), of.name(), key.name.clone()));
+            refers.extend(keys);
+        }
+        if !cascade && !refers.is_empty() {
+            let table = &self.name.name;
+            let text = format!(
+                "cannot drop constraint {name} on table {table} because other objects depend on it"
+            );
+            let line = |(child, _, key): &(String, String, String)| {
+                format!("constraint {key} on table {child} depends on index {name}")
+            };
+            let detail: Vec<String> = refers.iter().map(line).collect();
+            return Err(SqlError::new(state::IN_USE, text)
+                .detail(detail.join("\n"))
+                .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        if let [(child, _, key)] = &refers[..] {
+            notice(client, "00000", format!("drop cascades to constraint {key} on table {child}"));
+        } else if !refers.is_empty() {
+            notice(client, "00000", format!("drop cascades to {} other objects", refers.len()));
+        }
+        let drops = refers.into_iter().map(|(_, of, key)| Step::DropConstraintOf(of, key));
+        self.steps.extend(drops);
         Ok(())
     }
 
@@ -306,6 +417,8 @@ impl<'a> Actions<'a> {
         Ok(())
     }
 }
+
+const UNFIT: &str = "Cannot create a primary key or unique constraint using such an index.";
 
 /// An outcome, with a notice in the place of an error that IF EXISTS lets pass.
 fn skipping(done: Result<()>, skip: bool, client: &mut dyn Client) -> Result<()> {

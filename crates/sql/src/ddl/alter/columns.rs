@@ -1,6 +1,6 @@
 //! Which steps do actions on columns take?
 
-use onlap::{Action, ForeignKeySchema, TableChanges, Value, convert};
+use onlap::{ForeignKeySchema, TableChanges, Value, convert};
 use onlap_pg::ast::{ColumnChange, Expr, ExprId, NewColumn, SequenceOption};
 use serde_json::json;
 
@@ -63,8 +63,10 @@ impl Actions<'_> {
         self.default_steps(&column)?;
         let known = self.schema.columns.iter().map(|c| c.name.clone());
         let mut columns: Vec<_> = known.zip(self.types.iter().copied()).collect();
+        let computed = column.has_computed_default().then(|| name.clone());
         columns.push((name, column.ty));
-        let mut collector = Collector::new(self.view, self.source, self.name, columns);
+        let computed = computed.into_iter().collect();
+        let mut collector = Collector::new(self.view, self.source, self.name, columns, computed);
         collector.column(&column)?;
         let all = std::mem::take(&mut collector.all);
         all.into_iter().try_for_each(|c| self.add_built(c))
@@ -175,7 +177,7 @@ impl Actions<'_> {
             ColumnChange::SetNotNull => changes.set_not_null(name),
             ColumnChange::DropNotNull => {
                 let column = self.schema.columns[at].id;
-                let primary = self.schema.primary();
+                let primary = self.schema.indexes.iter().find(|index| index.is_primary());
                 if primary.is_some_and(|p| p.key.iter().any(|k| k.column == column)) {
                     let text = format!("column \"{name}\" is in a primary key");
                     return Err(SqlError::new(state::BAD_DEFINITION, text));
@@ -207,8 +209,7 @@ impl Actions<'_> {
         let is_same = old.is_kept_as(ty) && ty.pg.modifier < 0;
         let own = self.schema.columns[at].id;
         let writes = |key: &ForeignKeySchema| {
-            key.columns.contains(&own)
-                && (key.on_delete == Action::SetNull || key.on_update != Action::Restrict)
+            key.columns.contains(&own) && constraints::writes(key.on_delete, key.on_update)
         };
         if ty.is_domain() && self.schema.foreign_keys.iter().any(writes) {
             return Err(constraints::domain_written());

@@ -80,6 +80,7 @@ impl Named<'_> {
             found => found?,
         };
         self.view.must_own(Action::Alter, &name, Relation::Table)?;
+        super::index::must_have_nothing_due(self.view, &table, TAG)?;
         let mut actions = Actions::new(self.view, source, &name, &table);
         for change in changes {
             actions.read(self.session, change, self.client)?;

@@ -1,11 +1,11 @@
 //! Carries out the steps of an ALTER TABLE.
 
-use onlap::{Expr, ForeignKeySpec, IndexSpec, Table, TableChanges};
+use onlap::{CheckSpec, ForeignKeySpec, IndexSpec, Table, TableChanges, Time};
 use serde_json::Value as Json;
 
 use crate::catalog::Kind;
 use crate::ddl::defaults;
-use crate::error::Result;
+use crate::error::{Result, SqlError};
 use crate::session::Session;
 use crate::view::View;
 
@@ -14,9 +14,13 @@ pub enum Step {
     /// Changes of columns and names.
     Changes(TableChanges),
     /// A condition on rows.
-    AddCheck(String, Expr<String>),
+    AddCheck(CheckSpec),
     /// A foreign key.
     AddForeign(ForeignKeySpec),
+    /// Judges rows that were there before a check or foreign key.
+    Validate(String),
+    /// When a foreign key is judged.
+    SetTime(String, Time),
     /// A unique index, which may be a constraint.
     AddIndex(String, IndexSpec, bool),
     /// A sequence that goes on when the column is there.
@@ -25,6 +29,8 @@ pub enum Step {
     Own(String, String),
     /// Takes a check or foreign key away.
     DropConstraint(String),
+    /// The same of another table.
+    DropConstraintOf(String, String),
     /// Takes an index away.
     DropIndex(String),
     /// Notes something of a column, which may be new.
@@ -109,9 +115,18 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
             let table = table(name)?;
             view.scope.tx()?.alter_table(&table, &changes)?;
         }
-        Step::AddCheck(check, condition) => {
+        Step::AddCheck(check) => {
             let table = table(name)?;
-            view.scope.tx()?.add_check(&table, &check, &condition)?;
+            view.scope.tx()?.add_check_spec(&table, &check).map_err(SqlError::of_rows)?;
+        }
+        Step::Validate(constraint) => {
+            let table = table(name)?;
+            let validated = view.scope.tx()?.validate_constraint(&table, &constraint);
+            validated.map_err(SqlError::of_rows)?;
+        }
+        Step::SetTime(constraint, time) => {
+            let table = table(name)?;
+            view.scope.tx()?.set_constraint_time(&table, &constraint, time)?;
         }
         Step::AddForeign(key) => {
             let table = table(name)?;
@@ -119,7 +134,7 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
         }
         Step::AddIndex(index, spec, constraint) => {
             let table = table(name)?;
-            view.scope.tx()?.create_index(&table, spec)?;
+            view.scope.tx()?.create_index(&table, spec).map_err(SqlError::of_rows)?;
             if constraint {
                 note_unique(session, view, name, &index)?;
             }
@@ -133,6 +148,10 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
         }
         Step::DropConstraint(constraint) => {
             let table = table(name)?;
+            view.scope.tx()?.drop_constraint(&table, &constraint)?;
+        }
+        Step::DropConstraintOf(other, constraint) => {
+            let table = table(&other)?;
             view.scope.tx()?.drop_constraint(&table, &constraint)?;
         }
         Step::DropIndex(index) => {
