@@ -38,6 +38,22 @@ impl Transaction {
         Ok(())
     }
 
+    /// Keeps others from changing the form of a table until the end of the transaction, as a change of its rows does;
+    /// `version` is that of the schema that the statement knows.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Conflict`]: it has another form by now, see [`Transaction::is_outdated`]; those of waits for locks.
+    pub fn keep_form(&mut self, table: &Table, version: u32) -> Result<()> {
+        self.share(table)?;
+        if table.state.view_now().schema.version == version || self.schema.has_created(&table.state)
+        {
+            return Ok(());
+        }
+        self.outdated = self.in_statement;
+        let text = format!("table {} was changed; run the transaction again", table.name());
+        Err(Error::new(ErrorKind::Conflict, text))
+    }
+
     /// Whether the statement under way failed because a table changed its columns or rules while the
     /// statement waited to write to it for the first time: begun anew, it would see the table as it is.
     pub fn is_outdated(&self) -> bool {

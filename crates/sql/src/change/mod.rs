@@ -10,13 +10,17 @@
 mod conflict;
 mod find;
 mod insert;
+mod members;
 mod merge;
 mod returning;
+mod routes;
 mod shared;
 mod update;
 
 pub use insert::fill;
+pub use routes::Router;
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
@@ -28,6 +32,7 @@ use crate::catalog::Name;
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError};
 use crate::plan::TableHandle;
+use crate::query::family::Family;
 use crate::query::{Bound, Changing, Encoder, Sent, until_locked};
 use crate::rights::ask::{numbers, of_table, sequences};
 use crate::rights::{Action, Class, Need};
@@ -45,6 +50,10 @@ struct Statement<'a> {
     query: QueryId,
     modify: &'a Modify,
     target: &'a TableHandle,
+    /// The table with those below it, whose rows the statement finds.
+    family: Option<&'a Family>,
+    /// Where new rows go, unless any row can be the table's own.
+    routes: Option<RefCell<Router>>,
     text: &'a str,
     /// What it shares with the other parts.
     shared: &'a Shared,
@@ -168,7 +177,22 @@ impl Run<'_> {
             }
             let (modify, target) = target(self.bound, *part)?;
             let Run { view, bound, text, .. } = *self;
-            let statement = Statement { view, bound, query: *part, modify, target, text, shared };
+            let family = bound.family(*part, modify.entry).map(|family| &**family);
+            let routes = match modify.kind {
+                ModifyKind::Delete => None,
+                _ => Router::of(view, target)?.map(RefCell::new),
+            };
+            let statement = Statement {
+                view,
+                bound,
+                query: *part,
+                modify,
+                target,
+                family,
+                routes,
+                text,
+                shared,
+            };
             if self.blind && *part == self.whole {
                 return insert::upsert(&statement);
             }

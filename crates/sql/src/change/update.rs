@@ -13,7 +13,7 @@ use crate::error::{Result, SqlError};
 
 /// DELETE.
 pub fn delete(statement: &Statement<'_>) -> Result<Done> {
-    let Found { changing, batches } = statement.find(RowLock::Update)?;
+    let Found { changing, batches } = statement.find(None)?;
     let mut returned = Returned::charged(batches.another());
     for batch in &batches {
         let found = |source| match source {
@@ -23,17 +23,14 @@ pub fn delete(statement: &Statement<'_>) -> Result<Done> {
         returned.add(changing.change.returning.as_ref(), batch.num_rows(), found)?;
     }
     let ids = ids_of(&batches);
-    let n = statement.view.scope.tx()?.delete_rows(&statement.target.table, &ids)?;
-    if n != ids.len() as u64 {
-        return Err(SqlError::concurrent_update());
-    }
+    let n = statement.delete(&ids)?;
     Ok(Done { tag: "DELETE", rows: n, returned })
 }
 
 /// UPDATE.
 pub fn update(statement: &Statement<'_>) -> Result<Done> {
-    let mode = lock_mode(&statement.target.schema, places(&statement.query().targets));
-    let found = statement.find(mode)?;
+    let set: Vec<usize> = places(&statement.query().targets).collect();
+    let found = statement.find(Some(&set))?;
     let written = &found.changing.change.written;
     let setting = Setting::new(statement, &found.batches, written)?;
     let mut returned = Returned::charged(found.batches.another());
@@ -144,21 +141,22 @@ impl<'a> Setting<'a> {
         let schema = &self.statement.target.schema;
         let name = |(number, _): &(usize, _)| schema.columns[number - 1].name.as_str();
         let columns: Vec<&str> = self.written.iter().map(name).collect();
-        let mut failed = None;
-        let mut values = |id: RowId| {
-            self.values(id).map_err(|e| {
-                let text = e.to_string();
-                failed = Some(e);
-                onlap::Error::new(onlap::ErrorKind::InvalidInput, text)
-            })
-        };
-        let table = &self.statement.target.table;
-        let mut tx = self.statement.view.scope.tx()?;
-        let changed = tx.change_each(table, &ids, &columns, &mut values);
-        drop(tx);
-        match failed {
-            Some(e) => Err(e),
-            None => Ok(changed?),
+        let mut values = |id: RowId| self.values(id);
+        let statement = self.statement;
+        let set = self.written.iter().map(|(number, _)| number - 1);
+        let groups = statement.groups(&ids);
+        if !statement.may_move(set) {
+            return groups
+                .iter()
+                .try_for_each(|of| statement.change_each(of, &of.rows, &columns, &mut values));
         }
+        let mut moved = Vec::new();
+        for group in &groups {
+            moved.extend(statement.set(group, &columns, &mut values)?);
+        }
+        for (leaf, row) in moved {
+            super::insert::write(statement.view, &leaf.table, &[leaf.fit(&row)])?;
+        }
+        Ok(())
     }
 }

@@ -88,7 +88,20 @@ pub fn declared<'a>(
     column: &'a NewColumn,
 ) -> Result<Declared<'a>> {
     let Some(ty) = &column.ty else { return Err(SqlError::unsupported("a typed table")) };
-    let (ty, serial) = column_type(view, source, ty)?;
+    let ty = column_type(view, source, ty)?;
+    declared_as(view, source, column, ty)
+}
+
+/// Reads the declaration of a column whose type is known; the flag is set where a sequence fills it.
+///
+/// # Errors
+/// An option that Onlap does not have.
+pub fn declared_as<'a>(
+    view: &View,
+    source: Source<'a>,
+    column: &'a NewColumn,
+    (ty, serial): (ColumnType, bool),
+) -> Result<Declared<'a>> {
     let mut out = Declared::plain(column.name.to_string(), ty);
     out.not_null = serial;
     if serial {

@@ -38,6 +38,8 @@ pub struct Collector<'a> {
     names: Vec<String>,
     /// What was collected.
     pub all: Vec<Constraint>,
+    /// Checks that tables below do not get.
+    pub alone: Vec<String>,
 }
 
 impl<'a> Collector<'a> {
@@ -48,7 +50,8 @@ impl<'a> Collector<'a> {
         table: &'a Name,
         columns: Vec<(String, ColumnType)>,
     ) -> Collector<'a> {
-        Collector { view, source, table, columns, names: Vec::new(), all: Vec::new() }
+        let (names, all, alone) = (Vec::new(), Vec::new(), Vec::new());
+        Collector { view, source, table, columns, names, all, alone }
     }
 
     /// For a table that is there.
@@ -65,7 +68,8 @@ impl<'a> Collector<'a> {
         let keys = schema.foreign_keys.iter().map(|k| k.name.clone());
         let indexes = schema.indexes.iter().map(|i| i.name.clone());
         let names = checks.chain(keys).chain(indexes).collect();
-        Collector { view, source, table, columns, names, all: Vec::new() }
+        let (all, alone) = (Vec::new(), Vec::new());
+        Collector { view, source, table, columns, names, all, alone }
     }
 
     fn name(&mut self, given: Option<String>, columns: &str, label: &str) -> Result<String> {
@@ -113,7 +117,10 @@ impl<'a> Collector<'a> {
             match said.rule {
                 ColumnRule::Primary(_) => self.primary(name, own())?,
                 ColumnRule::Unique(not_distinct, _) => self.unique(name, own(), *not_distinct)?,
-                ColumnRule::Check(check, _) => self.check(name, check, Some(&column.name))?,
+                ColumnRule::Check(check, alone) => {
+                    self.check(name, check, Some(&column.name))?;
+                    self.note_alone(*alone);
+                }
                 ColumnRule::References(key) => self.foreign(name, key, own())?,
                 _ => {}
             }
@@ -141,13 +148,24 @@ impl<'a> Collector<'a> {
                 plain(include)?;
                 self.unique(name, strings(columns), *not_distinct)
             }
-            TableRule::Check(check) => self.check(name, check, None),
+            TableRule::Check(check) => {
+                self.check(name, check, None)?;
+                self.note_alone(constraint.judged.no_inherit);
+                Ok(())
+            }
             TableRule::Foreign(columns, key) => self.foreign(name, key, strings(columns)),
             TableRule::Exclude => Err(SqlError::unsupported("an EXCLUDE constraint")),
             TableRule::UniqueIndex(_) | TableRule::PrimaryIndex(_) => {
                 let text = "ALTER TABLE / ADD CONSTRAINT USING INDEX is not supported here";
                 Err(SqlError::new(state::UNSUPPORTED, text))
             }
+        }
+    }
+
+    /// The check that was collected last is the table's alone.
+    fn note_alone(&mut self, alone: bool) {
+        if let (true, Some(Constraint::Check(name, _))) = (alone, self.all.last()) {
+            self.alone.push(name.clone());
         }
     }
 
@@ -215,6 +233,11 @@ impl<'a> Collector<'a> {
         }
         let catalog = self.view.objects.made_types().catalog();
         let parent = match self.view.table(&parent) {
+            Ok((_, table)) if self.view.objects.families().divided(table.schema().id).is_some() => {
+                return Err(SqlError::unsupported(
+                    "a foreign key that refers to a partitioned table",
+                ));
+            }
             Ok((name, table)) => {
                 temporary::check_reference(self.table, &name)?;
                 let schema = table.schema();

@@ -196,6 +196,7 @@ fn in_use(view: &View, what: &str, name: &Name, detail: Option<String>) -> SqlEr
 /// # Errors
 /// Others refer to them, and `cascade` is not said.
 pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: bool) -> Result<()> {
+    let tables = with_below(session, view, tables, cascade)?;
     let ids: Vec<TableId> = tables.iter().map(|t| t.schema().id).collect();
     let mut engines: Vec<String> = tables.iter().map(Table::name).collect();
     let mut broken: Vec<(Table, String)> = Vec::new();
@@ -252,11 +253,56 @@ pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: b
     Ok(())
 }
 
+/// Tables with those that go with them: partitions, and where CASCADE is said all that stand below.
+fn with_below(
+    session: &mut Session,
+    view: &View,
+    tables: Vec<Table>,
+    cascade: bool,
+) -> Result<Vec<Table>> {
+    let families = view.objects.families();
+    if families.is_empty() {
+        return Ok(tables);
+    }
+    let named: Vec<TableId> = tables.iter().map(|t| t.schema().id).collect();
+    let mut all = tables;
+    let mut at = 0;
+    while at < all.len() {
+        let table = all[at].clone();
+        at += 1;
+        let id = table.schema().id;
+        for child in super::kin::tables_below(view, id)? {
+            let below = child.schema().id;
+            if all.iter().any(|known| known.schema().id == below) {
+                continue;
+            }
+            if families.bound(below).is_none() && !cascade && !named.contains(&below) {
+                let (name, child) = (super::kin::name_of(&table), super::kin::name_of(&child));
+                let detail = format!("table {} depends on table {}", child.name, name.name);
+                return Err(in_use(view, "table", &name, Some(detail)));
+            }
+            all.push(child);
+        }
+    }
+    // What stands above is read without them from now on.
+    let dropped: Vec<TableId> = all.iter().map(|t| t.schema().id).collect();
+    let tables = crate::query::family::by_id(view)?;
+    for id in &dropped {
+        for above in families.kin(*id).into_iter().flat_map(|kin| &kin.parents) {
+            if let Some(table) = tables.get(above).filter(|_| !dropped.contains(above)) {
+                super::kin::take(session, view, table)?;
+            }
+        }
+    }
+    Ok(all)
+}
+
 /// What only SQL knew of a table.
 fn forget_notes(session: &mut Session, view: &View, schema: &onlap::TableSchema) -> Result<()> {
     let columns = format!("{}:", schema.id.0);
     let comments = format!("{}:", oids::of_table(schema.id));
     let oid = oids::of_table(schema.id).to_string();
+    let id = schema.id.0.to_string();
     let mut gone: Vec<(Kind, String)> = Vec::new();
     let kinds = [
         Kind::Default,
@@ -265,6 +311,9 @@ fn forget_notes(session: &mut Session, view: &View, schema: &onlap::TableSchema)
         Kind::Comment,
         Kind::Privileges,
         Kind::Unique,
+        Kind::Kin,
+        Kind::Divided,
+        Kind::IndexKin,
     ];
     for kind in kinds {
         for (name, _) in view.objects.of_kind(kind) {
@@ -272,6 +321,7 @@ fn forget_notes(session: &mut Session, view: &View, schema: &onlap::TableSchema)
                 Kind::Default | Kind::Identity | Kind::ColumnType => name.starts_with(&columns),
                 Kind::Comment => name.starts_with(&comments),
                 Kind::Privileges => name == oid,
+                Kind::Kin | Kind::Divided => name == id,
                 _ => schema.indexes.iter().any(|i| i.id.0.to_string() == name),
             };
             if own {
@@ -330,6 +380,7 @@ fn one_index(session: &mut Session, view: &View, name: &Name, _cascade: bool) ->
         return Err(SqlError::new(state::IN_USE, text)
             .hint(format!("You can drop constraint {found} on table {table} instead.")));
     }
+    super::kin::below_index(session, view, &table, &found)?;
     match session.is_in_block() || session.current()?.changed {
         true => view.scope.tx()?.drop_index(&table, &found)?,
         false => {

@@ -1,9 +1,10 @@
 //! TRUNCATE.
 
+use onlap::Table;
 use onlap_pg::ast::Relation as Named;
 
 use super::naming::Relation;
-use super::sequence;
+use super::{kin, sequence};
 use crate::catalog::Name;
 use crate::error::{Result, SqlError};
 use crate::rights::Action;
@@ -26,10 +27,29 @@ pub fn truncate(
     if cascade {
         return Err(SqlError::unsupported("TRUNCATE CASCADE").hint("Name all tables."));
     }
+    let mut all: Vec<Table> = Vec::new();
     for target in tables {
         let (_, table) = view.table_to("truncate", &strings(&target.name))?;
         view.must(&[of_table(Action::Truncate, &table.schema(), Vec::new())])?;
-        let at_once = !session.is_in_block() && !session.current()?.changed;
+        let below = match target.only {
+            true => Vec::new(),
+            false => kin::all_below(view, table.schema().id)?,
+        };
+        if target.only && view.objects.families().divided(table.schema().id).is_some() {
+            let text = "cannot truncate only a partitioned table";
+            let hint = "Do not specify the ONLY keyword, or use TRUNCATE ONLY on the partitions \
+                        directly.";
+            return Err(SqlError::new("42809", text).hint(hint));
+        }
+        for table in std::iter::once(table).chain(below) {
+            if !all.iter().any(|known| known.schema().id == table.schema().id) {
+                all.push(table);
+            }
+        }
+    }
+    let several = all.len() > tables.len();
+    for table in all {
+        let at_once = !several && !session.is_in_block() && !session.current()?.changed;
         let empty = view.scope.tx()?.count(&table)? == 0;
         if !empty && at_once {
             session.instance.db.truncate_table(&table.name())?;

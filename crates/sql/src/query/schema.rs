@@ -11,6 +11,7 @@ use onlap_pg::{Error, Oid, Result, TypeRef};
 use serde_json::Value as Json;
 
 use super::catalogs;
+use super::family::Family;
 use super::tables::Known;
 use super::views::{Others, of_sql};
 use crate::catalog::made_types::Made;
@@ -133,9 +134,12 @@ impl<'a> Names<'a> {
         let handle = TableHandle::new(self.view, table);
         handle.types.must_be_known(&handle.schema).map_err(|e| of_sql(&e))?;
         let oid = oids::of_table(handle.schema.id);
-        let relation = Arc::new(relation(&handle, self.row_of(oid, name)));
+        let is_divided = self.view.objects.families().divided(handle.schema.id).is_some();
+        let kind = if is_divided { b'p' } else { b'r' };
+        let relation = Arc::new(relation(&handle, self.row_of(oid, name), kind));
         self.note_row(&relation);
-        self.found.known.borrow_mut().add(oid, handle);
+        let family = Family::of(self.view, &handle).map_err(|e| of_sql(&e))?;
+        self.found.known.borrow_mut().add(oid, handle, family);
         Ok(relation)
     }
 
@@ -268,7 +272,7 @@ fn composite(made: &Made) -> Option<Relation> {
     })
 }
 
-fn relation(handle: &TableHandle, row: Oid) -> Relation {
+fn relation(handle: &TableHandle, row: Oid, kind: u8) -> Relation {
     let schema = &handle.schema;
     let column = |(column, ty): (&onlap::ColumnSchema, &ColumnType)| {
         let ty = ty.pg;
@@ -286,7 +290,7 @@ fn relation(handle: &TableHandle, row: Oid) -> Relation {
         oid: oids::of_table(schema.id),
         row,
         name: crate::rights::ask::shown(schema).into(),
-        kind: b'r',
+        kind,
         columns: schema.columns.iter().zip(handle.types.iter()).map(column).collect(),
         key: key.unwrap_or_default(),
     }

@@ -36,7 +36,7 @@ pub fn owner_name(view: &View, model: &Model, relation: &Relation) -> String {
 fn tables(view: &View, model: &Model) -> Rows {
     let mut rows =
         Rows::of("schemaname tablename tableowner hasindexes hasrules hastriggers rowsecurity");
-    for relation in model.relations.iter().filter(|r| r.kind() == "r") {
+    for relation in model.relations.iter().filter(|r| matches!(r.kind(), "r" | "p")) {
         let indexed = relation.table().is_some_and(|t| !t.indexes.is_empty());
         let triggers = relation.table().is_some_and(|t| !t.foreign_keys.is_empty());
         let owner = owner_name(view, model, relation);

@@ -97,6 +97,12 @@ impl<'a> Actions<'a> {
                 Err(SqlError::new(state::BAD_DEFINITION, text))
             }
             TableChange::Settings(_) | TableChange::Storage(_) => Ok(()),
+            TableChange::Inherit(_)
+            | TableChange::NoInherit(_)
+            | TableChange::Attach(..)
+            | TableChange::Detach(..) => {
+                Err(SqlError::new("XX000", "changes of what stands above come another way"))
+            }
             TableChange::Other(words) => {
                 Err(SqlError::unsupported(format!("ALTER TABLE … {words}")))
             }
