@@ -124,7 +124,8 @@ impl<'a> Conflict<'a> {
             .cloned()
             .collect();
         if !any && arbiters.len() < self.arbiters.len() {
-            return Err(SqlError::new("XX001", "a partition has no index of its table's"));
+            // An index of a partitioned table alone keeps no partition's keys apart.
+            return Err(no_index());
         }
         Ok(To { table, leaf: Some(leaf), arbiters })
     }
@@ -225,7 +226,9 @@ impl<'a> Conflict<'a> {
                 Source::Excluded(number) => {
                     array_of(self.statement.target, number, [&new[number - 1]].into_iter())
                 }
-                Source::Found(_) => Err(SqlError::new("XX000", "no row was found")),
+                Source::Found(_) | Source::Relation(_) => {
+                    Err(SqlError::new("XX000", "no row was found"))
+                }
             })
         };
         if let Some(filter) = &update.filter {
@@ -294,14 +297,9 @@ pub fn arbiters(tree: &Bound, modify: &Modify, schema: &TableSchema) -> Result<V
     if conflict.elements.is_empty() {
         return Ok(unique.cloned().collect());
     }
-    let none = || {
-        let text = "there is no unique or exclusion constraint matching the ON CONFLICT \
-                    specification";
-        SqlError::new("42P10", text)
-    };
     let column = |value: ExprId| match tree.expr(value) {
         Expr::Var { column, .. } if *column > 0 => Ok(*column as usize - 1),
-        _ => Err(none()),
+        _ => Err(no_index()),
     };
     let wanted = conflict.elements.iter().map(|element| column(element.value));
     let mut wanted = wanted.collect::<Result<Vec<usize>>>()?;
@@ -314,5 +312,10 @@ pub fn arbiters(tree: &Bound, modify: &Modify, schema: &TableSchema) -> Result<V
         places == wanted
     };
     let found: Vec<IndexSchema> = unique.filter(is_of).cloned().collect();
-    if found.is_empty() { Err(none()) } else { Ok(found) }
+    if found.is_empty() { Err(no_index()) } else { Ok(found) }
+}
+
+fn no_index() -> SqlError {
+    let text = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
+    SqlError::new("42P10", text)
 }

@@ -46,9 +46,12 @@ impl Statement<'_> {
         // What the other transaction committed is seen now, and the rows stay as they are.
         self.view.scope.tx()?.begin_statement()?;
         let Found { changing, batches } = self.ask()?;
-        self.refuse_moved(&ids, batches.iter().flat_map(ids_in).filter(|id| !locked.contains(id)))?;
         locked.sort_unstable();
         let wanted = |id| locked.binary_search(&id).is_ok();
+        if locked.len() < ids.len() {
+            let now = batches.iter().flat_map(ids_in).filter(|id| !wanted(*id));
+            self.refuse_moved(&ids, now)?;
+        }
         if self.shared.several {
             // A row that is still seen and was not locked is one that this statement has replaced: an action of a foreign key.
             let before: HashSet<RowId> = ids.into_iter().filter(|id| !wanted(*id)).collect();

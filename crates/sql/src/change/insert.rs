@@ -52,6 +52,7 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
     let returns = |rows: &[Row], held: &Held| {
         let row = |source| match source {
             Source::Row(number) => array_of(statement.target, number, column_of(rows, number)),
+            Source::Relation(_) => statement.relations_of(rows),
             _ => Err(SqlError::new("XX000", "INSERT returns what it has written")),
         };
         let mut returned = Returned::charged(held.another());

@@ -6,14 +6,17 @@
 //! A row that UPDATE gives other values of a partition key may belong to another partition then: it is deleted, and inserted
 //! there.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
+use arrow_array::{ArrayRef, UInt32Array};
 use onlap::{LockWait, Row, RowId, RowLock, Value, convert};
 
 use super::Statement;
 use super::routes::Leaf;
 use super::update::lock_mode;
 use crate::catalog::families::Key;
+use crate::catalog::oids;
 use crate::error::{Result, SqlError, state};
 use crate::plan::TableHandle;
 use crate::query::family::{packed, unpacked};
@@ -173,31 +176,23 @@ impl<'a> Statement<'a> {
         })
     }
 
-    /// Sets columns of rows of one table, of which `values` says what they become. Those that belong to another partition
-    /// then go there.
+    /// Sets columns of rows of one table, of which `values` says what they become; those that go to other tables are deleted.
     ///
     /// # Errors
-    /// Values that do not fit; conflicts; `23514`: no partition has the row.
+    /// Values that do not fit; conflicts.
     pub fn set(
         &self,
         group: &Group<'_>,
+        moves: &Moves,
         columns: &[&str],
         values: &mut dyn FnMut(RowId) -> Result<Vec<Value>>,
-    ) -> Result<Vec<(Leafed, Row)>> {
-        let mut stay = Vec::with_capacity(group.rows.len());
-        let (mut go, mut moved) = (Vec::new(), Vec::new());
-        if let Some(routes) = &self.routes {
-            for (id, row) in self.new_rows(group, columns, values)? {
-                let leaf = routes.borrow_mut().leaf_of(&row)?;
-                if leaf.table.schema.id == group.table.schema.id {
-                    stay.push(id);
-                } else {
-                    go.push(id);
-                    moved.push((leaf, row));
-                }
+    ) -> Result<()> {
+        let (mut stay, mut go) = (Vec::with_capacity(group.rows.len()), Vec::new());
+        for row in &group.rows {
+            match moves.contains_key(&self.known_as(group.member, *row)?) {
+                true => go.push(*row),
+                false => stay.push(*row),
             }
-        } else {
-            stay.clone_from(&group.rows);
         }
         self.change_each(group, &stay, columns, values)?;
         if !go.is_empty() {
@@ -206,7 +201,45 @@ impl<'a> Statement<'a> {
                 return Err(SqlError::concurrent_update());
             }
         }
-        Ok(moved)
+        Ok(())
+    }
+
+    /// The rows of one table that belong to another when columns are set, as they are then.
+    ///
+    /// # Errors
+    /// Values that do not fit; `23514`: no partition has the row.
+    pub fn moves(
+        &self,
+        group: &Group<'_>,
+        columns: &[&str],
+        values: &mut dyn FnMut(RowId) -> Result<Vec<Value>>,
+    ) -> Result<Moves> {
+        let mut moves = Moves::new();
+        let Some(routes) = &self.routes else { return Ok(moves) };
+        let rows = self.new_rows(group, columns, values)?;
+        let new: Vec<&Row> = rows.iter().map(|(_, row)| row).collect();
+        let leaves = routes.borrow_mut().leaves_of(&new)?;
+        for ((id, row), leaf) in rows.into_iter().zip(leaves) {
+            if leaf.table.schema.id != group.table.schema.id {
+                moves.insert(self.known_as(group.member, id)?, (leaf, row));
+            }
+        }
+        Ok(moves)
+    }
+
+    /// Whose rows new ones are, as OIDs.
+    ///
+    /// # Errors
+    /// `23514`.
+    pub fn relations_of(&self, rows: &[Row]) -> Result<ArrayRef> {
+        let own = oids::of_table(self.target.schema.id);
+        let Some(routes) = &self.routes else {
+            return Ok(Arc::new(UInt32Array::from_value(own, rows.len())));
+        };
+        let rows: Vec<&Row> = rows.iter().collect();
+        let leaves = routes.borrow_mut().leaves_of(&rows)?;
+        let all = leaves.iter().map(|leaf| oids::of_table(leaf.table.schema.id));
+        Ok(Arc::new(UInt32Array::from_iter_values(all)))
     }
 
     /// Changes columns of rows that stay in their table.
@@ -306,4 +339,7 @@ impl<'a> Statement<'a> {
 const FETCHED: usize = 1024;
 
 /// A table that a row goes to.
-pub type Leafed = std::sync::Arc<Leaf>;
+pub type Leafed = Arc<Leaf>;
+
+/// Rows that go to other tables, by their ids as the statement's steps know them.
+pub type Moves = BTreeMap<RowId, (Leafed, Row)>;

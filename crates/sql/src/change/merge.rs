@@ -64,7 +64,8 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
     for action in actions.iter().filter(|action| action.kind == ActionKind::Update) {
         let taken = taken(&batches, action)?;
         held.charge(taken.iter().map(RecordBatch::get_array_memory_size).sum())?;
-        let setting = Setting::new(statement, &taken, &action.written)?;
+        let mut setting = Setting::new(statement, &taken, &action.written)?;
+        setting.find_moves()?;
         rows += taken.iter().map(|batch| batch.num_rows() as u64).sum::<u64>();
         setting.write()?;
     }

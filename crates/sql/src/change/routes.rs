@@ -236,10 +236,18 @@ impl Router {
     /// # Errors
     /// `23514`: to none.
     pub fn leaf_of(&mut self, row: &Row) -> Result<Arc<Leaf>> {
-        let Routed { to, failed } = self.route(&[row])?;
+        Ok(self.leaves_of(&[row])?.remove(0))
+    }
+
+    /// The tables that rows go to.
+    ///
+    /// # Errors
+    /// `23514`: one of them to none.
+    pub fn leaves_of(&mut self, rows: &[&Row]) -> Result<Vec<Arc<Leaf>>> {
+        let Routed { to, failed } = self.route(rows)?;
         match failed {
             Some(e) => Err(e),
-            None => self.leaf(to[0]),
+            None => to.into_iter().map(|table| self.leaf(table)).collect(),
         }
     }
 

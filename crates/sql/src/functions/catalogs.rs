@@ -101,6 +101,10 @@ fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
             let relation = seen.relation(&arg(a, 0))?;
             Ok(relation.and_then(|of| partitions::key(&seen.view, model, of)).into())
         }),
+        "pg_get_partition_constraintdef" => Function::new(move |a| {
+            let condition = partitions::condition(&seen.view, seen.model()?, oid_of(a, 0));
+            Ok(condition.into())
+        }),
         "pg_partition_root" => Function::new(move |a| {
             let above = partitions::line(&seen.view, seen.model()?, oid_of(a, 0));
             Ok(above.last().copied().into())
@@ -406,7 +410,6 @@ fn absent(name: &str) -> Option<Function> {
             | "pg_get_function_identity_arguments"
             | "pg_get_statisticsobjdef"
             | "pg_get_statisticsobjdef_columns"
-            | "pg_get_partition_constraintdef"
             | "pg_tablespace_location"
     );
     match name {

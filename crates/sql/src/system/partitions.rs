@@ -254,3 +254,197 @@ pub fn tree(view: &View, model: &Model, oid: u32) -> Vec<Node> {
     }
     nodes
 }
+
+/// The condition that a partition's rows meet, in one text; none of what is no partition, or of one without a condition.
+pub fn condition(view: &View, model: &Model, oid: u32) -> Option<String> {
+    let table = model.relation(oid)?.table()?;
+    let families = view.objects.families();
+    let mut parts = Vec::new();
+    let mut child = table.id;
+    for above in families.all_above(table.id) {
+        let of = model.relation(oids::of_table(above))?.table()?;
+        let mut own = Level { view, model, above: of, parts: Vec::new() };
+        own.of(child)?;
+        parts.splice(0..0, own.parts);
+        child = above;
+    }
+    match parts.len() {
+        0 => None,
+        1 => parts.pop(),
+        _ => Some(format!("({})", parts.join(" AND "))),
+    }
+}
+
+/// The conditions of one level.
+struct Level<'a> {
+    view: &'a View,
+    model: &'a Model,
+    above: &'a TableSchema,
+    parts: Vec<String>,
+}
+
+impl Level<'_> {
+    fn of(&mut self, child: onlap::TableId) -> Option<()> {
+        let families = self.view.objects.families();
+        let divided = families.divided(self.above.id)?;
+        let printed = Printed::new(self.view, self.model);
+        let key = |key: &Key| match key {
+            Key::Column(id) => {
+                self.above.position(*id).map(|at| quote(&self.above.columns[at].name))
+            }
+            Key::Expr(sql, _) => Some(printed.expression(self.above, None, sql, Look::PLAIN)),
+        };
+        let keys: Vec<String> = divided.keys.iter().map(key).collect::<Option<_>>()?;
+        let types = key_types(self.view, self.above, divided);
+        self.parts = match families.bound(child)? {
+            Bound::Default => match divided.strategy {
+                Strategy::List => self.all_others(&keys[0], types[0]),
+                _ => return self.no_range(&keys, &types),
+            },
+            Bound::List(values) => vec![one_of(&keys[0], types[0], values)],
+            Bound::Range(from, to) => range(&keys, &types, from, to),
+            Bound::Hash(modulus, remainder) => vec![format!(
+                "satisfies_hash_partition('{}'::oid, {modulus}, {remainder}, {})",
+                oids::of_table(self.above.id),
+                keys.join(", ")
+            )],
+        };
+        Some(())
+    }
+
+    /// The bounds of the partitions beside the default one.
+    fn others(&self) -> impl Iterator<Item = &Bound> {
+        let families = self.view.objects.families();
+        let below = families.below(self.above.id).iter();
+        below.filter_map(|id| families.bound(*id)).filter(|bound| **bound != Bound::Default)
+    }
+
+    fn all_others(&self, key: &str, ty: PgType) -> Vec<String> {
+        let mut all: Vec<Option<String>> = Vec::new();
+        for bound in self.others() {
+            if let Bound::List(values) = bound {
+                all.extend(values.iter().cloned());
+            }
+        }
+        match all.is_empty() {
+            true => Vec::new(),
+            false => vec![format!("(NOT {})", one_of(key, ty, &all))],
+        }
+    }
+
+    fn no_range(&mut self, keys: &[String], types: &[PgType]) -> Option<()> {
+        let one = |bound: &Bound| match bound {
+            Bound::Range(from, to) => {
+                let parts = range_alone(keys, types, from, to);
+                Some(if parts.len() == 1 {
+                    parts[0].clone()
+                } else {
+                    format!("({})", parts.join(" AND "))
+                })
+            }
+            _ => None,
+        };
+        let all: Vec<String> = self.others().filter_map(one).collect();
+        let nulls: Vec<String> = keys.iter().map(|key| format!("({key} IS NOT NULL)")).collect();
+        if all.is_empty() {
+            return Some(());
+        }
+        let any = if all.len() == 1 { all[0].clone() } else { format!("({})", all.join(" OR ")) };
+        self.parts = vec![format!("(NOT ({} AND {any}))", nulls.join(" AND "))];
+        Some(())
+    }
+}
+
+/// A value with its type, as a constant in a condition.
+fn constant(ty: PgType, text: &str) -> String {
+    let shown = crate::types::names::format_type(ty);
+    match ty.oid {
+        oid::INT4 | oid::BOOL => {
+            let value = literal(ty, text);
+            if value.starts_with('\'') { format!("{value}::{shown}") } else { value }
+        }
+        oid::NUMERIC if text.contains('.') && !text.starts_with('-') => text.to_string(),
+        _ => format!("'{}'::{shown}", text.replace('\'', "''")),
+    }
+}
+
+fn one_of(key: &str, ty: PgType, values: &[Option<String>]) -> String {
+    let null = values.contains(&None);
+    let known: Vec<String> = values.iter().flatten().map(|text| constant(ty, text)).collect();
+    let any = match &known[..] {
+        [] => return format!("({key} IS NULL)"),
+        [one] => format!("({key} = {one})"),
+        many => format!("({key} = ANY (ARRAY[{}]))", many.join(", ")),
+    };
+    match null {
+        true => format!("(({key} IS NULL) OR {any})"),
+        false => format!("(({key} IS NOT NULL) AND {any})"),
+    }
+}
+
+fn range(keys: &[String], types: &[PgType], from: &[Edge], to: &[Edge]) -> Vec<String> {
+    let mut parts: Vec<String> = keys.iter().map(|key| format!("({key} IS NOT NULL)")).collect();
+    parts.extend(range_alone(keys, types, from, to));
+    parts
+}
+
+/// The conditions of a range, without those on NULL.
+fn range_alone(keys: &[String], types: &[PgType], from: &[Edge], to: &[Edge]) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut first = 0;
+    // Keys that are one value are said first.
+    while first < keys.len() {
+        match (&from[first], &to[first]) {
+            (Edge::Value(a), Edge::Value(b)) if a == b => {
+                parts.push(format!("({} = {})", keys[first], constant(types[first], a)));
+                first += 1;
+            }
+            _ => break,
+        }
+    }
+    for (edges, strict, or_equal) in [(from, ">", ">="), (to, "<", "<")] {
+        let mut any = Vec::new();
+        for last in first..keys.len() {
+            let Edge::Value(text) = &edges[last] else {
+                // A value before with every value of this key is in, or none is.
+                if any.is_empty() && last == first {
+                    break;
+                }
+                break;
+            };
+            let mut all: Vec<String> = (first..last)
+                .filter_map(|at| match &edges[at] {
+                    Edge::Value(text) => {
+                        Some(format!("({} = {})", keys[at], constant(types[at], text)))
+                    }
+                    _ => None,
+                })
+                .collect();
+            let is_last = last + 1 == keys.len();
+            let next_open = !is_last && !matches!(edges[last + 1], Edge::Value(_));
+            let open_in = next_open
+                && match edges[last + 1] {
+                    Edge::Min => strict == ">",
+                    _ => strict == "<",
+                };
+            let operator = match (is_last, open_in) {
+                (true, _) => or_equal,
+                (false, true) if strict == ">" => ">=",
+                (false, true) => "<=",
+                _ => strict,
+            };
+            all.push(format!("({} {operator} {})", keys[last], constant(types[last], text)));
+            any.push(if all.len() == 1 {
+                all.remove(0)
+            } else {
+                format!("({})", all.join(" AND "))
+            });
+        }
+        match any.len() {
+            0 => {}
+            1 => parts.push(any.remove(0)),
+            _ => parts.push(format!("({})", any.join(" OR "))),
+        }
+    }
+    parts
+}

@@ -11,7 +11,7 @@ use super::super::change::notice;
 use super::super::columns::{Declared, Default};
 use super::super::constraints::Constraint;
 use super::super::defaults;
-use super::{Parent, kin_of, name_of};
+use super::{Parent, kin_of};
 use crate::catalog::families::Inherited;
 use crate::columns::Types;
 use crate::error::{Result, SqlError, state};

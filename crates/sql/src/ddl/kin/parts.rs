@@ -220,7 +220,8 @@ fn foreign_of(
                     taken.contains(&name)
                 }),
             };
-            view.scope.tx()?.add_foreign_key(child, &foreign_like(view, above, key, &name)?)?;
+            let spec = foreign_like(view, above, key, &name)?;
+            view.scope.tx()?.add_foreign_key(child, &spec)?;
             kin.rules.insert(name.clone(), FROM_ONE);
             name
         }

@@ -9,6 +9,7 @@ use onlap_pg::ast::{ColumnChange, Constraint, TableChange, TableRule};
 
 use super::super::alter::{self, Step};
 use super::super::change::notice;
+use super::super::naming::Relation;
 use super::attach::{attach, detach, inherit, leave};
 use super::columns::{checks_of, inherited_by};
 use super::parts::{complete, index_below};
@@ -17,6 +18,7 @@ use crate::catalog::families::{Inherited, Key};
 use crate::catalog::{Kind, Name};
 use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
+use crate::rights::Action;
 use crate::session::Session;
 use crate::source::Source;
 use crate::view::View;
@@ -338,6 +340,7 @@ impl Changed<'_> {
     ) -> Result<()> {
         let view = session.view()?;
         let schema = below.table.schema();
+        view.must_own(Action::Alter, &below.name, Relation::Table)?;
         match self.change {
             TableChange::AddColumn(..) => {
                 let new = above.columns.iter().filter(|c| self.before.position(c.id).is_none());
