@@ -13,7 +13,7 @@ use arrow_array::{ArrayRef, UInt32Array};
 use onlap::{LockWait, Row, RowId, RowLock, Value, convert};
 
 use super::Statement;
-use super::routes::Leaf;
+use super::routes::{Leaf, hold};
 use super::update::lock_mode;
 use crate::catalog::families::Key;
 use crate::catalog::oids;
@@ -73,6 +73,9 @@ impl<'a> Statement<'a> {
                 moved = true;
                 Ok(true)
             };
+            if self.family.is_some() {
+                hold(self.view, group.table)?;
+            }
             let (table, wait) = (&group.table.table, LockWait::Block);
             let mut tx = self.view.scope.tx()?;
             for row in tx.lock_rows(table, &group.rows, mode, wait, &mut recheck)? {

@@ -63,6 +63,28 @@ pub struct Router {
     levels: HashMap<TableId, Level>,
     leaves: HashMap<TableId, Arc<Leaf>>,
     tables: HashMap<TableId, Table>,
+    /// Whether the named table stays as it is known.
+    is_held: bool,
+}
+
+/// Keeps what stands above and below a table as the statement knows it, until the end of the transaction.
+///
+/// # Errors
+/// `40001`: it is not so any more, and the statement begins anew; those of waits for locks.
+pub fn hold(view: &View, table: &TableHandle) -> Result<()> {
+    let alone = view.scope.tx()?.keep_form(&table.table, table.schema.version)?;
+    let newest = view.instance.newest_objects();
+    if alone || Arc::ptr_eq(&newest, &view.objects) {
+        return Ok(());
+    }
+    let (now, then, id) = (newest.families(), view.objects.families(), table.schema.id);
+    let same = now.below(id) == then.below(id)
+        && now.kin(id) == then.kin(id)
+        && now.divided(id) == then.divided(id);
+    match same {
+        true => Ok(()),
+        false => Err(view.scope.tx()?.begin_anew(&table.table).into()),
+    }
 }
 
 /// Where rows go, up to the first that cannot be placed.
@@ -88,6 +110,7 @@ impl Router {
             levels: HashMap::new(),
             leaves: HashMap::new(),
             tables: by_id(view)?,
+            is_held: false,
         };
         let mut child = id;
         for above in families.all_above(id) {
@@ -159,9 +182,9 @@ impl Router {
 
     /// The keys of rows, of those that can be placed.
     fn route(&mut self, rows: &[&Row]) -> Result<Routed> {
-        // The partitions stay as they are known until the end of the transaction.
-        let version = self.target.schema.version;
-        self.view.scope.tx()?.keep_form(&self.target.table, version)?;
+        if !std::mem::replace(&mut self.is_held, true) {
+            hold(&self.view, &self.target)?;
+        }
         let (mut failed, mut count) = (None, rows.len());
         for at in 0..self.above.len() {
             let (level, child) = &self.above[at];
@@ -179,6 +202,7 @@ impl Router {
             }
             if !self.levels.contains_key(&table) {
                 let level = self.level(table)?;
+                hold(&self.view, &level.table)?;
                 self.levels.insert(table, level);
             }
             let level = &self.levels[&table];

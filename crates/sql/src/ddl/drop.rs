@@ -223,7 +223,10 @@ pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: b
     for (table, engine) in tables.iter().zip(&all) {
         for user in views::users(view, oids::of_table(table.schema().id)) {
             if !cascade {
-                return Err(in_use(view, "table", &Name::of_engine(engine).1, None));
+                let table = Name::of_engine(engine).1;
+                let reader = Name::of_engine(&user).1.name;
+                let detail = format!("view {reader} depends on table {}", table.name);
+                return Err(in_use(view, "table", &table, Some(detail)));
             }
             one_view(session, view, &user, &all, cascade)?;
         }
@@ -265,7 +268,7 @@ fn with_below(
         return Ok(tables);
     }
     let named: Vec<TableId> = tables.iter().map(|t| t.schema().id).collect();
-    let mut all = tables;
+    let (mut all, mut depend) = (tables, Vec::new());
     let mut at = 0;
     while at < all.len() {
         let table = all[at].clone();
@@ -276,13 +279,21 @@ fn with_below(
             if all.iter().any(|known| known.schema().id == below) {
                 continue;
             }
-            if families.bound(below).is_none() && !cascade && !named.contains(&below) {
+            if families.bound(below).is_none() && !cascade {
                 let (name, child) = (super::kin::name_of(&table), super::kin::name_of(&child));
-                let detail = format!("table {} depends on table {}", child.name, name.name);
-                return Err(in_use(view, "table", &name, Some(detail)));
+                depend.push(format!("table {} depends on table {}", child.name, name.name));
             }
             all.push(child);
         }
+    }
+    if !depend.is_empty() {
+        let detail = depend.join("\n");
+        if named.len() == 1 {
+            return Err(in_use(view, "table", &super::kin::name_of(&all[0]), Some(detail)));
+        }
+        let text = "cannot drop desired object(s) because other objects depend on them";
+        let hint = "Use DROP ... CASCADE to drop the dependent objects too.";
+        return Err(SqlError::new(state::IN_USE, text).detail(detail).hint(hint));
     }
     // What stands above is read without them from now on.
     let dropped: Vec<TableId> = all.iter().map(|t| t.schema().id).collect();

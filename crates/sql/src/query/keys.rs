@@ -57,5 +57,11 @@ pub fn of(view: &View, table: &TableHandle, texts: &[String], env: &Arc<Env>) ->
 /// A key's text as it is shown.
 pub fn printed(view: &View, table: &TableSchema, sql: &str) -> String {
     let Ok(model) = Model::of(view) else { return sql.to_string() };
-    Printed::new(view, &model).expression(table, None, sql, Look::PRETTY)
+    in_parens(Printed::new(view, &model).expression(table, None, sql, Look::PRETTY))
+}
+
+/// An expression of a partition key as it stands in a list: a call alone has no parentheses around it.
+pub fn in_parens(shown: String) -> String {
+    let is_call = shown.ends_with(')') && !shown.starts_with('(');
+    if is_call { shown } else { format!("({shown})") }
 }

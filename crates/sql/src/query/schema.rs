@@ -134,9 +134,7 @@ impl<'a> Names<'a> {
         let handle = TableHandle::new(self.view, table);
         handle.types.must_be_known(&handle.schema).map_err(|e| of_sql(&e))?;
         let oid = oids::of_table(handle.schema.id);
-        let is_divided = self.view.objects.families().divided(handle.schema.id).is_some();
-        let kind = if is_divided { b'p' } else { b'r' };
-        let relation = Arc::new(relation(&handle, self.row_of(oid, name), kind));
+        let relation = Arc::new(relation(&handle, self.row_of(oid, name)));
         self.note_row(&relation);
         let family = Family::of(self.view, &handle).map_err(|e| of_sql(&e))?;
         self.found.known.borrow_mut().add(oid, handle, family);
@@ -272,7 +270,7 @@ fn composite(made: &Made) -> Option<Relation> {
     })
 }
 
-fn relation(handle: &TableHandle, row: Oid, kind: u8) -> Relation {
+fn relation(handle: &TableHandle, row: Oid) -> Relation {
     let schema = &handle.schema;
     let column = |(column, ty): (&onlap::ColumnSchema, &ColumnType)| {
         let ty = ty.pg;
@@ -290,7 +288,7 @@ fn relation(handle: &TableHandle, row: Oid, kind: u8) -> Relation {
         oid: oids::of_table(schema.id),
         row,
         name: crate::rights::ask::shown(schema).into(),
-        kind,
+        kind: b'r',
         columns: schema.columns.iter().zip(handle.types.iter()).map(column).collect(),
         key: key.unwrap_or_default(),
     }

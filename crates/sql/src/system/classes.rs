@@ -450,12 +450,11 @@ fn came_of(view: &View, model: &Model, table: &TableSchema, name: &str, kind: &s
     if matches!(kind, "p" | "u") {
         let index = table.indexes.iter().find(|i| super::model::index_name(table, i) == name);
         let above = index.and_then(|index| families.index_above(index.id));
-        let is_divided = families.divided(table.id).is_some();
         return Came {
             above: above.map_or(0, oids::of_index_constraint),
             local: above.is_none(),
             count: u32::from(above.is_some()),
-            stays: !is_divided && above.is_none(),
+            stays: above.is_none(),
         };
     }
     let rule = kin.map_or(Inherited { count: 0, local: true }, |kin| kin.rule(name));

@@ -10,6 +10,7 @@ use crate::catalog::names::quote;
 use crate::catalog::oids;
 use crate::columns::Types;
 use crate::query::Printed;
+use crate::query::keys::in_parens;
 use crate::row;
 use crate::types::{PgType, oid};
 use crate::view::View;
@@ -89,17 +90,13 @@ fn key_types(view: &View, table: &TableSchema, divided: &Divided) -> Vec<PgType>
     divided.keys.iter().map(ty).collect()
 }
 
-/// A value of a bound, as a constant: numbers as they are, unless they begin with a sign.
+/// A value of a bound, as a constant: whole numbers and decimals as they are, unless they begin with a sign.
 pub fn literal(ty: PgType, text: &str) -> String {
-    let plain =
-        |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b'.') && !text.is_empty();
+    let is_digit = text.starts_with(|c: char| c.is_ascii_digit());
     match ty.oid {
-        oid::BOOL => if text == "t" || text == "true" { "true" } else { "false" }.to_string(),
-        oid::INT2 | oid::INT4 | oid::INT8 | oid::OID | oid::FLOAT4 | oid::FLOAT8 | oid::NUMERIC
-            if plain(text) =>
-        {
-            text.to_string()
-        }
+        oid::BOOL => if matches!(text, "t" | "true") { "true" } else { "false" }.to_string(),
+        oid::INT4 if is_digit => text.to_string(),
+        oid::NUMERIC if is_digit && text.contains(['.', 'e', 'E']) => text.to_string(),
         _ => {
             let escape = if text.contains('\\') { "E" } else { "" };
             format!("{escape}'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
@@ -171,11 +168,7 @@ pub fn key(view: &View, model: &Model, relation: &Relation) -> Option<String> {
         Key::Column(id) => {
             table.position(*id).map_or_else(String::new, |at| quote(&table.columns[at].name))
         }
-        Key::Expr(sql, _) => {
-            let shown = printed.expression(table, None, sql, Look::PLAIN);
-            let is_call = shown.ends_with(')') && !shown.starts_with('(');
-            if is_call { shown } else { format!("({shown})") }
-        }
+        Key::Expr(sql, _) => in_parens(printed.expression(table, None, sql, Look::PLAIN)),
     };
     let keys: Vec<String> = divided.keys.iter().map(key).collect();
     Some(format!("{} ({})", divided.strategy.word().to_uppercase(), keys.join(", ")))
@@ -268,11 +261,7 @@ pub fn condition(view: &View, model: &Model, oid: u32) -> Option<String> {
         parts.splice(0..0, own.parts);
         child = above;
     }
-    match parts.len() {
-        0 => None,
-        1 => parts.pop(),
-        _ => Some(format!("({})", parts.join(" AND "))),
-    }
+    (!parts.is_empty()).then(|| all_of(parts))
 }
 
 /// The conditions of one level.
@@ -301,7 +290,7 @@ impl Level<'_> {
                 Strategy::List => self.all_others(&keys[0], types[0]),
                 _ => return self.no_range(&keys, &types),
             },
-            Bound::List(values) => vec![one_of(&keys[0], types[0], values)],
+            Bound::List(values) => one_of(&keys[0], types[0], values),
             Bound::Range(from, to) => range(&keys, &types, from, to),
             Bound::Hash(modulus, remainder) => vec![format!(
                 "satisfies_hash_partition('{}'::oid, {modulus}, {remainder}, {})",
@@ -328,20 +317,13 @@ impl Level<'_> {
         }
         match all.is_empty() {
             true => Vec::new(),
-            false => vec![format!("(NOT {})", one_of(key, ty, &all))],
+            false => vec![format!("(NOT {})", all_of(one_of(key, ty, &all)))],
         }
     }
 
     fn no_range(&mut self, keys: &[String], types: &[PgType]) -> Option<()> {
         let one = |bound: &Bound| match bound {
-            Bound::Range(from, to) => {
-                let parts = range_alone(keys, types, from, to);
-                Some(if parts.len() == 1 {
-                    parts[0].clone()
-                } else {
-                    format!("({})", parts.join(" AND "))
-                })
-            }
+            Bound::Range(from, to) => Some(all_of(range_alone(keys, types, from, to))),
             _ => None,
         };
         let all: Vec<String> = self.others().filter_map(one).collect();
@@ -357,28 +339,33 @@ impl Level<'_> {
 
 /// A value with its type, as a constant in a condition.
 fn constant(ty: PgType, text: &str) -> String {
-    let shown = crate::types::names::format_type(ty);
-    match ty.oid {
-        oid::INT4 | oid::BOOL => {
-            let value = literal(ty, text);
-            if value.starts_with('\'') { format!("{value}::{shown}") } else { value }
-        }
-        oid::NUMERIC if text.contains('.') && !text.starts_with('-') => text.to_string(),
-        _ => format!("'{}'::{shown}", text.replace('\'', "''")),
+    let value = literal(ty, text);
+    match value.ends_with('\'') {
+        true => format!("{value}::{}", crate::types::names::format_type(ty)),
+        false => value,
     }
 }
 
-fn one_of(key: &str, ty: PgType, values: &[Option<String>]) -> String {
+/// The conditions of a key that is one of some values.
+fn one_of(key: &str, ty: PgType, values: &[Option<String>]) -> Vec<String> {
     let null = values.contains(&None);
     let known: Vec<String> = values.iter().flatten().map(|text| constant(ty, text)).collect();
     let any = match &known[..] {
-        [] => return format!("({key} IS NULL)"),
+        [] => return vec![format!("({key} IS NULL)")],
         [one] => format!("({key} = {one})"),
         many => format!("({key} = ANY (ARRAY[{}]))", many.join(", ")),
     };
     match null {
-        true => format!("(({key} IS NULL) OR {any})"),
-        false => format!("(({key} IS NOT NULL) AND {any})"),
+        true => vec![format!("(({key} IS NULL) OR {any})")],
+        false => vec![format!("({key} IS NOT NULL)"), any],
+    }
+}
+
+/// Conditions that all hold, as one.
+fn all_of(mut parts: Vec<String>) -> String {
+    match parts.len() {
+        1 => parts.remove(0),
+        _ => format!("({})", parts.join(" AND ")),
     }
 }
 
@@ -406,10 +393,6 @@ fn range_alone(keys: &[String], types: &[PgType], from: &[Edge], to: &[Edge]) ->
         let mut any = Vec::new();
         for last in first..keys.len() {
             let Edge::Value(text) = &edges[last] else {
-                // A value before with every value of this key is in, or none is.
-                if any.is_empty() && last == first {
-                    break;
-                }
                 break;
             };
             let mut all: Vec<String> = (first..last)

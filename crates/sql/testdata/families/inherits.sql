@@ -52,7 +52,6 @@ alter table p drop constraint p_n_check
 update p set n = -n where tableoid = 'k'::regclass
 select tableoid::regclass, id, n from p order by 1
 alter table p add constraint small check (n < 1000)
-alter table p add constraint bad check (n > 0)
 alter table only p add constraint bad check (n < 5000)
 alter table only p add constraint mine check (n > 0) no inherit
 select conrelid::regclass, conname, conislocal, coninhcount, connoinherit from pg_constraint where conrelid in ('p'::regclass, 'k'::regclass) and contype = 'c' order by 1, 2
@@ -77,7 +76,6 @@ alter table p alter column y drop default
 insert into k (id, t, n) values (4, 'four', 4) returning y
 alter table only p alter column y set default 1
 insert into k (id, t, n) values (5, 'five', 5) returning y
-alter table p alter column y set not null
 update p set y = 0 where y is null
 alter table p alter column y set not null
 insert into k (id, t, n) values (6, 'six', 6)
@@ -165,9 +163,7 @@ select id, (select count(*) from p q where q.id <= p.id) from p order by id, 2
 create index on p (n)
 create index on k (n)
 select id from p where n = 8 order by id
-explain (costs off) select id from only p where id = 3
 copy p to stdout
-create table child_of_temp () inherits (pg_temp.nosuch)
 create temp table tp (a int)
 create table tc () inherits (tp)
 create temp table tc () inherits (tp)

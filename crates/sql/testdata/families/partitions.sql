@@ -262,7 +262,6 @@ create table f (id int references ref, k int) partition by list (k)
 create table f1 partition of f for values in (1)
 insert into f values (1, 1)
 insert into f values (3, 1)
-delete from ref where id = 1
 delete from ref where id = 2
 select conrelid::regclass, conname, conislocal, coninhcount, conparentid = 0 as alone from pg_constraint where contype = 'f' order by 1
 alter table f1 drop constraint f_id_fkey
@@ -353,3 +352,33 @@ select pg_get_partition_constraintdef('pc2'::regclass), pg_get_partition_constra
 create table pcd partition of pc default
 insert into pc values (1, 'x', 1), (2, 'q', -5), (9, 'r', 1000), (10, 'd', 0), (1, 'other', 9)
 select tableoid::regclass, * from pc order by a, c
+create table dump (a int not null, b text) partition by range (a)
+create table dump1 (a int not null, b text)
+alter table only dump attach partition dump1 for values from (1) to (10)
+alter table only dump add constraint dump_pkey primary key (a)
+select indexrelid::regclass, indisvalid from pg_index where indrelid = 'dump'::regclass
+insert into dump values (1, 'x') on conflict (a) do nothing
+alter table only dump1 add constraint dump1_pkey primary key (a)
+alter index dump_pkey attach partition dump1_pkey
+alter index dump_pkey attach partition dump1_pkey
+select indexrelid::regclass, indisvalid from pg_index where indrelid = 'dump'::regclass
+create index dump_b on only dump using btree (b)
+create index dump1_b on dump1 using btree (b)
+create index dump1_b2 on dump1 using btree (b)
+create index dump1_ba on dump1 using btree (b, a)
+alter index dump_b attach partition dump1_ba
+alter index dump_b attach partition dump1_b
+alter index dump_b attach partition dump1_b2
+alter index dump_b attach partition u1_pkey
+insert into dump values (1, 'x') on conflict (a) do update set b = 'y' returning *
+insert into dump values (1, 'x') on conflict (a) do update set b = 'y' returning *
+select c.oid::regclass, c.relkind, inhdetachpending, pg_get_expr(c.relpartbound, c.oid) from pg_class c, pg_inherits i where c.oid = i.inhrelid and i.inhparent = 'm'::regclass
+select c.oid::regclass, c.relkind, inhdetachpending, pg_get_expr(c.relpartbound, c.oid) from pg_class c, pg_inherits i where c.oid = i.inhrelid and i.inhparent = 'r'::regclass order by pg_get_expr(c.relpartbound, c.oid) = 'DEFAULT', c.oid::regclass::text
+select inhparent::regclass, pg_get_expr(c.relpartbound, c.oid), inhdetachpending, pg_get_partition_constraintdef(c.oid) from pg_class c join pg_inherits i on c.oid = inhrelid where c.oid = 'dump1'::regclass
+select conrelid = 'f1'::regclass as sametable, conname, pg_get_constraintdef(oid, true) as condef, conrelid::regclass as ontable from pg_constraint, pg_partition_ancestors('f1') where conrelid = relid and contype = 'f' and conparentid = 0 order by sametable desc, conname
+select partrelid::regclass from pg_partitioned_table where (select c.oid from pg_opclass c join pg_am a on c.opcmethod = a.oid where opcname = 'enum_ops' and opcnamespace = 'pg_catalog'::regnamespace and amname = 'hash') = any (partclass)
+select table_name, table_type from information_schema.tables where table_name in ('dump', 'dump1') order by 1
+select tablename from pg_tables where tablename in ('dump', 'dump1') order by 1
+insert into dump (a, b) values (2, 'ret') returning tableoid::regclass, a
+update dump set a = 3 where a = 2 returning tableoid::regclass, a
+drop table dump

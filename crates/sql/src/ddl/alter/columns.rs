@@ -73,6 +73,8 @@ impl Actions<'_> {
         let mut collector = Collector::new(self.view, self.source, self.name, columns);
         collector.column(column)?;
         let all = std::mem::take(&mut collector.all);
+        let alone = std::mem::take(&mut collector.alone);
+        self.steps.extend(alone.into_iter().map(Step::NoteAlone));
         all.into_iter().try_for_each(|c| self.add_built(c))
     }
 

@@ -1,7 +1,7 @@
 //! FOR VALUES: which rows does a partition have?
 
 use onlap::{Row, Scan, convert};
-use onlap_pg::ast::{Expr, PartitionBound, Said};
+use onlap_pg::ast::{Expr, Literal, PartitionBound, Said};
 use onlap_pg::resolve::{Context, can_convert};
 
 use super::keys::{name_of, types_of};
@@ -128,7 +128,7 @@ impl Reading<'_> {
                     Some(text) => Edge::Value(text),
                     None => {
                         let text = "cannot specify NULL in range bound";
-                        return Err(SqlError::new(state::BAD_DEFINITION, text));
+                        return Err(SqlError::new("42P17", text));
                     }
                 },
             };
@@ -149,14 +149,18 @@ impl Reading<'_> {
     fn value(&self, said: &Said, at: usize) -> Result<Option<String>> {
         if let Expr::Column(_) = self.source.tree.expr(said.expr) {
             let text = "cannot use column reference in partition bound expression";
-            return Err(self.source.at(SqlError::new("42P10", text), said.span.start));
+            return Err(self.source.at(SqlError::new(state::UNSUPPORTED, text), said.span.start));
         }
         let ty = self.types[at];
         let catalog = self.view.objects.made_types().catalog();
         let written = self.source.of(said.span);
         let bound = self.bound(&format!("SELECT {written}"))?;
         let given = bound.tree().0.columns(bound.tree().1)[0].1;
-        if given.oid != 705 && !can_convert(catalog, given.oid, ty.oid, Context::Assignment) {
+        let is_open = matches!(
+            self.source.tree.expr(said.expr),
+            Expr::Literal(Literal::Text(_) | Literal::Null)
+        );
+        if !is_open && !can_convert(catalog, given.oid, ty.oid, Context::Assignment) {
             let shown = catalog.shown_with(type_ref(ty));
             let name = name_of(&self.schema, &self.divided.keys[at]);
             let text =

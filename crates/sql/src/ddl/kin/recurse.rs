@@ -5,13 +5,14 @@
 //! there and not here.
 
 use onlap::{Table, TableChanges, TableSchema};
-use onlap_pg::ast::{ColumnChange, Constraint, TableChange, TableRule};
+use onlap_pg::ast::{ColumnChange, ColumnRule, Constraint, TableChange, TableRule};
 
 use super::super::alter::{self, Step};
 use super::super::change::notice;
 use super::super::naming::Relation;
 use super::attach::{attach, detach, inherit, leave};
 use super::columns::{checks_of, inherited_by};
+use super::keys::must_cover;
 use super::parts::{complete, index_below};
 use super::{FROM_ONE, Parent, kin_of, name_of, put, tables_below};
 use crate::catalog::families::{Inherited, Key};
@@ -20,7 +21,7 @@ use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
 use crate::session::Session;
-use crate::source::Source;
+use crate::source::{Source, strings};
 use crate::view::View;
 use crate::wire::Client;
 
@@ -85,6 +86,21 @@ pub fn refuse_inherited(view: &View, own: &Parent, change: &TableChange, only: b
         TableChange::AddColumn(..) if kin.bound.is_some() => {
             Err(SqlError::new("42809", "cannot add column to a partition"))
         }
+        TableChange::AddColumn(_, column) if is_divided => {
+            let is_key = |rule: &ColumnRule| match rule {
+                ColumnRule::Primary(_) => Some("PRIMARY KEY"),
+                ColumnRule::Unique(..) => Some("UNIQUE"),
+                _ => None,
+            };
+            let divided = families.divided(schema.id);
+            match (column.rules.iter().find_map(|rule| is_key(&rule.rule)), divided) {
+                (Some(word), Some(divided)) => {
+                    must_cover(&schema, divided, &[column.name.to_string()], word)
+                }
+                _ if only => Err(bad("column must be added to child tables too")),
+                _ => Ok(()),
+            }
+        }
         TableChange::AddColumn(..) if only => Err(bad("column must be added to child tables too")),
         TableChange::DropColumn(_, name, _) => {
             if came(name) == Some(true) {
@@ -122,6 +138,14 @@ pub fn refuse_inherited(view: &View, own: &Parent, change: &TableChange, only: b
                 let text =
                     format!("cannot add NO INHERIT constraint to partitioned table \"{table}\"");
                 Err(bad(text))
+            }
+            TableRule::Primary(columns, ..) | TableRule::Unique(_, columns, ..) if is_divided => {
+                let word = match &constraint.rule {
+                    TableRule::Primary(..) => "PRIMARY KEY",
+                    _ => "UNIQUE",
+                };
+                let Some(divided) = families.divided(schema.id) else { return Ok(()) };
+                must_cover(&schema, divided, &strings(columns), word)
             }
             TableRule::Foreign(..) if only && is_divided => {
                 let text = format!(
