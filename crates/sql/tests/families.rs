@@ -229,3 +229,52 @@ fn plans_read_the_partitions_that_are_left() {
     let rows = texts(&talk.rows("select sum(b) from r where a between 100 and 199"));
     assert_eq!(rows, ["14950"]);
 }
+
+#[test]
+fn copied_rows_find_their_partitions() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    for sql in [
+        "create table r (a int, b text default 'b', c serial) partition by range (a)",
+        "create table r2 (b text, c int not null, a int)",
+        "alter table r attach partition r2 for values from (10) to (20)",
+        "create table r1 partition of r for values from (0) to (10)",
+    ] {
+        talk.rows(sql);
+    }
+    talk.client.input = vec![b"1\n11\n2\n".to_vec(), b"12\n".to_vec()];
+    assert_eq!(talk.run("copy r (a) from stdin").tags, ["COPY 4"]);
+    let rows = texts(&talk.rows("select tableoid::regclass, a, b, c from r order by a"));
+    assert_eq!(rows, ["r1|1|b|1", "r1|2|b|3", "r2|11|b|2", "r2|12|b|4"]);
+    talk.client.input = vec![b"3\n30\n4\n".to_vec()];
+    let outcome = talk.run("copy r (a) from stdin");
+    assert_eq!(outcome.error.map(|e| e.0).as_deref(), Some("23514"));
+    talk.client.input = vec![b"3\t9\n".to_vec()];
+    let outcome = talk.run("copy r2 (a, c) from stdin");
+    let words = "new row for relation \"r2\" violates partition constraint";
+    assert_eq!(outcome.error, Some(("23514".into(), words.into())));
+    let many: String = (0..20_000).map(|n| format!("{}\tx\t{n}\n", n % 20)).collect();
+    talk.client.input = vec![many.into_bytes()];
+    assert_eq!(talk.run("copy r from stdin").tags, ["COPY 20000"]);
+    let rows =
+        texts(&talk.rows("select tableoid::regclass, count(*) from r group by 1 order by 1"));
+    assert_eq!(rows, ["r2|10002", "r1|10002"]);
+}
+
+#[test]
+fn temporary_tables_below_are_their_sessions_alone() {
+    let fixture = Fixture::new(false);
+    let (mut first, mut second) = (fixture.session(), fixture.session());
+    first.rows("create table p (a int)");
+    second.rows("prepare all_of as select a from p order by a");
+    first.rows("insert into p values (1)");
+    first.rows("create temporary table k () inherits (p)");
+    first.rows("insert into k values (2)");
+    assert_eq!(texts(&first.rows("select a from p order by a")), ["1", "2"]);
+    assert_eq!(texts(&second.rows("execute all_of")), ["1"]);
+    second.rows("update p set a = a + 10");
+    second.rows("delete from p where a = 2");
+    assert_eq!(texts(&first.rows("select a from p order by a")), ["2", "11"]);
+    second.rows("truncate p");
+    assert_eq!(texts(&first.rows("select a from p order by a")), ["2"]);
+}

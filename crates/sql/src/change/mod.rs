@@ -162,9 +162,23 @@ struct Run<'a> {
 impl Run<'_> {
     /// Carries out all parts in their order. All of them see what the statement saw when it began.
     fn all(&self, parts: &[QueryId], values: &[Datum<'static>]) -> Result<Answer> {
-        let shared = Shared::begin(self.view, self.bound.course(self.view, values), parts.len())?;
+        let course = self.bound.course(self.view, values);
+        let shared = Shared::begin(self.view, course, parts.len(), self.spreads(parts)?)?;
         let answer = self.parts(parts, &shared);
         shared.end(answer)
+    }
+
+    /// Whether a part may write to several tables.
+    fn spreads(&self, parts: &[QueryId]) -> Result<bool> {
+        let (tree, _) = self.bound.tree();
+        let families = self.view.objects.families();
+        for part in parts.iter().filter(|part| tree.query(**part).modify.is_some()) {
+            let id = target(self.bound, *part)?.1.schema.id;
+            if !families.below(id).is_empty() || families.divided(id).is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn parts(&self, parts: &[QueryId], shared: &Shared) -> Result<Answer> {

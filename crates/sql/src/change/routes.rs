@@ -180,11 +180,26 @@ impl Router {
         Ok(leaf)
     }
 
+    /// Keeps the tables that divide rows as they are known, before any row is written.
+    ///
+    /// # Errors
+    /// As of [`hold`].
+    pub fn hold(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.is_held, true) {
+            return Ok(());
+        }
+        hold(&self.view, &self.target)?;
+        let families = self.view.objects.families();
+        let below = families.all_below(self.target.schema.id).into_iter();
+        for table in below.filter(|table| families.divided(*table).is_some()) {
+            hold(&self.view, &self.handle(table)?)?;
+        }
+        Ok(())
+    }
+
     /// The keys of rows, of those that can be placed.
     fn route(&mut self, rows: &[&Row]) -> Result<Routed> {
-        if !std::mem::replace(&mut self.is_held, true) {
-            hold(&self.view, &self.target)?;
-        }
+        self.hold()?;
         let (mut failed, mut count) = (None, rows.len());
         for at in 0..self.above.len() {
             let (level, child) = &self.above[at];
@@ -202,7 +217,6 @@ impl Router {
             }
             if !self.levels.contains_key(&table) {
                 let level = self.level(table)?;
-                hold(&self.view, &level.table)?;
                 self.levels.insert(table, level);
             }
             let level = &self.levels[&table];

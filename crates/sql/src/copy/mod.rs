@@ -109,14 +109,33 @@ fn copy_in(
         Format::Binary => Box::new(binary::Binary::default()),
     };
     let binary = options.format == Format::Binary;
-    client.reply().copy_response(b'G', binary, columns.len());
-    session.current()?.changed = true;
+    let width = columns.len();
     let mut sink = Sink::new(view, &name, &table, columns)?;
+    client.reply().copy_response(b'G', binary, width);
+    session.current()?.changed = true;
+    let taken = take(view, client, &mut *decoder, &mut sink);
+    let taken = taken.and_then(|()| sink.finish());
+    let rows = taken.inspect_err(|_| {
+        // What the client has sent is gone: the statement does not begin anew.
+        if let Ok(mut tx) = view.scope.tx() {
+            drop(tx.begin_statement());
+        }
+    })?;
+    Ok(Answer::Done(format!("COPY {rows}")))
+}
+
+/// Takes all that the client sends.
+fn take(
+    view: &View,
+    client: &mut dyn Client,
+    decoder: &mut dyn Decoder,
+    sink: &mut Sink<'_>,
+) -> Result<()> {
     loop {
         match client.copy_data()? {
             CopyData::Piece(bytes) => {
                 view.scope.go_on()?;
-                decoder.piece(&bytes, &mut sink).map_err(|e| sink.located(e))?;
+                decoder.piece(&bytes, sink).map_err(|e| sink.located(e))?;
             }
             CopyData::Done => break,
             CopyData::Failed(why) => {
@@ -125,7 +144,5 @@ fn copy_in(
             }
         }
     }
-    decoder.end(&mut sink).map_err(|e| sink.located(e))?;
-    let rows = sink.finish()?;
-    Ok(Answer::Done(format!("COPY {rows}")))
+    decoder.end(sink).map_err(|e| sink.located(e))
 }

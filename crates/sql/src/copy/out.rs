@@ -72,7 +72,7 @@ pub fn table(
     };
     let schema = table.schema();
     if view.objects.families().divided(schema.id).is_some() {
-        let read = numbers(&schema, positions(&name, &schema, columns)?.into_iter());
+        let read = numbers(&schema, positions(&name, &schema, columns)?);
         view.must(&[of_table(Action::Read, &schema, read)])?;
         let text = format!("cannot copy from partitioned table \"{}\"", name.name);
         return Err(SqlError::new("42809", text).hint("Try the COPY (SELECT ...) TO variant."));

@@ -78,7 +78,10 @@ impl<'a> Sink<'a> {
             Some((column.name.clone(), types[at], expression))
         });
         let targets: Vec<Target> = columns.iter().map(target).collect();
-        let routes = Router::of(view, &TableHandle::new(view, table.clone()))?;
+        let mut routes = Router::of(view, &TableHandle::new(view, table.clone()))?;
+        if let Some(routes) = &mut routes {
+            routes.hold()?;
+        }
         let depends = view.scope.is_away()
             || (view.settings)("DateStyle").is_none_or(|style| style != "ISO, MDY");
         Ok(Sink {

@@ -41,7 +41,8 @@ pub fn truncate(
                         directly.";
             return Err(SqlError::new("42809", text).hint(hint));
         }
-        for table in std::iter::once(table).chain(below) {
+        let own = |table: &Table| !view.is_other_temporary(&kin::name_of(table).schema);
+        for table in std::iter::once(table).chain(below.into_iter().filter(own)) {
             if !all.iter().any(|known| known.schema().id == table.schema().id) {
                 all.push(table);
             }

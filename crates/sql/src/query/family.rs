@@ -20,7 +20,7 @@ use onlap_query::{Restriction, RestrictionKind};
 
 use super::division::{Division, Known};
 use crate::catalog::families::{Families, Key};
-use crate::catalog::oids;
+use crate::catalog::{Name, oids};
 use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
 use crate::plan::TableHandle;
@@ -186,6 +186,10 @@ impl Family {
                 continue;
             }
             let Some(table) = tables.get(below) else { continue };
+            // Rows of temporary tables are their session's alone.
+            if view.is_other_temporary(&Name::of_engine(&table.name()).1.schema) {
+                continue;
+            }
             let place = level.and_then(|level| {
                 let parts = self.levels[level].division.parts();
                 Some((level, parts.iter().position(|part| part == below)?))

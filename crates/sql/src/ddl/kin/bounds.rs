@@ -255,7 +255,7 @@ fn check_modulus(
     let below = moduli.iter().rev().find(|(known, _)| *known < modulus);
     let above = moduli.iter().find(|(known, _)| *known >= modulus);
     if let Some((known, at)) = below
-        && modulus % known != 0
+        && !modulus.is_multiple_of(*known)
     {
         let detail = format!(
             "The new modulus {modulus} is not divisible by {known}, the modulus of existing \
@@ -265,7 +265,7 @@ fn check_modulus(
         return Err(SqlError::new("42P17", text).detail(detail));
     }
     if let Some((known, at)) = above
-        && known % modulus != 0
+        && !known.is_multiple_of(modulus)
     {
         let detail = format!(
             "The new modulus {modulus} is not a factor of {known}, the modulus of existing \

@@ -319,10 +319,10 @@ impl Changed<'_> {
         let table = view.scope.tx()?.table(&own.name.engine(&view.database))?;
         let now = table.schema();
         let is_divided = view.objects.families().divided(now.id).is_some();
-        if let TableChange::AddConstraint(_) | TableChange::AddColumn(..) = self.change {
-            if is_divided {
-                self.new_indexes(session, &view, &table)?;
-            }
+        let adds =
+            matches!(self.change, TableChange::AddConstraint(_) | TableChange::AddColumn(..));
+        if adds && is_divided {
+            self.new_indexes(session, &view, &table)?;
         }
         if let TableChange::DropConstraint(_, name, _) = self.change
             && let Some(index) = self.before.index_by_name(name)
