@@ -100,7 +100,7 @@ pub fn drop(
             located => found.push(located?),
         }
     }
-    carry_out(session, view, what, found, drop.cascade)?;
+    carry_out(session, view, what, found, (drop.cascade, drop.concurrently))?;
     Ok(format!("DROP {}", what.word().to_uppercase()))
 }
 
@@ -140,7 +140,7 @@ fn carry_out(
     view: &View,
     what: What,
     names: Vec<Name>,
-    cascade: bool,
+    (cascade, concurrently): (bool, bool),
 ) -> Result<()> {
     // All are judged before the first goes.
     for name in &names {
@@ -165,7 +165,9 @@ fn carry_out(
             }
             tables(session, view, found, cascade)
         }
-        What::Index => names.iter().try_for_each(|name| one_index(session, view, name, cascade)),
+        What::Index => {
+            names.iter().try_for_each(|name| one_index(session, view, name, concurrently))
+        }
         What::View => {
             let engines: Vec<String> = names.iter().map(|n| n.engine(&view.database)).collect();
             engines.iter().try_for_each(|engine| one_view(session, view, engine, &engines, cascade))
@@ -196,6 +198,12 @@ fn in_use(view: &View, what: &str, name: &Name, detail: Option<String>) -> SqlEr
 /// # Errors
 /// Others refer to them, and `cascade` is not said.
 pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: bool) -> Result<()> {
+    let named: Vec<Name> = tables.iter().map(super::kin::name_of).collect();
+    // What goes along with a table is not what the statement names.
+    let called = |table: &Name| match named.contains(table) {
+        true => table.clone(),
+        false => named.first().unwrap_or(table).clone(),
+    };
     let tables = with_below(session, view, tables, cascade)?;
     let ids: Vec<TableId> = tables.iter().map(|t| t.schema().id).collect();
     let mut engines: Vec<String> = tables.iter().map(Table::name).collect();
@@ -214,7 +222,7 @@ pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: b
                     "constraint {} on table {child} depends on table {}",
                     key.name, parent.name
                 );
-                return Err(in_use(view, "table", &parent, Some(detail)));
+                return Err(in_use(view, "table", &called(&parent), Some(detail)));
             }
             broken.push((other.clone(), key.name.clone()));
         }
@@ -226,7 +234,7 @@ pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: b
                 let table = Name::of_engine(engine).1;
                 let reader = Name::of_engine(&user).1.name;
                 let detail = format!("view {reader} depends on table {}", table.name);
-                return Err(in_use(view, "table", &table, Some(detail)));
+                return Err(in_use(view, "table", &called(&table), Some(detail)));
             }
             one_view(session, view, &user, &all, cascade)?;
         }
@@ -372,7 +380,7 @@ pub fn one_view(
     session.put(Kind::View, engine, None)
 }
 
-fn one_index(session: &mut Session, view: &View, name: &Name, _cascade: bool) -> Result<()> {
+fn one_index(session: &mut Session, view: &View, name: &Name, concurrently: bool) -> Result<()> {
     let parts = [name.schema.clone(), name.name.clone()];
     let Some((table, found)) = index::find(view, &parts)? else {
         return Err(SqlError::new(
@@ -390,6 +398,10 @@ fn one_index(session: &mut Session, view: &View, name: &Name, _cascade: bool) ->
         );
         return Err(SqlError::new(state::IN_USE, text)
             .hint(format!("You can drop constraint {found} on table {table} instead.")));
+    }
+    if concurrently && view.objects.families().divided(schema.id).is_some() {
+        let text = format!("cannot drop partitioned index \"{found}\" concurrently");
+        return Err(SqlError::new(state::UNSUPPORTED, text));
     }
     super::kin::below_index(session, view, &table, &found)?;
     match session.is_in_block() || session.current()?.changed {

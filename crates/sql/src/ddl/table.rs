@@ -67,7 +67,7 @@ pub fn create(
             format!("cannot add NO INHERIT constraint to partitioned table \"{}\"", name.name);
         return Err(SqlError::new(state::BAD_DEFINITION, text));
     }
-    let constraints = merged.join(own, &name.name, client)?;
+    let constraints = merged.join(own, &alone, &name.name, client)?;
     // What belongs to the table finds it by its name again, as in PostgreSQL.
     let is_check = |constraint: &Constraint| matches!(constraint, Constraint::Check(..));
     let has_sequence = merged.columns.iter().any(|c| c.sequence.is_some());

@@ -49,6 +49,7 @@ pub fn truncate(
         }
     }
     let several = all.len() > tables.len();
+    refuse_referred(view, &all)?;
     for table in all {
         let at_once = !several && !session.is_in_block() && !session.current()?.changed;
         let empty = view.scope.tx()?.count(&table)? == 0;
@@ -69,4 +70,26 @@ pub fn truncate(
         }
     }
     Ok("TRUNCATE TABLE")
+}
+
+/// Fails where rows of other tables refer to those that go.
+fn refuse_referred(view: &View, all: &[Table]) -> Result<()> {
+    let is_one = |id: onlap::TableId| all.iter().find(|table| table.schema().id == id);
+    for (name, other) in view.tables()? {
+        let schema = other.schema();
+        if is_one(schema.id).is_some() {
+            continue;
+        }
+        let Some(table) = schema.foreign_keys.iter().find_map(|key| is_one(key.parent)) else {
+            continue;
+        };
+        let (child, parent) = (name.name, kin::name_of(table).name);
+        let text = "cannot truncate a table referenced in a foreign key constraint";
+        let hint =
+            format!("Truncate table \"{child}\" at the same time, or use TRUNCATE ... CASCADE.");
+        return Err(SqlError::new("0A000", text)
+            .detail(format!("Table \"{child}\" references \"{parent}\"."))
+            .hint(hint));
+    }
+    Ok(())
 }

@@ -59,11 +59,14 @@ fn queries(view: &View, model: &Model) -> Result<Rows> {
 }
 
 /// A table's whole name in SQL.
+///
+/// An index of a partitioned table is of the table alone: those of partitions are said by themselves.
 pub fn qualified(model: &Model, table: onlap::TableId) -> String {
     let relation = model.relation(oids::of_table(table));
     relation.map_or_else(String::new, |r| {
         let quote = crate::catalog::names::quote;
-        format!("{}.{}", quote(&r.name.schema), quote(&r.name.name))
+        let only = if r.divided { "ONLY " } else { "" };
+        format!("{only}{}.{}", quote(&r.name.schema), quote(&r.name.name))
     })
 }
 

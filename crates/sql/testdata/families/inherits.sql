@@ -194,3 +194,34 @@ create table i1 () inherits (i)
 insert into i (t) values ('a') returning id, s
 insert into i1 (t) values ('b') returning id, s
 insert into i1 (id, t) values (5, 'b') returning id, s
+create table d1 (aa int, t date default now()::date + 1)
+create table d2 (bb int, t date default now() :: date  +  1)
+create table d3 () inherits (d1, d2)
+create table d4 (cc int) inherits (d3)
+alter table d1 rename t to tt
+alter table d1 alter column aa type bigint
+alter table d2 alter column t type text
+alter table d1 add column e int check (e > 0)
+alter table d2 add column e int
+select attrelid::regclass, attname, attinhcount, attislocal from pg_attribute where attrelid in ('d3'::regclass, 'd4'::regclass) and attnum > 0 and not attisdropped order by 1, 2
+create table e0 (a int)
+create table e1 () inherits (e0)
+create table e2 () inherits (e0)
+create table e3 () inherits (e1, e2)
+alter table e0 rename a to b
+alter table e0 alter column b type bigint
+alter table e0 add column c int constraint cpos check (c > 0)
+alter table e1 rename b to x
+alter table e1 alter column b type text
+select attrelid::regclass, attname, attinhcount, atttypid::regtype from pg_attribute where attrelid in ('e0'::regclass, 'e1'::regclass, 'e2'::regclass, 'e3'::regclass) and attnum > 0 and not attisdropped order by 1, 2
+select conrelid::regclass, conname, coninhcount, conislocal from pg_constraint where conname = 'cpos' order by 1
+alter table e1 add constraint cpos check (c > 0)
+alter table e0 drop constraint cpos
+select conrelid::regclass, conname, coninhcount, conislocal from pg_constraint where conname = 'cpos' order by 1
+alter table e0 drop column c
+select attrelid::regclass, attname, attinhcount from pg_attribute where attrelid in ('e1'::regclass, 'e3'::regclass) and attname = 'c'
+create table e4 (constraint bpos check (b > 0) no inherit) inherits (e0)
+alter table e0 add constraint bpos check (b > 0)
+create table e5 (constraint q check (b > 0) no inherit) inherits (e0)
+create table e6 (constraint q check (b > 0)) inherits (e0)
+create table e7 (constraint q check (b > 0) no inherit) inherits (e6)

@@ -382,3 +382,28 @@ select tablename from pg_tables where tablename in ('dump', 'dump1') order by 1
 insert into dump (a, b) values (2, 'ret') returning tableoid::regclass, a
 update dump set a = 3 where a = 2 returning tableoid::regclass, a
 drop table dump
+create table tr (a int primary key) partition by list (a)
+create table tr1 partition of tr for values in (1)
+create table trf (a int references tr1 on delete cascade)
+insert into tr values (1)
+insert into trf values (1)
+truncate tr
+select count(*) from trf
+truncate tr1
+drop table tr
+create table hpart (a int) partition by hash (a no_such_ops)
+create table hpart (a int) partition by hash (a nothing)
+create table sub (a int) partition by range (a)
+create table sub1 partition of sub for values from (0) to (100) partition by range (a)
+create table sub11 partition of sub1 for values from (0) to (50)
+create index on sub11 (a)
+create index on only sub1 (a)
+create index on sub (a)
+select indexrelid::regclass, indisvalid, inhparent::regclass from pg_index left join pg_inherits on indexrelid = inhrelid where indrelid in ('sub'::regclass, 'sub1'::regclass, 'sub11'::regclass) order by 1
+select indexdef from pg_indexes where tablename in ('sub', 'sub11') order by 1
+drop index concurrently sub_a_idx
+create view trv as select * from tr1
+drop table trf
+drop table tr
+drop view trv
+drop table tr

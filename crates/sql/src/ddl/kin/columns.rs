@@ -62,9 +62,16 @@ fn same_default(one: &Default, other: &Default) -> bool {
         (Default::None, Default::None) => true,
         (Default::Constant(a), Default::Constant(b)) => a == b,
         (Default::Sequence(a), Default::Sequence(b)) => a == b,
-        (Default::Computed(a), Default::Computed(b)) => a == b,
+        // Blanks between words are no difference.
+        (Default::Computed(a), Default::Computed(b)) => {
+            a == b || !a.contains(['\'', '"']) && words(a).eq(words(b))
+        }
         _ => false,
     }
+}
+
+fn words(sql: &str) -> impl Iterator<Item = char> + '_ {
+    sql.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase)
 }
 
 /// The checks that tables below one get.
@@ -248,10 +255,11 @@ impl<'a> Merged<'a> {
     /// Puts the checks of the tables above beside the table's own, which may be the same.
     ///
     /// # Errors
-    /// `42710`: one of the same name is another.
+    /// `42710`: one of the same name is another; `42P17`: one of `alone`, which tables below do not get, is one of them.
     pub fn join(
         &mut self,
         own: Vec<Constraint>,
+        alone: &[String],
         table: &str,
         client: &mut dyn Client,
     ) -> Result<Vec<Constraint>> {
@@ -263,6 +271,13 @@ impl<'a> Merged<'a> {
             };
             match self.checks.iter().find(|(known, _)| known == name) {
                 None => all.push(constraint),
+                Some(_) if alone.contains(name) => {
+                    let text = format!(
+                        "constraint \"{name}\" conflicts with inherited constraint on relation \
+                         \"{table}\""
+                    );
+                    return Err(SqlError::new("42P17", text));
+                }
                 Some((_, known)) if known == condition => {
                     let text = format!("merging constraint \"{name}\" with inherited definition");
                     notice(client, "00000", text);

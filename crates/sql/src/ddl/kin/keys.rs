@@ -13,8 +13,9 @@ use crate::error::{Result, SqlError, state};
 use crate::plan::TableHandle;
 use crate::query::{self, keys};
 use crate::source::Source;
+use crate::system::{definitions, fixed};
 use crate::types::PgType;
-use crate::view::View;
+use crate::view::{PG_CATALOG, View};
 
 /// Keys of a table, at most.
 const KEYS: usize = 32;
@@ -74,7 +75,7 @@ fn key(
         collation(name)?;
     }
     if let Some(class) = &element.class
-        && class.last().is_none_or(|name| !name.ends_with("_ops"))
+        && !class.last().is_some_and(|name| is_class(name))
     {
         let method = if strategy == Strategy::Hash { "hash" } else { "btree" };
         let text = format!(
@@ -98,6 +99,13 @@ fn key(
     let ty = judged(view, table, &format!("({sql})"))?;
     must_compare(view, strategy, ty)?;
     Ok(Key::Expr(sql, ty))
+}
+
+/// Whether there is an operator class of this name.
+fn is_class(name: &str) -> bool {
+    let definition = definitions::find(PG_CATALOG, "pg_opclass");
+    let rows = definition.and_then(|definition| fixed::rows(&definition));
+    rows.is_some_and(|rows| rows.column("opcname").any(|known| known.text() == name))
 }
 
 fn column(

@@ -43,6 +43,14 @@ pub struct Parent {
     pub table: Table,
 }
 
+impl Parent {
+    /// The same table as a statement sees it now.
+    fn now(&self, view: &View) -> Result<Parent> {
+        let table = view.scope.tx()?.table(&self.table.name())?;
+        Ok(Parent { name: self.name.clone(), table })
+    }
+}
+
 /// Keeps others from changing a table, and what stands above and below it, until the end of the transaction.
 ///
 /// # Errors

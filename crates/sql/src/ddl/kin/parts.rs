@@ -114,6 +114,10 @@ fn index_of(
     let body = json!({ "parent": index.id.0 });
     session.put(Kind::IndexKin, &made.id.0.to_string(), Some(body))?;
     session.catalog_changed()?;
+    if found.is_some() {
+        // What is below one that was there is its own business, as in PostgreSQL.
+        return Ok(());
+    }
     for below in tables_below(view, schema.id)? {
         index_of(session, &own, made, &below)?;
     }

@@ -4,18 +4,19 @@
 //! one that has it from elsewhere too, or of its own, only forgets where it came from. What a table has from above is changed
 //! there and not here.
 
-use onlap::{Table, TableChanges, TableSchema};
+use onlap::{Table, TableChanges, TableId, TableSchema};
 use onlap_pg::ast::{ColumnChange, ColumnRule, Constraint, TableChange, TableRule};
 
 use super::super::alter::{self, Step};
 use super::super::change::notice;
+use super::super::checks;
 use super::super::naming::Relation;
 use super::attach::{attach, detach, inherit, leave};
 use super::columns::{checks_of, inherited_by};
 use super::keys::must_cover;
 use super::parts::{complete, index_below};
 use super::{FROM_ONE, Parent, kin_of, name_of, put, tables_below};
-use crate::catalog::families::{Inherited, Key};
+use crate::catalog::families::{Inherited, Key, Kin};
 use crate::catalog::{Kind, Name};
 use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
@@ -55,6 +56,9 @@ pub fn below_alter(
         _ => {}
     }
     refuse_inherited(&view, &own, change, only)?;
+    if becomes_local(session, &view, source, &own, change, client)? {
+        return Ok(());
+    }
     if !view.objects.families().below(table.schema().id).is_empty() {
         super::take(session, &view, &table)?;
     }
@@ -63,8 +67,43 @@ pub fn below_alter(
     if matches!(change, TableChange::Rename(_) | TableChange::Schema(_)) {
         return Ok(());
     }
-    let changed = Changed { before: &before, change, only, source };
+    let mut tree = view.objects.families().all_below(before.id);
+    tree.push(before.id);
+    let changed = Changed { before: &before, change, only, source, tree: &tree };
     changed.reach_below(session, &own, client)
+}
+
+/// A check that is added where the table has the same from above is the table's own, too, from now on.
+fn becomes_local(
+    session: &mut Session,
+    view: &View,
+    source: Source<'_>,
+    own: &Parent,
+    change: &TableChange,
+    client: &mut dyn Client,
+) -> Result<bool> {
+    let TableChange::AddConstraint(constraint) = change else { return Ok(false) };
+    let (TableRule::Check(said), Some(name)) = (&constraint.rule, &constraint.name) else {
+        return Ok(false);
+    };
+    let schema = own.table.schema();
+    let mut kin = kin_of(view, schema.id);
+    let rule = kin.rule(name);
+    if rule.count == 0 || constraint.judged.no_inherit {
+        return Ok(false);
+    }
+    let types = Types::of(&view.objects, &schema);
+    let find = |name: &str| schema.position_by_name(name).map(|at| types[at]);
+    let condition = checks::condition(view, source, said, &find)?;
+    let own = checks_of(view, &schema);
+    if !own.iter().any(|(known, of)| **known == **name && *of == condition) {
+        return Ok(false);
+    }
+    kin.rules.insert(name.to_string(), Inherited { local: true, ..rule });
+    put(session, schema.id, &kin)?;
+    let text = format!("merging constraint \"{name}\" with inherited definition");
+    notice(client, "00000", text);
+    Ok(true)
 }
 
 /// Fails where something came from above, or where tables below would miss it.
@@ -305,9 +344,16 @@ struct Changed<'a> {
     change: &'a TableChange,
     only: bool,
     source: Source<'a>,
+    /// The table that the statement names, with all below it.
+    tree: &'a [TableId],
 }
 
 impl Changed<'_> {
+    /// From how many tables a table has what is changed, if it has it from none that the change does not reach.
+    fn expected(&self, kin: &Kin) -> u32 {
+        kin.parents.iter().filter(|parent| self.tree.contains(parent)).count() as u32
+    }
+
     /// Makes it at the tables right below one, and so on.
     fn reach_below(
         &self,
@@ -363,6 +409,8 @@ impl Changed<'_> {
         client: &mut dyn Client,
     ) -> Result<()> {
         let view = session.view()?;
+        // As it is now: the change may have reached it another way.
+        let below = &below.now(&view)?;
         let schema = below.table.schema();
         view.must_own(Action::Alter, &below.name, Relation::Table)?;
         match self.change {
@@ -374,15 +422,22 @@ impl Changed<'_> {
                 self.add_checks(session, above, below, client)
             }
             TableChange::DropColumn(_, name, _) => self.drop_column(session, below, name, client),
-            TableChange::RenameColumn(from, to) => {
+            TableChange::RenameColumn(from, _) => {
                 let Some(at) = schema.position_by_name(from) else { return Ok(()) };
-                if kin_of(&view, schema.id).column(schema.columns[at].id).count > 1 {
+                let kin = kin_of(&view, schema.id);
+                if kin.column(schema.columns[at].id).count > self.expected(&kin) {
                     return Err(bad(format!("cannot rename inherited column \"{from}\"")));
                 }
-                let _ = to;
                 self.same(session, below, client)
             }
-            TableChange::Column(_, change) => match &**change {
+            TableChange::Column(name, change) => match &**change {
+                ColumnChange::Type(..) if self.is_from_elsewhere(&view, &schema, name) => {
+                    let text = format!(
+                        "cannot alter inherited column \"{name}\" of relation \"{}\"",
+                        below.name.name
+                    );
+                    Err(bad(text))
+                }
                 ColumnChange::SetDefault(_)
                 | ColumnChange::DropDefault
                 | ColumnChange::SetNotNull
@@ -401,6 +456,13 @@ impl Changed<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether a table has a column from tables, too, that the change does not reach.
+    fn is_from_elsewhere(&self, view: &View, schema: &TableSchema, name: &str) -> bool {
+        let kin = kin_of(view, schema.id);
+        let at = schema.position_by_name(name);
+        at.is_some_and(|at| kin.column(schema.columns[at].id).count > self.expected(&kin))
     }
 
     /// The same change, and so on below.
@@ -455,7 +517,7 @@ impl Changed<'_> {
         put(session, now.id, &kin)?;
         let view = session.view()?;
         for child in tables_below(&view, now.id)? {
-            let next = Parent { name: name_of(&child), table: child };
+            let next = Parent { name: name_of(&child), table: child }.now(&session.view()?)?;
             self.add_column(session, &now, name, &next, client)?;
         }
         Ok(())
@@ -486,7 +548,7 @@ impl Changed<'_> {
                      \"{}\"",
                     below.name.name
                 );
-                return Err(SqlError::new("42710", text));
+                return Err(SqlError::new("42P17", text));
             }
             match own.iter().find(|(known, _)| *known == name) {
                 Some((_, known)) if *known == condition => {
@@ -510,7 +572,13 @@ impl Changed<'_> {
             }
         }
         put(session, before.id, &kin)?;
-        Changed { before: &before, ..*self }.reach_below(session, below, client)
+        let view = session.view()?;
+        let now = below.now(&view)?.table.schema();
+        for child in tables_below(&view, now.id)? {
+            let next = Parent { name: name_of(&child), table: child }.now(&session.view()?)?;
+            Changed { before: &before, ..*self }.add_checks(session, &now, &next, client)?;
+        }
+        Ok(())
     }
 
     fn drop_column(
@@ -586,7 +654,7 @@ impl Changed<'_> {
         }
         let mut kin = kin_of(&view, schema.id);
         let Some(known) = kin.rules.remove(from) else { return Ok(()) };
-        if known.count > 1 {
+        if known.count > self.expected(&kin) {
             return Err(bad(format!("cannot rename inherited constraint \"{from}\"")));
         }
         kin.rules.insert(to.to_string(), known);
