@@ -184,7 +184,7 @@ impl Related<'_> {
         if is_partition {
             let now = session.view()?;
             kin::take_default(session, &now, &self.parents[0])?;
-            kin::judge_default(&now, &self.parents[0])?;
+            kin::judge_default(&now, &self.parents[0], true)?;
             kin::complete(session, &self.parents[0].table, &table)?;
         }
         Ok(())

@@ -225,3 +225,17 @@ alter table e0 add constraint bpos check (b > 0)
 create table e5 (constraint q check (b > 0) no inherit) inherits (e0)
 create table e6 (constraint q check (b > 0)) inherits (e0)
 create table e7 (constraint q check (b > 0) no inherit) inherits (e6)
+create table o (a int, b text, constraint mine check (a > 0) no inherit)
+create table o1 () inherits (o)
+alter table o rename constraint mine to own
+insert into o1 values (-1, '7')
+select conrelid::regclass, conname, connoinherit, coninhcount from pg_constraint where conrelid in ('o'::regclass, 'o1'::regclass) order by 1, 2
+alter table o drop constraint own
+alter table o add constraint own check (a > -5)
+select conrelid::regclass, conname, connoinherit, coninhcount from pg_constraint where conrelid in ('o'::regclass, 'o1'::regclass) order by 1, 2
+alter table o drop constraint own
+alter table o alter column a type text
+select attrelid::regclass, attname, attinhcount, attislocal, atttypid::regtype from pg_attribute where attrelid in ('o'::regclass, 'o1'::regclass) and attnum > 0 and not attisdropped order by 1, 2
+alter table o1 drop column a
+alter table o drop column a
+select * from o1

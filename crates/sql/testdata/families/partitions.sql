@@ -407,3 +407,16 @@ drop table trf
 drop table tr
 drop view trv
 drop table tr
+create table deep (a int, b text) partition by range (a)
+create table deepx (a int, b text) partition by list (b)
+create table deepx1 partition of deepx for values in ('x')
+insert into deepx values (5, 'x')
+alter table deep attach partition deepx for values from (10) to (20)
+create table deepd partition of deep default partition by list (b)
+create table deepd1 partition of deepd default
+insert into deep values (15, 'y')
+create table deep1 partition of deep for values from (10) to (20)
+alter table deep attach partition deepx for values from (0) to (10)
+alter table only deep drop column b
+alter table only deep rename column b to c
+select tableoid::regclass, * from deep order by a

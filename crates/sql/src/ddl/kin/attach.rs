@@ -6,7 +6,7 @@ use onlap::{ColumnId, Table, TableSchema};
 use onlap_pg::ast::{Detach, PartitionBound, Path};
 use serde_json::json;
 
-use super::bounds::{all_belong, check_overlap, judge_default, read};
+use super::bounds::{check_overlap, judge_default, read, stranger};
 use super::columns::checks_of;
 use super::parts::{complete, matching};
 use super::{Parent, all_below, is_below, kin_of, name_of, put, table_to_inherit, take};
@@ -222,21 +222,19 @@ pub fn attach(
         take(session, view, &below)?;
     }
     take_default(session, view, parent)?;
-    let mut kin = adopt(view, parent, &child, true)?;
     refuse_more_columns(&parent.table.schema(), &child)?;
+    let mut kin = adopt(view, parent, &child, true)?;
     check_overlap(view, parent, &bound, &child.name.name)?;
     kin.bound = Some(bound);
     put(session, child.table.schema().id, &kin)?;
     let now = session.view()?;
-    if !all_belong(&now, &child.table)? {
-        let text = format!(
-            "partition constraint of relation \"{}\" is violated by some row",
-            child.name.name
-        );
-        let error = SqlError::new("23514", text);
-        return Err(error.about_table(&child.name.schema, &child.name.name));
+    if let Some(table) = stranger(&now, &child.table)? {
+        let name = name_of(&table);
+        let text =
+            format!("partition constraint of relation \"{}\" is violated by some row", name.name);
+        return Err(SqlError::new("23514", text).about_table(&name.schema, &name.name));
     }
-    judge_default(&now, parent)?;
+    judge_default(&now, parent, false)?;
     complete(session, &parent.table, &child.table)
 }
 

@@ -277,20 +277,19 @@ fn check_modulus(
     Ok(())
 }
 
-/// Fails where a default partition has rows that a new partition is to have; `view` knows the new one.
+/// Fails where a default partition has rows that a new partition is to have; `view` knows the new one, which was made or attached.
 ///
 /// # Errors
 /// `23514`.
-pub fn judge_default(view: &View, parent: &Parent) -> Result<()> {
+pub fn judge_default(view: &View, parent: &Parent, made: bool) -> Result<()> {
     let handle = TableHandle::new(view, parent.table.clone());
     let division = division(view, &handle)?.expect("it is partitioned");
     let Some(id) = division.default() else { return Ok(()) };
     let tables = query::family::by_id(view)?;
     let Some(table) = tables.get(&id) else { return Ok(()) };
-    if all_belong(view, table)? {
-        return Ok(());
-    }
-    let name = super::name_of(table);
+    let Some(found) = stranger(view, table)? else { return Ok(()) };
+    // Where a partition is made PostgreSQL names the default one, and where one is attached the table that has the row.
+    let name = super::name_of(if made { table } else { &found });
     let text = format!(
         "updated partition constraint for default partition \"{}\" would be violated by some row",
         name.name
@@ -298,13 +297,13 @@ pub fn judge_default(view: &View, parent: &Parent) -> Result<()> {
     Err(SqlError::new("23514", text).about_table(&name.schema, &name.name))
 }
 
-/// Whether all rows of a partition, and of those below it, are such as it may have.
+/// A partition, or one below it, that has a row that the partition may not have.
 ///
 /// # Errors
 /// Those of key expressions and of reading.
-pub fn all_belong(view: &View, table: &onlap::Table) -> Result<bool> {
+pub fn stranger(view: &View, table: &onlap::Table) -> Result<Option<onlap::Table>> {
     let target = TableHandle::new(view, table.clone());
-    let Some(mut routes) = Router::of(view, &target)? else { return Ok(true) };
+    let Some(mut routes) = Router::of(view, &target)? else { return Ok(None) };
     let mut tables = all_below(view, target.schema.id)?;
     tables.push(table.clone());
     for table in tables {
@@ -323,9 +322,9 @@ pub fn all_belong(view: &View, table: &onlap::Table) -> Result<bool> {
             let row = |row: usize| -> Row { places.iter().map(|at| value(row, at)).collect() };
             let rows: Vec<Row> = (0..batch.len()).map(row).collect();
             if !routes.belong(&rows)? {
-                return Ok(false);
+                return Ok(Some(table));
             }
         }
     }
-    Ok(true)
+    Ok(None)
 }

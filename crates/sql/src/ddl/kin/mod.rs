@@ -13,6 +13,7 @@ mod columns;
 mod keys;
 mod parts;
 mod recurse;
+mod refusals;
 
 use onlap::{Table, TableChanges, TableId};
 use onlap_pg::ast::{Path, TableChange};

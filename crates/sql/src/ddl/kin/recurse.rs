@@ -5,7 +5,7 @@
 //! there and not here.
 
 use onlap::{Table, TableChanges, TableId, TableSchema};
-use onlap_pg::ast::{ColumnChange, ColumnRule, Constraint, TableChange, TableRule};
+use onlap_pg::ast::{ColumnChange, TableChange, TableRule};
 
 use super::super::alter::{self, Step};
 use super::super::change::notice;
@@ -13,22 +13,18 @@ use super::super::checks;
 use super::super::naming::Relation;
 use super::attach::{attach, detach, inherit, leave};
 use super::columns::{checks_of, inherited_by};
-use super::keys::must_cover;
 use super::parts::{complete, index_below};
+use super::refusals::{bad, refuse_inherited};
 use super::{FROM_ONE, Parent, kin_of, name_of, put, tables_below};
-use crate::catalog::families::{Inherited, Key, Kin};
+use crate::catalog::families::{Inherited, Kin};
 use crate::catalog::{Kind, Name};
 use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
 use crate::session::Session;
-use crate::source::{Source, strings};
+use crate::source::Source;
 use crate::view::View;
 use crate::wire::Client;
-
-fn bad(text: impl Into<String>) -> SqlError {
-    SqlError::new(state::BAD_DEFINITION, text)
-}
 
 /// ALTER TABLE of a table with others above or below it: one change.
 ///
@@ -67,10 +63,44 @@ pub fn below_alter(
     if matches!(change, TableChange::Rename(_) | TableChange::Schema(_)) {
         return Ok(());
     }
+    tidy(session, &own, &before, change)?;
     let mut tree = view.objects.families().all_below(before.id);
     tree.push(before.id);
     let changed = Changed { before: &before, change, only, source, tree: &tree };
     changed.reach_below(session, &own, client)
+}
+
+/// What is known of a table's columns and rules follows a change of them: a column may have another id, a rule another name.
+fn tidy(
+    session: &mut Session,
+    of: &Parent,
+    before: &TableSchema,
+    change: &TableChange,
+) -> Result<()> {
+    let view = session.view()?;
+    let schema = of.now(&view)?.table.schema();
+    let known = kin_of(&view, schema.id);
+    let mut kin = known.clone();
+    if let TableChange::RenameConstraint(from, to) = change
+        && kin.alone.remove(&**from)
+    {
+        kin.alone.insert(to.to_string());
+    }
+    for (id, inherited) in &known.columns {
+        if schema.position(*id).is_none() {
+            kin.columns.remove(id);
+            let name = before.position(*id).map(|at| &before.columns[at].name);
+            let at = name.and_then(|name| schema.position_by_name(name));
+            if let Some(at) = at {
+                kin.columns.insert(schema.columns[at].id, *inherited);
+            }
+        }
+    }
+    let is_check = |name: &str| schema.checks.iter().any(|check| check.name == name);
+    let is_key = |name: &str| schema.foreign_keys.iter().any(|key| key.name == name);
+    kin.alone.retain(|name| is_check(name));
+    kin.rules.retain(|name, _| is_check(name) || is_key(name));
+    if kin == known { Ok(()) } else { put(session, schema.id, &kin) }
 }
 
 /// A check that is added where the table has the same from above is the table's own, too, from now on.
@@ -104,238 +134,6 @@ fn becomes_local(
     let text = format!("merging constraint \"{name}\" with inherited definition");
     notice(client, "00000", text);
     Ok(true)
-}
-
-/// Fails where something came from above, or where tables below would miss it.
-///
-/// # Errors
-/// `42P16`, `42809`.
-pub fn refuse_inherited(view: &View, own: &Parent, change: &TableChange, only: bool) -> Result<()> {
-    let families = view.objects.families();
-    let schema = own.table.schema();
-    let has_below = !families.below(schema.id).is_empty();
-    let is_divided = families.divided(schema.id).is_some();
-    let kin = kin_of(view, schema.id);
-    let came = |name: &str| {
-        schema.position_by_name(name).map(|at| kin.column(schema.columns[at].id).count > 0)
-    };
-    let only = only && has_below;
-    let no_only = |text: &str| Err(bad(text).hint("Do not specify the ONLY keyword."));
-    match change {
-        TableChange::AddColumn(..) if kin.bound.is_some() => {
-            Err(SqlError::new("42809", "cannot add column to a partition"))
-        }
-        TableChange::AddColumn(_, column) if is_divided => {
-            let is_key = |rule: &ColumnRule| match rule {
-                ColumnRule::Primary(_) => Some("PRIMARY KEY"),
-                ColumnRule::Unique(..) => Some("UNIQUE"),
-                _ => None,
-            };
-            let divided = families.divided(schema.id);
-            match (column.rules.iter().find_map(|rule| is_key(&rule.rule)), divided) {
-                (Some(word), Some(divided)) => {
-                    must_cover(&schema, divided, &[column.name.to_string()], word)
-                }
-                _ if only => Err(bad("column must be added to child tables too")),
-                _ => Ok(()),
-            }
-        }
-        TableChange::AddColumn(..) if only => Err(bad("column must be added to child tables too")),
-        TableChange::DropColumn(_, name, _) => {
-            if came(name) == Some(true) {
-                return Err(bad(format!("cannot drop inherited column \"{name}\"")));
-            }
-            refuse_key(view, own, name, "drop")?;
-            match only && is_divided {
-                true => no_only(
-                    "cannot drop column from only the partitioned table when partitions exist",
-                ),
-                false => Ok(()),
-            }
-        }
-        TableChange::RenameColumn(name, _) => {
-            if came(name) == Some(true) {
-                return Err(bad(format!("cannot rename inherited column \"{name}\"")));
-            }
-            refuse_named(view, own, name)?;
-            match only {
-                true => Err(bad(format!(
-                    "inherited column \"{name}\" must be renamed in child tables too"
-                ))),
-                false => Ok(()),
-            }
-        }
-        TableChange::Column(name, change) => {
-            column_change(view, own, name, change, only && is_divided, only)
-        }
-        TableChange::AddConstraint(constraint) => match &constraint.rule {
-            TableRule::Check(_) if only && !constraint.judged.no_inherit => {
-                Err(bad("constraint must be added to child tables too"))
-            }
-            TableRule::Check(_) if is_divided && constraint.judged.no_inherit => {
-                let table = &own.name.name;
-                let text =
-                    format!("cannot add NO INHERIT constraint to partitioned table \"{table}\"");
-                Err(bad(text))
-            }
-            TableRule::Primary(columns, ..) | TableRule::Unique(_, columns, ..) if is_divided => {
-                let word = match &constraint.rule {
-                    TableRule::Primary(..) => "PRIMARY KEY",
-                    _ => "UNIQUE",
-                };
-                let Some(divided) = families.divided(schema.id) else { return Ok(()) };
-                must_cover(&schema, divided, &strings(columns), word)
-            }
-            TableRule::Foreign(..) if only && is_divided => {
-                let text = format!(
-                    "cannot use ONLY for foreign key on partitioned table \"{}\" referencing \
-                     relation \"{}\"",
-                    own.name.name,
-                    referred(constraint)
-                );
-                Err(SqlError::new("42809", text))
-            }
-            TableRule::UniqueIndex(_) | TableRule::PrimaryIndex(_) if is_divided => {
-                let text = "ALTER TABLE / ADD CONSTRAINT USING INDEX is not supported on \
-                            partitioned tables";
-                Err(SqlError::new(state::UNSUPPORTED, text))
-            }
-            _ => Ok(()),
-        },
-        TableChange::DropConstraint(_, name, _) => {
-            let of_index = schema.index_by_name(name);
-            let is_part = of_index.is_some_and(|index| families.index_above(index.id).is_some());
-            if kin.rule(name).count > 0 || is_part {
-                let text = format!(
-                    "cannot drop inherited constraint \"{name}\" of relation \"{}\"",
-                    own.name.name
-                );
-                return Err(bad(text));
-            }
-            match only && is_divided {
-                true => no_only(
-                    "cannot remove constraint from only the partitioned table when partitions exist",
-                ),
-                false => Ok(()),
-            }
-        }
-        TableChange::RenameConstraint(name, _) => {
-            if kin.rule(name).count > 0 {
-                return Err(bad(format!("cannot rename inherited constraint \"{name}\"")));
-            }
-            let is_check = schema.checks.iter().any(|check| check.name == **name);
-            match only && is_check && !kin.alone.contains(&**name) {
-                true => Err(bad(format!(
-                    "inherited constraint \"{name}\" must be renamed in child tables too"
-                ))),
-                false => Ok(()),
-            }
-        }
-        _ => Ok(()),
-    }
-}
-
-fn referred(constraint: &Constraint) -> String {
-    match &constraint.rule {
-        TableRule::Foreign(_, key) => key.table.last().map_or("", |name| name).to_string(),
-        _ => String::new(),
-    }
-}
-
-fn column_change(
-    view: &View,
-    own: &Parent,
-    name: &str,
-    change: &ColumnChange,
-    only_divided: bool,
-    only: bool,
-) -> Result<()> {
-    let families = view.objects.families();
-    let schema = own.table.schema();
-    let Some(at) = schema.position_by_name(name) else { return Ok(()) };
-    let kin = kin_of(view, schema.id);
-    match change {
-        ColumnChange::Type(..) => {
-            if kin.column(schema.columns[at].id).count > 0 {
-                return Err(bad(format!("cannot alter inherited column \"{name}\"")));
-            }
-            refuse_key(view, own, name, "alter")?;
-            match only {
-                true => Err(bad(format!(
-                    "type of inherited column \"{name}\" must be changed in child tables too"
-                ))),
-                false => Ok(()),
-            }
-        }
-        ColumnChange::SetNotNull if only_divided => {
-            Err(bad("constraint must be added to child tables too")
-                .hint("Do not specify the ONLY keyword."))
-        }
-        ColumnChange::DropNotNull => {
-            if only_divided {
-                let text = "cannot remove constraint from only the partitioned table when \
-                            partitions exist";
-                return Err(bad(text).hint("Do not specify the ONLY keyword."));
-            }
-            let Some(above) = families.above(schema.id) else { return Ok(()) };
-            let tables = crate::query::family::by_id(view)?;
-            let marked = tables.get(&above).is_some_and(|table| {
-                let schema = table.schema();
-                schema.position_by_name(name).is_some_and(|at| !schema.columns[at].nullable)
-            });
-            match marked {
-                true => Err(bad(format!("column \"{name}\" is marked NOT NULL in parent table"))),
-                false => Ok(()),
-            }
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Fails where a column is what the table's rows, or those of a table below it, are divided by.
-fn refuse_key(view: &View, own: &Parent, name: &str, verb: &str) -> Result<()> {
-    let mut tables = vec![own.table.clone()];
-    tables.extend(super::all_below(view, own.table.schema().id)?);
-    for table in tables {
-        let schema = table.schema();
-        let Some(divided) = view.objects.families().divided(schema.id) else { continue };
-        let id = schema.position_by_name(name).map(|at| schema.columns[at].id);
-        let has = divided.keys.iter().any(|key| match key {
-            Key::Column(column) => Some(*column) == id,
-            Key::Expr(sql, _) => names_column(sql, name),
-        });
-        if !has {
-            continue;
-        }
-        let text = format!(
-            "cannot {verb} column \"{name}\" because it is part of the partition key of relation \
-             \"{}\"",
-            name_of(&table).name
-        );
-        return Err(bad(text));
-    }
-    Ok(())
-}
-
-/// The text of a key names columns as they are called.
-fn refuse_named(view: &View, own: &Parent, name: &str) -> Result<()> {
-    let mut tables = vec![own.table.clone()];
-    tables.extend(super::all_below(view, own.table.schema().id)?);
-    for table in tables {
-        let Some(divided) = view.objects.families().divided(table.schema().id) else { continue };
-        let names = |key: &Key| matches!(key, Key::Expr(sql, _) if names_column(sql, name));
-        if divided.keys.iter().any(names) {
-            let text = "renaming a column that the expression of a partition key names";
-            return Err(SqlError::unsupported(text));
-        }
-    }
-    Ok(())
-}
-
-/// Whether a text may name a column: it has the word.
-fn names_column(sql: &str, name: &str) -> bool {
-    let mut words = sql.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'));
-    words.any(|word| word.eq_ignore_ascii_case(name))
 }
 
 /// A change that was made at a table.
@@ -471,6 +269,7 @@ impl Changed<'_> {
         let before = below.table.schema();
         let of = (&below.name, &below.table);
         alter::one(session, &view, self.source, of, self.change, client)?;
+        tidy(session, below, &before, self.change)?;
         Changed { before: &before, ..*self }.reach_below(session, below, client)
     }
 
