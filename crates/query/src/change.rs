@@ -19,7 +19,7 @@ use onlap_pg::{Result, TypeRef};
 use crate::build::{Rel, column, schema_of};
 use crate::carried::Carried;
 use crate::compile::{Compiler, Frame, unsupported};
-use crate::env::{Env, ROW_ID, Tables};
+use crate::env::{Env, ROW_ID, TABLE_OID, Tables};
 use crate::layout::{Layout, Var};
 use crate::node::{Node, Rows, arrow};
 use crate::physical::Computed;
@@ -73,6 +73,8 @@ pub enum Source {
     Row(usize),
     /// Of the row that was to be inserted, the column of this number.
     Excluded(usize),
+    /// The OID of the table whose row it is then; the rows of the steps say at this place whose it was.
+    Relation(Option<usize>),
 }
 
 /// Expressions of rows that are there.
@@ -169,7 +171,9 @@ impl Compiler<'_> {
         });
         let actions = actions.collect();
         if modify.kind == ModifyKind::Insert {
-            self.frame().layout = self.rows_layout(query, &[modify.entry]);
+            let mut layout = self.rows_layout(query, &[modify.entry]);
+            layout.add_var((modify.entry, TABLE_OID), TypeRef::new(oids::OID));
+            self.frame().layout = layout;
         }
         let returning = match (modify.returning.is_empty(), modify.kind) {
             (true, _) => None,
@@ -318,6 +322,11 @@ impl Compiler<'_> {
         for (at, var) in vars {
             // What is no column is made within the expression.
             let Some((entry, number)) = var else { continue };
+            if (entry, number) == (modify.entry, TABLE_OID) {
+                sources.push(Source::Relation(found(at)));
+                known.push(at);
+                continue;
+            }
             let written = entry == modify.entry && number > 0;
             sources.push(match (written, found(at)) {
                 (true, Some(_)) if modify.kind == ModifyKind::Delete => {

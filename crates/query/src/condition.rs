@@ -10,8 +10,9 @@ use onlap_pg::bound::{Bound, QueryId};
 use onlap_pg::{Oid, Result};
 
 use crate::compile::{Compiler, Frame, unsupported};
-use crate::env::{Env, Facts, Restriction, Scanned, Tables, Wanted};
+use crate::env::{Env, Facts, Read, Restriction, Scanned, Tables, Wanted};
 use crate::node::{Node, Rows, truth};
+use crate::physical::Computed;
 
 /// A condition of one value.
 pub struct Condition {
@@ -49,15 +50,54 @@ impl Condition {
     }
 }
 
+/// Expressions of the columns of one entry.
+pub struct Keys {
+    exprs: Vec<Computed>,
+}
+
+impl Keys {
+    /// The targets of a query that was bound.
+    ///
+    /// # Errors
+    /// `0A000` for what has no kernel; errors of constants.
+    pub fn new(bound: &Bound, query: QueryId, env: &Arc<Env>) -> Result<Keys> {
+        let (tables, env) = (&Nothing, Arc::clone(env));
+        let mut compiler = Compiler { bound, env, tables, carried: None, frames: Vec::new() };
+        compiler.frames.push(Frame::new(query, None));
+        let read = bound.query(query);
+        for (n, entry) in read.entries.iter().enumerate() {
+            for (at, ty) in entry.types.iter().enumerate() {
+                compiler.frame().layout.add_var((n + 1, at as i32 + 1), *ty);
+            }
+        }
+        let mut exprs = Vec::with_capacity(read.targets.len());
+        for target in &read.targets {
+            let node = Arc::new(compiler.node(target.value)?);
+            let ty = compiler.arrow(bound.ty(target.value).oid)?;
+            exprs.push(Computed { node, env: Arc::clone(&compiler.env), ty });
+        }
+        Ok(Keys { exprs })
+    }
+
+    /// Their values for rows with these columns.
+    ///
+    /// # Errors
+    /// The first error that a row meets.
+    pub fn of(&self, columns: &[ArrayRef], count: usize) -> Result<Vec<ArrayRef>> {
+        let rows = Rows { columns, count };
+        self.exprs.iter().map(|expr| expr.of(&rows)).collect()
+    }
+}
+
 /// A condition reads nothing.
 struct Nothing;
 
 impl Tables for Nothing {
-    fn facts(&self, _: Oid) -> Facts {
+    fn facts(&self, _: Read) -> Facts {
         Facts::default()
     }
 
-    fn scan(&self, _: Oid, _: &[i32], _: Vec<Restriction>, _: &Wanted) -> Result<Scanned> {
+    fn scan(&self, _: Read, _: &[i32], _: Vec<Restriction>, _: &Wanted) -> Result<Scanned> {
         Err(unsupported("a table in a condition"))
     }
 

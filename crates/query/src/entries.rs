@@ -18,7 +18,7 @@ use onlap_pg::{Oid, Result, TypeRef};
 
 use crate::build::{Rel, schema_of};
 use crate::compile::{Compiler, Lateral, slots, unsupported};
-use crate::env::{Env, ROW_ID, RestrictionKind};
+use crate::env::{Env, ROW_ID, Read, RestrictionKind, TABLE_OID};
 use crate::error::external;
 use crate::joins::Part;
 use crate::layout::{Layout, PRESENT, Var};
@@ -27,8 +27,6 @@ use crate::step::{Step, stream_of};
 
 type Plan = Arc<dyn ExecutionPlan>;
 
-/// The column of the system's that says which relation a row is of.
-const TABLE_OID: i32 = -6;
 /// How many rows a list of values finds, about, where nothing is known of it.
 const SOME_VALUES: f64 = 50.0;
 
@@ -121,7 +119,7 @@ impl Compiler<'_> {
         };
         match &of.kind {
             EntryKind::Relation { sample: Some(_), .. } => Err(unsupported("TABLESAMPLE")),
-            EntryKind::Relation { oid, .. } => match self.tables.view(*oid)? {
+            EntryKind::Relation { oid, inherited, .. } => match self.tables.view(*oid)? {
                 Some(view) => {
                     let told = self.told(entry, used, conditions)?;
                     let mut inner = Compiler {
@@ -134,7 +132,10 @@ impl Compiler<'_> {
                     let lock = self.lock_within(entry)?;
                     Ok(whole(inner.told_query(view.1, told, lock)?, 1000.0))
                 }
-                None => self.table(entry, *oid, used, conditions),
+                None => {
+                    let read = Read { relation: *oid, inherited: *inherited };
+                    self.table(entry, read, used, conditions)
+                }
             },
             EntryKind::Query(query) => {
                 let rows = self.rows_of_query(*query);
@@ -191,7 +192,7 @@ impl Compiler<'_> {
     fn table(
         &mut self,
         entry: usize,
-        oid: Oid,
+        read: Read,
         used: &[i32],
         conditions: &[ExprId],
     ) -> Result<Part> {
@@ -202,7 +203,7 @@ impl Compiler<'_> {
         if system.iter().any(|column| *column != TABLE_OID) {
             return Err(unsupported("a system column"));
         }
-        let facts = self.tables.facts(oid);
+        let facts = self.tables.facts(read);
         let mut restrictions = self.given(entry);
         let mut wanted = crate::ordered::Sought::new(self.frame().wanted.clone());
         for restriction in &restrictions {
@@ -227,20 +228,27 @@ impl Compiler<'_> {
             layout.add_var((entry, *column), of.types[*column as usize - 1]);
         }
         let mut columns = used.to_vec();
+        if facts.several && !system.is_empty() {
+            columns.push(TABLE_OID);
+            layout.add_var((entry, TABLE_OID), TypeRef::new(oids::OID));
+        }
         if self.changes(entry) || self.locks_rows_of(entry) {
             columns.push(ROW_ID);
             layout.add_var((entry, ROW_ID), TypeRef::new(oids::INT8));
         }
-        let scanned = self.tables.scan(oid, &columns, restrictions, &wanted.end(facts.rows))?;
+        let scanned = self.tables.scan(read, &columns, restrictions, &wanted.end(facts.rows))?;
         self.frame().sorted |= scanned.ordered;
         let plan = scanned.plan;
         if columns.is_empty() {
             layout.add_hidden(TypeRef::new(oids::BOOL));
         }
         let part = Part { plan, layout, rows: rows.max(1.0) };
-        match system.is_empty() {
+        match system.is_empty() || facts.several {
             true => Ok(part),
-            false => self.with_column(part, (entry, TABLE_OID), oids::OID, &Datum::Oid(oid)),
+            false => {
+                let oid = Datum::Oid(read.relation);
+                self.with_column(part, (entry, TABLE_OID), oids::OID, &oid)
+            }
         }
     }
 

@@ -104,6 +104,8 @@ pub struct Restriction {
     pub values: Values,
     /// Whether they are those of a query.
     pub runs: bool,
+    /// Whether they are known when the plan is made.
+    pub is_constant: bool,
 }
 
 /// How rows are ordered by a column.
@@ -146,6 +148,8 @@ pub struct Facts {
     pub unique: Vec<i32>,
     /// Columns, by number, with which an index begins.
     pub indexed: Vec<i32>,
+    /// Whether its rows are those of several relations, which say of each row whose it is ([`TABLE_OID`]).
+    pub several: bool,
 }
 
 /// Locks rows by their ids, without waiting; says of each whether it is locked, and is not to be left out.
@@ -155,19 +159,31 @@ pub type Locker =
 /// The number of the column that has a row's id, a bigint, as [`Tables::scan`] is asked for it.
 pub const ROW_ID: i32 = i32::MIN;
 
+/// The number of the system's column that says which relation a row is of.
+pub const TABLE_OID: i32 = -6;
+
+/// A relation that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// Its OID.
+    pub relation: Oid,
+    /// Whether rows of relations below it are read, too.
+    pub inherited: bool,
+}
+
 /// What a plan reads.
 pub trait Tables {
     /// What is known of a relation.
-    fn facts(&self, relation: Oid) -> Facts;
+    fn facts(&self, of: Read) -> Facts;
 
-    /// A step that reads columns of a relation, by their numbers from 1 or [`ROW_ID`], in the representations of their types.
-    /// Rows come in the order that is wanted, if there is an index that has it and nothing better to go by.
+    /// A step that reads columns of a relation, by their numbers from 1, then [`TABLE_OID`] where its rows are those of several,
+    /// then [`ROW_ID`], in the representations of their types. Rows come in the order that is wanted, if there is an index that has it and nothing better to go by.
     ///
     /// # Errors
     /// There is no such relation any more.
     fn scan(
         &self,
-        relation: Oid,
+        of: Read,
         columns: &[i32],
         restrictions: Vec<Restriction>,
         wanted: &Wanted,
@@ -177,7 +193,7 @@ pub trait Tables {
     ///
     /// # Errors
     /// `0A000`: they have no locks.
-    fn locker(&self, _relation: Oid, _strength: LockStrength, _wait: LockWait) -> Result<Locker> {
+    fn locker(&self, _of: Read, _strength: LockStrength, _wait: LockWait) -> Result<Locker> {
         Err(unsupported("locking rows of this relation"))
     }
 

@@ -19,6 +19,7 @@ use onlap_pg::catalog::Volatility;
 use onlap_pg::{Result, TypeRef};
 
 use crate::compile::{Compiler, constant_bool};
+use crate::env::Read;
 use crate::error::ours;
 use crate::layout::Layout;
 use crate::node::Node;
@@ -313,12 +314,14 @@ impl Compiler<'_> {
     fn rows_about(&self, item: &Item<'_>, conditions: &[Condition]) -> f64 {
         let JoinTree::Entry(entry) = item.tree else { return OF_A_QUERY };
         let query = self.bound.query(self.frames.last().expect("a query is being made").query);
-        let oid = match &query.entries[*entry - 1].kind {
-            EntryKind::Relation { oid, .. } => *oid,
+        let read = match &query.entries[*entry - 1].kind {
+            EntryKind::Relation { oid, inherited, .. } => {
+                Read { relation: *oid, inherited: *inherited }
+            }
             EntryKind::Values(rows) => return rows.len() as f64,
             _ => return OF_A_QUERY,
         };
-        let facts = self.tables.facts(oid);
+        let facts = self.tables.facts(read);
         let mut rows = facts.rows;
         for condition in conditions.iter().filter(|c| c.entries == item.entries) {
             let column = match self.bound.expr(condition.id) {
@@ -346,11 +349,13 @@ impl Compiler<'_> {
     ) -> bool {
         let JoinTree::Entry(entry) = item.tree else { return false };
         let query = self.bound.query(self.frames.last().expect("a query is being made").query);
-        let EntryKind::Relation { oid, .. } = &query.entries[*entry - 1].kind else { return false };
+        let EntryKind::Relation { oid, inherited, .. } = query.entries[*entry - 1].kind else {
+            return false;
+        };
         if left.rows > FEW {
             return false;
         }
-        let facts = self.tables.facts(*oid);
+        let facts = self.tables.facts(Read { relation: oid, inherited });
         facts.rows > left.rows * 10.0
             && conditions.iter().any(|condition| {
                 let (op, is_list) = match self.bound.expr(condition.id) {

@@ -66,10 +66,10 @@ mod within;
 pub use build::{Output, OutputColumn, compile};
 pub use carried::{Carried, parts};
 pub use change::{Change, RowExprs, Source, Taken, Update, Whole, compile_change};
-pub use condition::Condition;
+pub use condition::{Condition, Keys};
 pub use env::{
-    Env, Facts, Locker, Order, ROW_ID, Restriction, RestrictionKind, Scanned, Tables, Values, View,
-    Wanted,
+    Env, Facts, Locker, Order, ROW_ID, Read, Restriction, RestrictionKind, Scanned, TABLE_OID,
+    Tables, Values, View, Wanted,
 };
 pub use error::{external, of_external};
 pub use node::{Node, Rows};

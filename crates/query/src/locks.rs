@@ -23,7 +23,7 @@ use onlap_pg::{Error, Result};
 
 use crate::build::Fetch;
 use crate::compile::Compiler;
-use crate::env::{Locker, ROW_ID};
+use crate::env::{Locker, ROW_ID, Read};
 use crate::step::{Step, stream_of};
 
 /// A table whose rows are locked: where their ids are, and what locks them.
@@ -96,14 +96,16 @@ impl Compiler<'_> {
         let query = self.bound.query(id);
         let mut locked: Vec<Locked> = Vec::new();
         for lock in self.row_locks()? {
-            let EntryKind::Relation { oid, .. } = &query.entries[lock.entry - 1].kind else {
+            let EntryKind::Relation { oid, inherited, .. } = &query.entries[lock.entry - 1].kind
+            else {
                 continue;
             };
             if self.tables.view(*oid)?.is_some() {
                 continue;
             }
             let at = self.layout().vars[&(lock.entry, ROW_ID)];
-            locked.push((at, self.tables.locker(*oid, lock.strength, lock.wait)?));
+            let of = Read { relation: *oid, inherited: *inherited };
+            locked.push((at, self.tables.locker(of, lock.strength, lock.wait)?));
         }
         if locked.is_empty() {
             return Ok(plan);

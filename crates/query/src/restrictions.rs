@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use onlap_kernels::{Datum, Repr};
 use onlap_pg::bound::{EntryKind, Expr, ExprId, Op, QueryId, SubKind, SubQuery};
-use onlap_pg::catalog::oids;
+use onlap_pg::catalog::{Volatility, oids};
 use onlap_pg::{Oid, Result, TypeRef};
 
 use crate::apply::{Ask, Quantor, Results};
@@ -65,7 +65,8 @@ impl Compiler<'_> {
                 let value = one(&node, &env)?;
                 Ok(vec![Datum::at(&value, repr, 0).into_owned()])
             };
-            return Ok(Some(Restriction { column: number, kind, values: Arc::new(values), runs }));
+            let (values, is_constant): (Values, _) = (Arc::new(values), self.is_known_now(value));
+            return Ok(Some(Restriction { column: number, kind, values, runs, is_constant }));
         }
         Ok(None)
     }
@@ -83,7 +84,8 @@ impl Compiler<'_> {
         let (node, env) = (self.known_node(array)?, Arc::clone(&self.env));
         let repr = self.repr(element)?;
         let values = move || Ok(elements(&one(&node, &env)?, repr));
-        Ok(Some(one_of(number, Arc::new(values), false)))
+        let is_constant = self.is_known_now(array);
+        Ok(Some(Restriction { is_constant, ..one_of(number, Arc::new(values), false) }))
     }
 
     /// Equalities of one column that OR connects.
@@ -98,7 +100,8 @@ impl Compiler<'_> {
         }
         let repr = self.repr(ty.oid)?;
         let values = move || Ok(elements(&array, repr));
-        Ok(Some(one_of(number, Arc::new(values), false)))
+        let restriction = one_of(number, Arc::new(values), false);
+        Ok(Some(Restriction { is_constant: true, ..restriction }))
     }
 
     /// `IN (query)`, where the query uses nothing of those around it and an index begins with the column.
@@ -215,6 +218,25 @@ impl Compiler<'_> {
         self.entries_of(id).iter().all(of_left) && !self.has_subquery(id)
     }
 
+    /// Whether an expression has a value while the plan is made: it has no columns, parameters or queries, and calls nothing
+    /// that may give another value each time.
+    fn is_known_now(&self, id: ExprId) -> bool {
+        let mut constant = true;
+        self.bound.visit(id, 0, &mut |id, _| {
+            constant &= match self.bound.expr(id) {
+                Expr::Var { .. } | Expr::Param(_) | Expr::SubQuery(_) => false,
+                Expr::Call(call) => self
+                    .env
+                    .catalog
+                    .proc(call.proc)
+                    .is_some_and(|proc| proc.volatility != Volatility::Volatile),
+                _ => true,
+            };
+            constant
+        });
+        constant
+    }
+
     fn has_subquery(&self, id: ExprId) -> bool {
         let mut found = false;
         self.bound.visit(id, 0, &mut |id, _| {
@@ -231,7 +253,7 @@ fn is_text(oid: Oid) -> bool {
 }
 
 fn one_of(column: i32, values: Values, runs: bool) -> Restriction {
-    Restriction { column, kind: RestrictionKind::OneOf, values, runs }
+    Restriction { column, kind: RestrictionKind::OneOf, values, runs, is_constant: false }
 }
 
 /// The value of what no row changes.

@@ -231,6 +231,18 @@ impl SqlError {
         self
     }
 
+    /// Says which table it is about.
+    #[must_use]
+    pub fn about_table(mut self, schema: &str, table: &str) -> SqlError {
+        self.0.about = Some(About {
+            schema: schema.into(),
+            table: Some(table.into()),
+            column: None,
+            datatype: None,
+            constraint: None,
+        });
+        self
+    }
     /// Says which column of a table it is about.
     #[must_use]
     pub fn about_column(mut self, schema: &str, table: &str, column: &str) -> SqlError {

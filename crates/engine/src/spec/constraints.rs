@@ -65,6 +65,10 @@ impl CheckSpec {
     pub fn name(&self) -> &str {
         &self.name
     }
+    /// Its condition.
+    pub fn condition(&self) -> &Expr<String> {
+        &self.condition
+    }
 
     /// Checks the condition against a table's columns.
     pub(crate) fn build(&self, table: &TableSchema) -> Result<CheckSchema> {

@@ -38,6 +38,32 @@ impl Transaction {
         Ok(())
     }
 
+    /// Keeps others from changing the form of a table until the end of the transaction, as a change of its rows does;
+    /// `version` is that of the schema that the statement knows. Says whether the transaction has the table alone.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Conflict`]: it has another form by now, see [`Transaction::is_outdated`]; those of waits for locks.
+    pub fn keep_form(&mut self, table: &Table, version: u32) -> Result<bool> {
+        self.share(table)?;
+        if self.schema.has_created(&table.state)
+            || self.locks.has_table(&table.state, RowLock::Update)
+        {
+            return Ok(true);
+        }
+        match table.state.view_now().schema.version == version {
+            true => Ok(false),
+            false => Err(self.begin_anew(table)),
+        }
+    }
+
+    /// The error of a statement that has to begin anew because what it knows of a table is not so any more; see
+    /// [`Transaction::is_outdated`].
+    pub fn begin_anew(&mut self, table: &Table) -> Error {
+        self.outdated = self.in_statement;
+        let text = format!("table {} was changed; run the transaction again", table.name());
+        Error::new(ErrorKind::Conflict, text)
+    }
+
     /// Whether the statement under way failed because a table changed its columns or rules while the
     /// statement waited to write to it for the first time: begun anew, it would see the table as it is.
     pub fn is_outdated(&self) -> bool {

@@ -80,13 +80,52 @@ fn ask(wanted: &'static str, types: &Types) -> Box<dyn Kernel> {
 pub(super) const SERIES: &[SeriesEntry] = &[
     words::SERIES[0],
     ("aclexplode(_aclitem)", exploded),
-    ("pg_partition_ancestors(regclass)", |_| {
-        // No table is a part of another.
-        Box::new(|_: &[Datum<'_>], _: &mut Cx<'_>| -> Result<Rows> {
-            Ok(Box::new(std::iter::empty()))
-        })
-    }),
+    ("pg_partition_ancestors(regclass)", ancestors),
+    ("pg_partition_tree(regclass)", tree),
 ];
+
+/// The session gives an array of OIDs.
+fn ancestors(types: &Types) -> Box<dyn Series> {
+    let proc = row(&types.catalog, "pg_partition_ancestors(regclass)").oid;
+    Box::new(move |args: &[Datum<'_>], cx: &mut Cx<'_>| -> Result<Rows> {
+        let numbers = numbers_of(proc, args, cx)?;
+        Ok(Box::new(numbers.into_iter().map(|oid| Ok(vec![Datum::Oid(oid as u32)]))))
+    })
+}
+
+/// The session gives an array of numbers, four of each row: the OID, that of the table above or 0, 1 of a leaf, the level.
+fn tree(types: &Types) -> Box<dyn Series> {
+    let proc = row(&types.catalog, "pg_partition_tree(regclass)").oid;
+    Box::new(move |args: &[Datum<'_>], cx: &mut Cx<'_>| -> Result<Rows> {
+        let numbers = numbers_of(proc, args, cx)?;
+        let (rows, _) = numbers.as_chunks::<4>();
+        let made: Vec<Vec<Datum<'static>>> = rows
+            .iter()
+            .map(|[oid, above, leaf, level]| {
+                let above = if *above == 0 { Datum::Null } else { Datum::Oid(*above as u32) };
+                vec![
+                    Datum::Oid(*oid as u32),
+                    above,
+                    Datum::Bool(*leaf != 0),
+                    Datum::Int4(*level as i32),
+                ]
+            })
+            .collect();
+        Ok(Box::new(made.into_iter().map(Ok)))
+    })
+}
+
+fn numbers_of(proc: Oid, args: &[Datum<'_>], cx: &mut Cx<'_>) -> Result<Vec<i64>> {
+    if args.iter().any(Datum::is_null) {
+        return Ok(Vec::new());
+    }
+    let Datum::Bytes(all) = cx.session.call(proc, args)? else { return Ok(Vec::new()) };
+    let number = |value: Datum<'_>| match value {
+        Datum::Int8(number) => number,
+        _ => 0,
+    };
+    Ok(Array::load(&all, Repr::Int8).iter().map(number).collect())
+}
 
 fn exploded(types: &Types) -> Box<dyn Series> {
     let proc = row(&types.catalog, "aclexplode(_aclitem)").oid;
@@ -233,6 +272,7 @@ asked! {
     "pg_get_indexdef(oid,int4,bool)",
     "pg_get_partition_constraintdef(oid)",
     "pg_get_partkeydef(oid)",
+    "pg_partition_root(regclass)",
     "pg_get_ruledef(oid)",
     "pg_get_ruledef(oid,bool)",
     "pg_get_serial_sequence(text,text)",

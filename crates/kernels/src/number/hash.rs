@@ -2,10 +2,12 @@
 //!
 //! Bob Jenkins' lookup3 (2006, public domain) over the bytes of a value, with PostgreSQL's start and without alignment.
 
+use onlap_pg::Oid;
+use onlap_pg::catalog::Catalog;
 use onlap_pg::value::interval::Interval as Span;
 use onlap_pg::value::numeric::Numeric;
 
-use crate::{Char, Entry, Float4, Float8, Int2, Int4, Int8, Interval, Num, OidTy, one, two};
+use crate::{Char, Datum, Entry, Float4, Float8, Int2, Int4, Int8, Interval, Num, OidTy, one, two};
 
 /// Hash functions of numbers, and those with a seed.
 macro_rules! hashes {
@@ -28,6 +30,45 @@ pub const ENTRIES: &[Entry] = hashes! {
     "interval" "interval_hash" "interval_hash_extended" Interval
         |a: &Span, seed| long(&(a.key() as i64), seed);
 };
+
+/// What PostgreSQL starts the hashes with that divide rows among partitions.
+const PARTITION_SEED: u64 = 0x7a5b_2236_7996_dcfd;
+
+/// Whether rows can be divided by the hash of values of a type. That of an enum is of an OID, which is another everywhere.
+pub fn divides(catalog: &Catalog, oid: Oid) -> bool {
+    let plain = [16, 17, 18, 19, 20, 21, 23, 25, 26, 700, 701, 1042, 1043, 1082, 1083, 1114, 1184];
+    let base = catalog.base_type(oid);
+    plain.contains(&base) || matches!(base, 1186 | 1700 | 2950)
+}
+
+/// The hash by which rows are divided among partitions, of one value; `None` of NULL.
+pub fn of_value(catalog: &Catalog, oid: Oid, value: &Datum<'_>) -> Option<u64> {
+    let seed = PARTITION_SEED;
+    Some(match (catalog.base_type(oid), value) {
+        (_, Datum::Null) => return None,
+        (_, Datum::Bool(v)) => word(u32::from(*v), seed),
+        (_, Datum::Char(v)) => word(i32::from(*v as i8) as u32, seed),
+        (_, Datum::Int2(v)) => word(i32::from(*v) as u32, seed),
+        (_, Datum::Int4(v)) => word(*v as u32, seed),
+        (_, Datum::Int8(v)) => long(v, seed),
+        (_, Datum::Oid(v)) => word(*v, seed),
+        (_, Datum::Float4(v)) => float(f64::from(*v), seed),
+        (_, Datum::Float8(v)) => float(*v, seed),
+        (1042, Datum::Text(v)) => bytes(onlap_pg::value::chars::key(v).as_bytes(), seed),
+        (_, Datum::Text(v)) => bytes(v.as_bytes(), seed),
+        (1700, Datum::Bytes(v)) => numeric(&Numeric::load(v), seed),
+        (1186, Datum::Bytes(v)) => long(&(Span::recv(v).ok()?.key() as i64), seed),
+        (_, Datum::Bytes(v)) => bytes(v, seed),
+    })
+}
+
+/// The hash of a row's keys, of those that are not NULL.
+pub fn combined(hashes: impl Iterator<Item = u64>) -> u64 {
+    hashes.fold(0, |all: u64, one| {
+        let add = one.wrapping_add(0x49a0_f4dd_15e5_a8e3).wrapping_add(all << 54);
+        all ^ add.wrapping_add(all >> 7)
+    })
+}
 
 /// An integer that has the hash of a narrower type where it fits one.
 fn long(value: &i64, seed: u64) -> u64 {

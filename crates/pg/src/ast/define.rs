@@ -254,7 +254,57 @@ pub enum TableKind {
     /// OF a type.
     Of(Path),
     /// PARTITION OF a table.
-    PartitionOf(Path),
+    PartitionOf(Path, PartitionBound),
+}
+
+/// Which rows a partition has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PartitionBound {
+    /// DEFAULT: those of no other.
+    Default,
+    /// FOR VALUES IN
+    List(Vec<Said>),
+    /// FOR VALUES FROM TO
+    Range(Vec<Said>, Vec<Said>),
+    /// FOR VALUES WITH (MODULUS, REMAINDER)
+    Hash(i32, i32),
+}
+
+/// PARTITION BY.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartitionBy {
+    /// LIST, RANGE or HASH, as it was written.
+    pub strategy: Name,
+    /// By what.
+    pub elements: Vec<PartitionElement>,
+    /// Where it stands.
+    pub place: u32,
+}
+
+/// What rows are divided by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartitionElement {
+    /// A column; an expression where there is none.
+    pub column: Option<Name>,
+    /// The expression.
+    pub said: Option<Said>,
+    /// COLLATE.
+    pub collation: Option<Path>,
+    /// The operator class.
+    pub class: Option<Path>,
+    /// Where it stands.
+    pub place: u32,
+}
+
+/// How a partition leaves its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detach {
+    /// At once.
+    Plain,
+    /// CONCURRENTLY
+    Concurrently,
+    /// FINALIZE
+    Finalize,
 }
 
 /// ON COMMIT.
@@ -298,8 +348,8 @@ pub struct CreateTable {
     pub elements: Vec<TableElement>,
     /// INHERITS.
     pub inherits: Vec<Path>,
-    /// Whether PARTITION BY was said.
-    pub partitioned: bool,
+    /// PARTITION BY.
+    pub partition_by: Option<PartitionBy>,
     /// How its rows are kept.
     pub kept: Kept,
 }
@@ -489,7 +539,15 @@ pub enum TableChange {
     Schema(Name),
     /// What is said of storage, triggers and rules: its words.
     Storage(Box<str>),
-    /// Inheritance, partitions, types, security of rows: its words.
+    /// INHERIT
+    Inherit(Path),
+    /// NO INHERIT
+    NoInherit(Path),
+    /// ATTACH PARTITION; of an index without a bound.
+    Attach(Path, Option<PartitionBound>),
+    /// DETACH PARTITION
+    Detach(Path, Detach),
+    /// Types, security of rows: its words.
     Other(Box<str>),
 }
 

@@ -22,6 +22,9 @@ impl Binder<'_> {
         self.with(merge.with.as_ref(), &mut made)?;
         check_reachable(&merge.when)?;
         let of = self.table(&merge.into, false)?;
+        if let EntryKind::Relation { inherited, .. } = &mut self.level().entries[0].kind {
+            *inherited = !merge.into.only;
+        }
         if of.kind != b'r' {
             let what = match of.kind {
                 b'v' => "views",

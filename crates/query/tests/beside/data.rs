@@ -10,7 +10,7 @@ use onlap_pg::bind::{Column, Relation, Schema};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::value::Settings;
 use onlap_pg::{Oid, Result, TypeRef};
-use onlap_query::{Facts, Restriction, Scanned, Step, Tables, View, Wanted, stream_of};
+use onlap_query::{Facts, Read, Restriction, Scanned, Step, Tables, View, Wanted, stream_of};
 use onlap_testkit::postgres::Postgres;
 use onlap_testkit::simple::SimpleClient;
 
@@ -114,19 +114,13 @@ impl Schema for Data {
 }
 
 impl Tables for Data {
-    fn facts(&self, relation: Oid) -> Facts {
-        let rows = self.rows[&relation].first().map_or(0, |column| column.len());
+    fn facts(&self, of: Read) -> Facts {
+        let rows = self.rows[&of.relation].first().map_or(0, |column| column.len());
         Facts { rows: rows as f64, ..Facts::default() }
     }
 
-    fn scan(
-        &self,
-        relation: Oid,
-        columns: &[i32],
-        _: Vec<Restriction>,
-        _: &Wanted,
-    ) -> Result<Scanned> {
-        let all = &self.rows[&relation];
+    fn scan(&self, of: Read, columns: &[i32], _: Vec<Restriction>, _: &Wanted) -> Result<Scanned> {
+        let all = &self.rows[&of.relation];
         let wanted = columns.iter().map(|n| Arc::clone(&all[*n as usize - 1]));
         let mut wanted: Vec<ArrayRef> = wanted.collect();
         if wanted.is_empty() {

@@ -7,6 +7,7 @@
 
 pub mod bound;
 pub mod column_types;
+pub mod families;
 pub mod made_types;
 pub mod names;
 pub mod objects;

@@ -11,6 +11,7 @@ use onlap::{DataType, Database, Scan, Table, TableSpec, Transaction, Value};
 use serde_json::Value as Json;
 
 use super::column_types::ColumnTypes;
+use super::families::Families;
 use super::made_types::MadeTypes;
 use crate::error::{Result, SqlError};
 use crate::rights::convert;
@@ -52,6 +53,12 @@ pub enum Kind {
     ColumnType,
     /// of an enum, a domain, a composite type, by the engine's form of its name; see [`super::made_types`]
     Type,
+    /// what a table has from those above it, by its id; see [`super::families`]
+    Kin,
+    /// by what a table divides its rows, by its id
+    Divided,
+    /// `{"parent"}`: the index above that an index belongs to, by its id
+    IndexKin,
 }
 
 const KINDS: &[(Kind, &str)] = &[
@@ -70,6 +77,9 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Option, "option"),
     (Kind::ColumnType, "column type"),
     (Kind::Type, "type"),
+    (Kind::Kin, "kin"),
+    (Kind::Divided, "divided"),
+    (Kind::IndexKin, "index kin"),
 ];
 
 impl Kind {
@@ -98,6 +108,8 @@ pub struct Objects {
     column_types: Arc<ColumnTypes>,
     /// What those about types say.
     made_types: Arc<MadeTypes>,
+    /// What those about tables above and below each other say.
+    families: Arc<Families>,
 }
 
 impl Objects {
@@ -139,6 +151,7 @@ impl Objects {
         objects.read_rights().map_err(|name| damaged(&name))?;
         let made = MadeTypes::of(objects.of_kind(Kind::Type)).map_err(|name| damaged(&name))?;
         objects.made_types = Arc::new(made);
+        objects.families = Arc::new(Families::of(&objects).map_err(|name| damaged(&name))?);
         let old = convert::changes(db, &objects);
         if !old.is_empty() {
             let (mut tx, mut pending) = (db.begin()?, Pending::default());
@@ -175,6 +188,11 @@ impl Objects {
     /// Types that databases made.
     pub fn made_types(&self) -> &MadeTypes {
         &self.made_types
+    }
+
+    /// Which tables stand below others.
+    pub fn families(&self) -> &Families {
+        &self.families
     }
 
     /// Types of columns that the engine does not have.
@@ -231,6 +249,13 @@ impl Objects {
             if let Ok(made) = MadeTypes::of(objects.of_kind(Kind::Type)) {
                 objects.made_types = Arc::new(made);
             }
+        }
+        // Bounds of partitions have values of types that databases make.
+        let of_families = [Kind::Kin, Kind::Divided, Kind::IndexKin, Kind::Type];
+        if pending.changes.iter().any(|(kind, ..)| of_families.contains(kind))
+            && let Ok(families) = Families::of(&objects)
+        {
+            objects.families = Arc::new(families);
         }
         objects
     }

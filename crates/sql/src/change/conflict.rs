@@ -6,25 +6,27 @@
 //! it could not be changed is an error and never a count of zero.
 
 use arrow_array::cast::AsArray;
-use onlap::{ErrorKind, IndexSchema, Row, RowId, RowLock, TableSchema, Time, Value};
+use onlap::{ErrorKind, IndexSchema, Row, RowId, TableSchema, Time, Value};
 use onlap_pg::bound::{Bound, Expr, ExprId, Modify};
 use onlap_query::{Change, RowExprs, Source, Update};
 
+use super::members::Leafed;
 use super::update::lock_mode;
 use super::{Statement, array_of, default_of, places, returning, value_at};
 use crate::catalog::{Name, oids};
 use crate::error::{Result, SqlError, state};
-use crate::plan::Held;
+use crate::plan::{Held, TableHandle};
 
 /// What to do with a row that is there already.
 pub struct Conflict<'a> {
     statement: &'a Statement<'a>,
+    /// The unique indexes of the table that the statement names.
     arbiters: Vec<IndexSchema>,
     update: Option<&'a Update>,
     /// WITH CHECK OPTION.
     checks: Option<&'a RowExprs>,
-    /// How a row is locked.
-    mode: RowLock,
+    /// The places of the columns that are set.
+    set: Vec<usize>,
     /// What rows that it has changed are charged by.
     held: &'a Held,
 }
@@ -46,9 +48,9 @@ impl<'a> Conflict<'a> {
         let schema = &statement.target.schema;
         let arbiters = arbiters(tree, statement.modify, schema)?;
         let set = statement.modify.conflict.as_ref().map_or(&[][..], |conflict| &conflict.set);
-        let mode = lock_mode(schema, places(set));
+        let set = places(set).collect();
         let (update, checks) = (change.update.as_ref(), change.checks.as_ref());
-        Ok(Conflict { statement, arbiters, update, checks, mode, held })
+        Ok(Conflict { statement, arbiters, update, checks, set, held })
     }
 
     /// Inserts a row or changes the one that is there; the row as it is then, `None` where nothing was
@@ -63,32 +65,33 @@ impl<'a> Conflict<'a> {
             let name = Name::of_engine(&self.statement.target.schema.name).1;
             return Err(SqlError::new("55000", text).about_constraint(name, &index.name));
         }
+        let to = self.to(&row)?;
         // What may not be inserted is refused also where a row is there already.
-        self.statement.view.scope.tx()?.judge_new(&self.statement.target.table, &row)?;
+        self.statement.view.scope.tx()?.judge_new(&to.table.table, &to.fit(&row))?;
         for _ in 0..TRIES {
             let Some(update) = self.update else {
-                if self.is_there(&row)? {
+                if self.is_there(&to, &row)? {
                     return Ok(None);
                 }
-                match self.insert(&row)? {
+                match self.insert(&to, &row)? {
                     true => return self.checked(row),
                     false => continue,
                 }
             };
-            let Some((id, old)) = self.lock(&row)? else {
-                match self.insert(&row)? {
+            let Some((id, old)) = self.lock(&to, &row)? else {
+                match self.insert(&to, &row)? {
                     true => return self.checked(row),
                     false => continue,
                 }
             };
-            let table = &self.statement.target.table;
+            let table = &to.table.table;
             if self.statement.shared.has_touched(table, id)? {
                 let text = "ON CONFLICT DO UPDATE command cannot affect row a second time";
                 let hint = "Ensure that no rows proposed for insertion within the same command \
                             have duplicate constrained values.";
                 return Err(SqlError::new(state::CARDINALITY, text).hint(hint));
             }
-            return match self.change(update, id, old, &row)? {
+            return match self.change(&to, update, id, old, &row)? {
                 Some(changed) => {
                     self.statement.shared.touch(table, [id].into_iter(), self.held)?;
                     self.checked(changed)
@@ -97,6 +100,40 @@ impl<'a> Conflict<'a> {
             };
         }
         Err(SqlError::concurrent_update())
+    }
+
+    /// The table that a row goes to, with its indexes that find what is there.
+    fn to(&self, row: &Row) -> Result<To> {
+        let statement = self.statement;
+        let Some(routes) = &statement.routes else {
+            let table = statement.target.clone();
+            return Ok(To { table, leaf: None, arbiters: self.arbiters.clone() });
+        };
+        let leaf = routes.borrow_mut().leaf_of(row)?;
+        let table = leaf.table.clone();
+        let families = statement.view.objects.families();
+        let is_of = |index: &IndexSchema, above: &IndexSchema| {
+            let mut at = Some(index.id);
+            while let Some(id) = at {
+                if id == above.id {
+                    return true;
+                }
+                at = families.index_above(id);
+            }
+            false
+        };
+        let unique = table.schema.indexes.iter().filter(|index| index.unique && index.ready);
+        let conflict = statement.modify.conflict.as_ref();
+        let any = conflict.is_none_or(|c| c.constraint == 0 && c.elements.is_empty());
+        let arbiters: Vec<IndexSchema> = unique
+            .filter(|index| any || self.arbiters.iter().any(|above| is_of(index, above)))
+            .cloned()
+            .collect();
+        if !any && arbiters.len() < self.arbiters.len() {
+            // An index of a partitioned table alone keeps no partition's keys apart.
+            return Err(no_index());
+        }
+        Ok(To { table, leaf: Some(leaf), arbiters })
     }
 
     /// A row that was written, if the views that it went through show it.
@@ -109,18 +146,30 @@ impl<'a> Conflict<'a> {
         Ok(Some(row))
     }
 
+    /// Fails where a changed row belongs to another partition.
+    fn must_stay(&self, to: &To, row: &Row) -> Result<()> {
+        let Some(routes) = &self.statement.routes else { return Ok(()) };
+        let leaf = routes.borrow_mut().leaf_of(row)?;
+        if leaf.table.schema.id == to.table.schema.id {
+            return Ok(());
+        }
+        let detail = "The result tuple would appear in a different partition than the original \
+                      tuple.";
+        Err(SqlError::new(state::UNSUPPORTED, "invalid ON UPDATE specification").detail(detail))
+    }
+
     /// The key of a row in an index.
-    fn key_of(&self, index: &IndexSchema, row: &Row) -> Vec<Value> {
-        let schema = &self.statement.target.schema;
+    fn key_of(&self, to: &To, index: &IndexSchema, row: &Row) -> Vec<Value> {
+        let (schema, row) = (&to.table.schema, to.fit(row));
         let at = index.key.iter().filter_map(|part| schema.position(part.column));
         at.map(|at| row[at].clone()).collect()
     }
 
     /// Whether a row with one of the keys is there.
-    fn is_there(&self, row: &Row) -> Result<bool> {
-        let table = &self.statement.target.table;
-        for index in &self.arbiters {
-            let key = self.key_of(index, row);
+    fn is_there(&self, to: &To, row: &Row) -> Result<bool> {
+        let table = &to.table.table;
+        for index in &to.arbiters {
+            let key = self.key_of(to, index, row);
             if self.statement.view.scope.tx()?.has_key(table, &index.name, &key)? {
                 return Ok(true);
             }
@@ -129,24 +178,27 @@ impl<'a> Conflict<'a> {
     }
 
     /// The row with one of the keys, locked.
-    fn lock(&self, row: &Row) -> Result<Option<(RowId, Row)>> {
-        let table = &self.statement.target.table;
-        for index in &self.arbiters {
-            let key = self.key_of(index, row);
+    fn lock(&self, to: &To, row: &Row) -> Result<Option<(RowId, Row)>> {
+        let (table, schema) = (&to.table.table, &to.table.schema);
+        let name = |at: &usize| &self.statement.target.schema.columns[*at].name;
+        let set = self.set.iter().filter_map(|at| schema.position_by_name(name(at)));
+        let mode = lock_mode(schema, set);
+        for index in &to.arbiters {
+            let key = self.key_of(to, index, row);
             let mut tx = self.statement.view.scope.tx()?;
-            if let Some(found) = tx.lock_by(table, &index.name, &key, self.mode)? {
-                return Ok(Some(found));
+            if let Some((id, found)) = tx.lock_by(table, &index.name, &key, mode)? {
+                return Ok(Some((id, to.unfit(found))));
             }
         }
         Ok(None)
     }
 
     /// Whether the row went in.
-    fn insert(&self, row: &Row) -> Result<bool> {
+    fn insert(&self, to: &To, row: &Row) -> Result<bool> {
         let inserted = {
             let mut tx = self.statement.view.scope.tx()?;
             let before = tx.savepoint();
-            match tx.insert(&self.statement.target.table, row) {
+            match tx.insert(&to.table.table, &to.fit(row)) {
                 Err(e) if e.kind() == ErrorKind::DuplicateKey => {
                     tx.rollback_to(&before)?;
                     Err(e)
@@ -157,13 +209,20 @@ impl<'a> Conflict<'a> {
         if let Err(e) = inserted {
             // Unless the clause is about the key, or another of its keys has come as well.
             let constraint = e.subject().and_then(|s| s.constraint.as_deref());
-            let is_arbiter = self.arbiters.iter().any(|i| Some(i.name.as_str()) == constraint);
-            return if is_arbiter || self.is_there(row)? { Ok(false) } else { Err(e.into()) };
+            let is_arbiter = to.arbiters.iter().any(|i| Some(i.name.as_str()) == constraint);
+            return if is_arbiter || self.is_there(to, row)? { Ok(false) } else { Err(e.into()) };
         }
         Ok(true)
     }
 
-    fn change(&self, update: &Update, id: RowId, old: Row, new: &Row) -> Result<Option<Row>> {
+    fn change(
+        &self,
+        to: &To,
+        update: &Update,
+        id: RowId,
+        old: Row,
+        new: &Row,
+    ) -> Result<Option<Row>> {
         let schema = &self.statement.target.schema;
         let of = |exprs: &RowExprs| {
             returning::values(exprs, 1, |source| match source {
@@ -173,7 +232,9 @@ impl<'a> Conflict<'a> {
                 Source::Excluded(number) => {
                     array_of(self.statement.target, number, [&new[number - 1]].into_iter())
                 }
-                Source::Found(_) => Err(SqlError::new("XX000", "no row was found")),
+                Source::Found(_) | Source::Relation(_) => {
+                    Err(SqlError::new("XX000", "no row was found"))
+                }
             })
         };
         if let Some(filter) = &update.filter {
@@ -197,10 +258,33 @@ impl<'a> Conflict<'a> {
             row[number - 1] = value.clone();
             columns.push(schema.columns[number - 1].name.as_str());
         }
+        self.must_stay(to, &row)?;
         let mut values = |_: RowId| Ok(values.clone());
         let mut tx = self.statement.view.scope.tx()?;
-        tx.change_each(&self.statement.target.table, &[id], &columns, &mut values)?;
+        tx.change_each(&to.table.table, &[id], &columns, &mut values)?;
         Ok(Some(row))
+    }
+}
+
+/// Where a row goes.
+struct To {
+    table: TableHandle,
+    /// The partition, where it is one.
+    leaf: Option<Leafed>,
+    /// The table's indexes that the clause is about.
+    arbiters: Vec<IndexSchema>,
+}
+
+impl To {
+    fn fit(&self, row: &Row) -> Row {
+        self.leaf.as_ref().map_or_else(|| row.clone(), |leaf| leaf.fit(row))
+    }
+
+    fn unfit(&self, row: Row) -> Row {
+        match &self.leaf {
+            Some(leaf) => leaf.unfit(row),
+            None => row,
+        }
     }
 }
 
@@ -219,14 +303,9 @@ pub fn arbiters(tree: &Bound, modify: &Modify, schema: &TableSchema) -> Result<V
     if conflict.elements.is_empty() {
         return Ok(unique.cloned().collect());
     }
-    let none = || {
-        let text = "there is no unique or exclusion constraint matching the ON CONFLICT \
-                    specification";
-        SqlError::new("42P10", text)
-    };
     let column = |value: ExprId| match tree.expr(value) {
         Expr::Var { column, .. } if *column > 0 => Ok(*column as usize - 1),
-        _ => Err(none()),
+        _ => Err(no_index()),
     };
     let wanted = conflict.elements.iter().map(|element| column(element.value));
     let mut wanted = wanted.collect::<Result<Vec<usize>>>()?;
@@ -239,5 +318,10 @@ pub fn arbiters(tree: &Bound, modify: &Modify, schema: &TableSchema) -> Result<V
         places == wanted
     };
     let found: Vec<IndexSchema> = unique.filter(is_of).cloned().collect();
-    if found.is_empty() { Err(none()) } else { Ok(found) }
+    if found.is_empty() { Err(no_index()) } else { Ok(found) }
+}
+
+fn no_index() -> SqlError {
+    let text = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
+    SqlError::new("42P10", text)
 }

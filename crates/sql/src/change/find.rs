@@ -9,7 +9,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_select::filter::filter_record_batch;
-use onlap::{LockWait, RowId, RowLock};
+use onlap::RowId;
 
 use super::Statement;
 use crate::error::Result;
@@ -28,26 +28,18 @@ pub struct Found {
 }
 
 impl Statement<'_> {
-    /// Finds and locks rows.
+    /// Finds and locks rows; `set` are the places of the columns that are to be set, none where rows are deleted.
     ///
     /// # Errors
     /// Those of the steps; conflicts with other transactions.
-    pub fn find(&self, mode: RowLock) -> Result<Found> {
+    pub fn find(&self, set: Option<&[usize]>) -> Result<Found> {
         let mut found = self.ask()?;
         let ids = ids_of(&found.batches);
         if ids.is_empty() {
             return Ok(found);
         }
         found.batches.let_others_run();
-        let mut moved = false;
-        let mut locked = {
-            let mut recheck = |_: RowId, _: &onlap::Row| {
-                moved = true;
-                Ok(true)
-            };
-            let (table, wait) = (&self.target.table, LockWait::Block);
-            self.view.scope.tx()?.lock_rows(table, &ids, mode, wait, &mut recheck)?
-        };
+        let (mut locked, moved) = self.lock(&ids, set)?;
         if !moved && locked.len() == ids.len() {
             return self.touched(found);
         }
@@ -56,14 +48,17 @@ impl Statement<'_> {
         let Found { changing, batches } = self.ask()?;
         locked.sort_unstable();
         let wanted = |id| locked.binary_search(&id).is_ok();
+        if locked.len() < ids.len() {
+            let now = batches.iter().flat_map(ids_in).filter(|id| !wanted(*id));
+            self.refuse_moved(&ids, now)?;
+        }
         self.touched(Found { changing, batches: batches.keep(|batches| keep(batches, wanted))? })
     }
 
     /// Notes that the rows are changed, where other parts might change them, too.
     fn touched(&self, found: Found) -> Result<Found> {
         if self.shared.several {
-            let ids = ids_of(&found.batches).into_iter();
-            self.shared.touch(&self.target.table, ids, &found.batches)?;
+            self.touch(&ids_of(&found.batches), &found.batches)?;
         }
         Ok(found)
     }
@@ -77,8 +72,7 @@ impl Statement<'_> {
         batches.charge(batches.iter().map(RecordBatch::num_rows).sum::<usize>() * ID_BYTES)?;
         if self.shared.several {
             let mut failed = None;
-            let table = &self.target.table;
-            let is_free = |id| match self.shared.has_touched(table, id) {
+            let is_free = |id| match self.has_touched(id) {
                 Ok(touched) => !touched,
                 Err(e) => {
                     failed = Some(e);

@@ -37,6 +37,7 @@ pub fn upsert(statement: &Statement<'_>) -> Result<Answer> {
         return Err(SqlError::unsupported("ON CONFLICT or RETURNING with UPSERT INTO")
             .hint("It reads nothing, so it does not know what it replaced; use INSERT."));
     }
+    statement.must_be_alone("UPSERT INTO")?;
     let changing = statement.steps()?;
     let (rows, _held) = statement.all_rows(&changing)?;
     let batch = batch_of(statement.target, &rows)?;
@@ -51,6 +52,7 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
     let returns = |rows: &[Row], held: &Held| {
         let row = |source| match source {
             Source::Row(number) => array_of(statement.target, number, column_of(rows, number)),
+            Source::Relation(_) => statement.relations_of(rows),
             _ => Err(SqlError::new("XX000", "INSERT returns what it has written")),
         };
         let mut returned = Returned::charged(held.another());
@@ -73,7 +75,7 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
         // What RETURNING asks of tables, and the query, it asks as they were when the statement began.
         let (rows, held) = statement.all_rows(&changing)?;
         let returned = returns(&rows, &held)?;
-        write(statement.view, statement.target, &rows)?;
+        statement.put(&rows)?;
         check_rows(statement, change, &rows)?;
         (returned, rows.len())
     } else {
@@ -81,7 +83,7 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
         let mut n = 0;
         while let Some(batch) = batches.next()? {
             let rows = statement.rows_of(&statement.written(change), &batch, n)?;
-            write(statement.view, statement.target, &rows)?;
+            statement.put(&rows)?;
             check_rows(statement, change, &rows)?;
             n += rows.len();
         }

@@ -14,14 +14,14 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
 use arrow_select::filter::filter_record_batch;
 use datafusion_common::DataFusionError;
-use onlap::{LockWait, RowId, RowLock, TableSchema};
+use onlap::{RowId, TableSchema};
 use onlap_pg::bound::{Action as When, ActionKind, Bound, Expr};
 use onlap_query::Taken;
 
 use super::find::ID_BYTES;
-use super::insert::{Written, write};
+use super::insert::Written;
 use super::returning::Returned;
-use super::update::{Setting, lock_mode};
+use super::update::Setting;
 use super::{Done, Statement, places};
 use crate::error::{Result, SqlError, state};
 use crate::plan::Held;
@@ -59,16 +59,13 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
     let mut rows = 0;
     for action in actions.iter().filter(|action| action.kind == ActionKind::Delete) {
         let ids: Vec<RowId> = ids_of(&batches, action).collect();
-        let n = statement.view.scope.tx()?.delete_rows(&statement.target.table, &ids)?;
-        if n != ids.len() as u64 {
-            return Err(SqlError::concurrent_update());
-        }
-        rows += n;
+        rows += statement.delete(&ids)?;
     }
     for action in actions.iter().filter(|action| action.kind == ActionKind::Update) {
         let taken = taken(&batches, action)?;
         held.charge(taken.iter().map(RecordBatch::get_array_memory_size).sum())?;
-        let setting = Setting::new(statement, &taken, &action.written)?;
+        let mut setting = Setting::new(statement, &taken, &action.written)?;
+        setting.find_moves()?;
         rows += taken.iter().map(|batch| batch.num_rows() as u64).sum::<u64>();
         setting.write()?;
     }
@@ -79,7 +76,7 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
             let written = Written { columns, defaults: &[], overriding };
             let new = statement.rows_of(&written, &batch, 0)?;
             held.charge(new.iter().map(crate::fast::bytes_of).sum())?;
-            write(statement.view, statement.target, &new)?;
+            statement.put(&new)?;
             rows += new.len() as u64;
         }
     }
@@ -98,12 +95,10 @@ impl Statement<'_> {
             let mut moved = false;
             let mut left = Vec::new();
             for action in &changing.change.actions {
-                let mode = match action.kind {
-                    ActionKind::Delete => RowLock::Update,
-                    ActionKind::Update => {
-                        let set = action.written.iter().map(|(number, _)| number - 1);
-                        lock_mode(&self.target.schema, set)
-                    }
+                let set: Vec<usize> = action.written.iter().map(|(number, _)| number - 1).collect();
+                let set = match action.kind {
+                    ActionKind::Delete => None,
+                    ActionKind::Update => Some(&set[..]),
                     ActionKind::Insert | ActionKind::Nothing => continue,
                 };
                 let ids: Vec<RowId> = ids_of(&batches, action).collect();
@@ -111,13 +106,8 @@ impl Statement<'_> {
                     continue;
                 }
                 batches.charge(ids.len() * ID_BYTES)?;
-                let mut recheck = |_: RowId, _: &onlap::Row| {
-                    moved = true;
-                    Ok(true)
-                };
-                let (table, wait) = (&self.target.table, LockWait::Block);
-                let locked =
-                    self.view.scope.tx()?.lock_rows(table, &ids, mode, wait, &mut recheck)?;
+                let (locked, others) = self.lock(&ids, set)?;
+                moved |= others;
                 let locked: HashSet<RowId> = locked.into_iter().collect();
                 left.extend(ids.into_iter().filter(|id| !locked.contains(id)));
             }
@@ -142,15 +132,14 @@ impl Statement<'_> {
             |action: &&Taken| matches!(action.kind, ActionKind::Delete | ActionKind::Update);
         for action in changing.change.actions.iter().filter(changes) {
             for id in ids_of(batches, action) {
-                let touched =
-                    self.shared.several && self.shared.has_touched(&self.target.table, id)?;
+                let touched = self.shared.several && self.has_touched(id)?;
                 if touched || !seen.insert(id) {
                     return Err(twice());
                 }
             }
         }
         if self.shared.several {
-            self.shared.touch(&self.target.table, seen.into_iter(), batches)?;
+            self.touch(&seen.into_iter().collect::<Vec<_>>(), batches)?;
         }
         Ok(())
     }

@@ -10,13 +10,17 @@
 mod conflict;
 mod find;
 mod insert;
+mod members;
 mod merge;
 mod returning;
+mod routes;
 mod shared;
 mod update;
 
 pub use insert::fill;
+pub use routes::Router;
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
@@ -28,6 +32,7 @@ use crate::catalog::Name;
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError};
 use crate::plan::TableHandle;
+use crate::query::family::Family;
 use crate::query::{Bound, Changing, Encoder, Sent, until_locked};
 use crate::rights::ask::{numbers, of_table, sequences};
 use crate::rights::{Action, Class, Need};
@@ -45,6 +50,10 @@ struct Statement<'a> {
     query: QueryId,
     modify: &'a Modify,
     target: &'a TableHandle,
+    /// The table with those below it, whose rows the statement finds.
+    family: Option<&'a Family>,
+    /// Where new rows go, unless any row can be the table's own.
+    routes: Option<RefCell<Router>>,
     text: &'a str,
     /// What it shares with the other parts.
     shared: &'a Shared,
@@ -153,9 +162,23 @@ struct Run<'a> {
 impl Run<'_> {
     /// Carries out all parts in their order. All of them see what the statement saw when it began.
     fn all(&self, parts: &[QueryId], values: &[Datum<'static>]) -> Result<Answer> {
-        let shared = Shared::begin(self.view, self.bound.course(self.view, values), parts.len())?;
+        let course = self.bound.course(self.view, values);
+        let shared = Shared::begin(self.view, course, parts.len(), self.spreads(parts)?)?;
         let answer = self.parts(parts, &shared);
         shared.end(answer)
+    }
+
+    /// Whether a part may write to several tables.
+    fn spreads(&self, parts: &[QueryId]) -> Result<bool> {
+        let (tree, _) = self.bound.tree();
+        let families = self.view.objects.families();
+        for part in parts.iter().filter(|part| tree.query(**part).modify.is_some()) {
+            let id = target(self.bound, *part)?.1.schema.id;
+            if !families.below(id).is_empty() || families.divided(id).is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn parts(&self, parts: &[QueryId], shared: &Shared) -> Result<Answer> {
@@ -168,7 +191,22 @@ impl Run<'_> {
             }
             let (modify, target) = target(self.bound, *part)?;
             let Run { view, bound, text, .. } = *self;
-            let statement = Statement { view, bound, query: *part, modify, target, text, shared };
+            let family = bound.family(*part, modify.entry).map(|family| &**family);
+            let routes = match modify.kind {
+                ModifyKind::Delete => None,
+                _ => Router::of(view, target)?.map(RefCell::new),
+            };
+            let statement = Statement {
+                view,
+                bound,
+                query: *part,
+                modify,
+                target,
+                family,
+                routes,
+                text,
+                shared,
+            };
             if self.blind && *part == self.whole {
                 return insert::upsert(&statement);
             }

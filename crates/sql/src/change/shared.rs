@@ -27,6 +27,8 @@ pub struct Shared {
     pub course: Course,
     /// Whether there are several.
     pub several: bool,
+    /// Whether nothing stays of it where it fails, so that it may begin anew: rows of several tables are written.
+    undoes: bool,
     /// Where the transaction was when the statement began.
     began: Savepoint,
     scope: Arc<Scope>,
@@ -45,11 +47,11 @@ struct Touched {
 const TOUCHED_BYTES: usize = 32;
 
 impl Shared {
-    /// The statement begins, which has this number of parts.
+    /// The statement begins, which has this number of parts; `spreads`: one of them may write to several tables.
     ///
     /// # Errors
     /// The transaction has ended.
-    pub fn begin(view: &View, course: Course, parts: usize) -> Result<Shared> {
+    pub fn begin(view: &View, course: Course, parts: usize, spreads: bool) -> Result<Shared> {
         let (scope, several) = (Arc::clone(&view.scope), parts > 1);
         let began = {
             let mut tx = scope.tx()?;
@@ -59,7 +61,8 @@ impl Shared {
             tx.hold_rules(parts > 1);
             began
         };
-        Ok(Shared { course, several, began, scope, touched: RefCell::default() })
+        let undoes = several || spreads;
+        Ok(Shared { course, several, undoes, began, scope, touched: RefCell::default() })
     }
 
     /// The statement has ended. With an error nothing stays of what its parts did, so that it may begin anew.
@@ -76,7 +79,7 @@ impl Shared {
             },
             Err(e) => {
                 tx.forget_held();
-                if !self.several {
+                if !self.undoes {
                     return Err(e);
                 }
                 e

@@ -2,47 +2,55 @@
 //!
 //! What RETURNING asks of tables, it asks as they were when the statement began: so it is calculated before rows are written.
 
-use arrow_array::{ArrayRef, RecordBatch};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
+use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
 use onlap::{RowId, RowLock, TableSchema, Value};
 use onlap_query::Source;
 
 use super::find::{Found, ids_in, ids_of};
+use super::insert::write;
+use super::members::Moves;
 use super::returning::{Returned, check};
 use super::{Done, Statement, array_of, default_of, places, value_at};
+use crate::catalog::oids;
 use crate::error::{Result, SqlError};
 
 /// DELETE.
 pub fn delete(statement: &Statement<'_>) -> Result<Done> {
-    let Found { changing, batches } = statement.find(RowLock::Update)?;
+    let Found { changing, batches } = statement.find(None)?;
     let mut returned = Returned::charged(batches.another());
     for batch in &batches {
         let found = |source| match source {
-            Source::Found(at) => Ok(batch.column(at).clone()),
+            Source::Found(at) | Source::Relation(Some(at)) => Ok(batch.column(at).clone()),
             _ => Err(SqlError::new("XX000", "a row that is deleted is as it was found")),
         };
         returned.add(changing.change.returning.as_ref(), batch.num_rows(), found)?;
     }
     let ids = ids_of(&batches);
-    let n = statement.view.scope.tx()?.delete_rows(&statement.target.table, &ids)?;
-    if n != ids.len() as u64 {
-        return Err(SqlError::concurrent_update());
-    }
+    let n = statement.delete(&ids)?;
     Ok(Done { tag: "DELETE", rows: n, returned })
 }
 
 /// UPDATE.
 pub fn update(statement: &Statement<'_>) -> Result<Done> {
-    let mode = lock_mode(&statement.target.schema, places(&statement.query().targets));
-    let found = statement.find(mode)?;
+    let set: Vec<usize> = places(&statement.query().targets).collect();
+    let found = statement.find(Some(&set))?;
     let written = &found.changing.change.written;
-    let setting = Setting::new(statement, &found.batches, written)?;
+    let mut setting = Setting::new(statement, &found.batches, written)?;
+    setting.find_moves()?;
     let mut returned = Returned::charged(found.batches.another());
     let source = |at: usize| {
         let (batch, setting): (&RecordBatch, &Setting<'_>) = (&found.batches[at], &setting);
         move |source| match source {
             Source::Found(place) => Ok(batch.column(place).clone()),
             Source::Row(number) => setting.column(at, number),
-            Source::Excluded(_) => Err(SqlError::new("XX000", "UPDATE has no row to insert")),
+            Source::Relation(Some(place)) => Ok(setting.relations(batch, place)),
+            Source::Excluded(_) | Source::Relation(None) => {
+                Err(SqlError::new("XX000", "UPDATE has no row to insert"))
+            }
         }
     };
     let change = &found.changing.change;
@@ -77,6 +85,8 @@ pub struct Setting<'a> {
     places: Vec<(RowId, usize, usize)>,
     /// Of each column that is set to DEFAULT, the values by batch and row.
     defaults: Vec<(usize, Vec<Vec<Value>>)>,
+    /// The rows that go to other tables.
+    moves: Moves,
 }
 
 impl<'a> Setting<'a> {
@@ -104,7 +114,7 @@ impl<'a> Setting<'a> {
             }
             defaults.push((*number, all));
         }
-        Ok(Setting { statement, batches, written, places, defaults })
+        Ok(Setting { statement, batches, written, places, defaults, moves: Moves::new() })
     }
 
     fn defaults(&self, number: usize, batch: usize) -> &[Value] {
@@ -141,24 +151,55 @@ impl<'a> Setting<'a> {
     /// Values that do not fit; conflicts.
     pub fn write(&self) -> Result<()> {
         let ids: Vec<RowId> = self.places.iter().map(|place| place.0).collect();
-        let schema = &self.statement.target.schema;
-        let name = |(number, _): &(usize, _)| schema.columns[number - 1].name.as_str();
-        let columns: Vec<&str> = self.written.iter().map(name).collect();
-        let mut failed = None;
-        let mut values = |id: RowId| {
-            self.values(id).map_err(|e| {
-                let text = e.to_string();
-                failed = Some(e);
-                onlap::Error::new(onlap::ErrorKind::InvalidInput, text)
-            })
-        };
-        let table = &self.statement.target.table;
-        let mut tx = self.statement.view.scope.tx()?;
-        let changed = tx.change_each(table, &ids, &columns, &mut values);
-        drop(tx);
-        match failed {
-            Some(e) => Err(e),
-            None => Ok(changed?),
+        let columns = self.columns();
+        let mut values = |id: RowId| self.values(id);
+        let statement = self.statement;
+        for group in statement.groups(&ids) {
+            statement.set(&group, &self.moves, &columns, &mut values)?;
         }
+        for (leaf, row) in self.moves.values() {
+            write(statement.view, &leaf.table, &[leaf.fit(row)])?;
+        }
+        Ok(())
+    }
+
+    /// Finds the rows that go to other tables.
+    ///
+    /// # Errors
+    /// Values that do not fit; `23514`: no partition has a row.
+    pub fn find_moves(&mut self) -> Result<()> {
+        let statement = self.statement;
+        if !statement.may_move(self.written.iter().map(|(number, _)| number - 1)) {
+            return Ok(());
+        }
+        let ids: Vec<RowId> = self.places.iter().map(|place| place.0).collect();
+        let columns = self.columns();
+        let mut moves = Moves::new();
+        for group in statement.groups(&ids) {
+            let mut values = |id: RowId| self.values(id);
+            moves.extend(statement.moves(&group, &columns, &mut values)?);
+        }
+        self.moves = moves;
+        Ok(())
+    }
+
+    /// The names of the columns that are set.
+    fn columns(&self) -> Vec<&'a str> {
+        let schema = &self.statement.target.schema;
+        self.written.iter().map(|(number, _)| schema.columns[number - 1].name.as_str()).collect()
+    }
+
+    /// Whose rows they are that a batch has, which says whose they were.
+    fn relations(&self, batch: &RecordBatch, place: usize) -> ArrayRef {
+        if self.moves.is_empty() {
+            return batch.column(place).clone();
+        }
+        let were = batch.column(place).as_primitive::<UInt32Type>();
+        let is = |(row, id): (usize, RowId)| match self.moves.get(&id) {
+            Some((leaf, _)) => oids::of_table(leaf.table.schema.id),
+            None => were.value(row),
+        };
+        let all = ids_in(batch).enumerate().map(is);
+        Arc::new(UInt32Array::from_iter_values(all))
     }
 }

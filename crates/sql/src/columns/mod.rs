@@ -382,6 +382,24 @@ pub fn rewritten(from: &Catalog, to: &Catalog, oid: Oid, text: &str) -> Result<S
     Ok(out)
 }
 
+/// The value of a text that is kept in the catalog.
+///
+/// # Errors
+/// It is no value of the type.
+pub fn read_kept(catalog: &Catalog, ty: TypeRef, text: &str) -> Result<Datum<'static>> {
+    with_cx(catalog, |cx| input(cx, TypeRef::new(ty.oid), text))
+}
+
+/// A value as a text of the catalog.
+///
+/// # Errors
+/// It has none.
+pub fn print_kept(catalog: &Catalog, ty: TypeRef, value: &Datum<'_>) -> Result<String> {
+    let mut out = String::new();
+    with_cx(catalog, |cx| output(cx, ty.oid, value, &mut out))?;
+    Ok(out)
+}
+
 /// What forms that are on disk are read and written with: nothing of a session has a part in them.
 fn with_cx<T>(
     catalog: &Catalog,

@@ -110,32 +110,40 @@ fn copy_in(
         Format::Binary => Box::new(binary::Binary::default()),
     };
     let binary = options.format == Format::Binary;
-    client.reply().copy_response(b'G', binary, columns.len());
+    let width = columns.len();
+    let mut sink = Sink::new(view, &name, &table, columns)?;
+    client.reply().copy_response(b'G', binary, width);
     session.current()?.changed = true;
-    let sink = Sink::new(view, &name, &table, columns)?;
     view.scope.tx()?.hold_rules(false);
-    let rows = match take(view, sink, &mut *decoder, client) {
-        Ok(rows) => view.scope.tx()?.judge_held().map(|()| rows)?,
+    let taken = take(view, client, &mut *decoder, &mut sink);
+    let taken = match taken.and_then(|()| sink.finish()) {
+        Ok(rows) => view.scope.tx()?.judge_held().map(|()| rows).map_err(SqlError::from),
         Err(e) => {
             view.scope.tx()?.forget_held();
-            return Err(e);
+            Err(e)
         }
     };
+    let rows = taken.inspect_err(|_| {
+        // What the client has sent is gone: the statement does not begin anew.
+        if let Ok(mut tx) = view.scope.tx() {
+            drop(tx.begin_statement());
+        }
+    })?;
     Ok(Answer::Done(format!("COPY {rows}")))
 }
 
-/// Takes rows as they come; how many.
+/// Takes all that the client sends.
 fn take(
     view: &View,
-    mut sink: Sink<'_>,
-    decoder: &mut dyn Decoder,
     client: &mut dyn Client,
-) -> Result<u64> {
+    decoder: &mut dyn Decoder,
+    sink: &mut Sink<'_>,
+) -> Result<()> {
     loop {
         match client.copy_data()? {
             CopyData::Piece(bytes) => {
                 view.scope.go_on()?;
-                decoder.piece(&bytes, &mut sink).map_err(|e| sink.located(e))?;
+                decoder.piece(&bytes, sink).map_err(|e| sink.located(e))?;
             }
             CopyData::Done => break,
             CopyData::Failed(why) => {
@@ -144,6 +152,5 @@ fn take(
             }
         }
     }
-    decoder.end(&mut sink).map_err(|e| sink.located(e))?;
-    sink.finish()
+    decoder.end(sink).map_err(|e| sink.located(e))
 }

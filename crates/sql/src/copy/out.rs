@@ -71,6 +71,12 @@ pub fn table(
         None => return Err(no_table(table)),
     };
     let schema = table.schema();
+    if view.objects.families().divided(schema.id).is_some() {
+        let read = numbers(&schema, positions(&name, &schema, columns)?);
+        view.must(&[of_table(Action::Read, &schema, read)])?;
+        let text = format!("cannot copy from partitioned table \"{}\"", name.name);
+        return Err(SqlError::new("42809", text).hint("Try the COPY (SELECT ...) TO variant."));
+    }
     let positions = positions(&name, &schema, columns)?;
     let read = numbers(&schema, positions.iter().copied());
     view.must(&[of_table(Action::Read, &schema, read)])?;
@@ -89,7 +95,8 @@ pub fn table(
         return query(
             session,
             view,
-            &format!("SELECT {items} FROM {}.{}", of.0, of.1),
+            // Rows of tables below it are not its own.
+            &format!("SELECT {items} FROM ONLY {}.{}", of.0, of.1),
             options,
             client,
         );

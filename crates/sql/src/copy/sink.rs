@@ -3,12 +3,14 @@
 //! Into the columns of a batch, as the engine has them; integers and text without a detour. Full batches
 //! go to the transaction.
 
-use onlap::{Batch, DataType, Table, Vector, convert};
+use onlap::{Batch, DataType, Table, Value, Vector, convert};
 
 use crate::catalog::Name;
+use crate::change::Router;
 use crate::columns::{ColumnType, Types};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
+use crate::plan::TableHandle;
 use crate::query::Reader;
 use crate::types::{PgType, binary_value, names, text_value};
 use crate::view::View;
@@ -34,6 +36,8 @@ pub struct Sink<'a> {
     targets: Vec<Target>,
     /// Columns that are left out and whose defaults are computed.
     computed: Vec<(String, ColumnType, String)>,
+    /// Where rows go, unless any can be the table's own.
+    routes: Option<Router>,
     /// What reads values as the session does.
     reader: Reader,
     /// Whether settings say how times are read.
@@ -74,6 +78,10 @@ impl<'a> Sink<'a> {
             Some((column.name.clone(), types[at], expression))
         });
         let targets: Vec<Target> = columns.iter().map(target).collect();
+        let mut routes = Router::of(view, &TableHandle::new(view, table.clone()))?;
+        if let Some(routes) = &mut routes {
+            routes.hold()?;
+        }
         let depends = view.scope.is_away()
             || (view.settings)("DateStyle").is_none_or(|style| style != "ISO, MDY");
         Ok(Sink {
@@ -81,6 +89,7 @@ impl<'a> Sink<'a> {
             name,
             table,
             computed: computed.collect(),
+            routes,
             reader: Reader::new(view),
             by_settings: depends,
             whole: columns.iter().copied().eq(0..schema.columns.len()),
@@ -230,6 +239,9 @@ impl<'a> Sink<'a> {
         if batch.rows == 0 {
             return Ok(());
         }
+        if self.routes.is_some() {
+            return self.route(batch);
+        }
         if self.whole {
             return Ok(self.view.scope.tx()?.insert_batch(self.table, batch)?);
         }
@@ -241,6 +253,32 @@ impl<'a> Sink<'a> {
             names.extend(self.computed.iter().map(|c| c.0.as_str()));
         }
         Ok(self.view.scope.tx()?.insert_batch_columns(self.table, &names, batch)?)
+    }
+
+    /// Hands rows over to the tables that they go to.
+    fn route(&mut self, batch: Batch) -> Result<()> {
+        let schema = self.table.schema();
+        let mut given: Vec<Vec<Option<Value>>> = vec![vec![None; schema.columns.len()]; batch.rows];
+        let is_given = |at: usize| self.targets.iter().any(|t| t.name == schema.columns[at].name);
+        for (at, column) in schema.columns.iter().enumerate().filter(|(at, _)| !is_given(*at)) {
+            // As in PostgreSQL, NULL is not judged where no value is given.
+            let computed = defaults::computed(self.view, schema.id, column);
+            if computed.as_deref() == Some(defaults::NULL) {
+                given.iter_mut().for_each(|row| row[at] = Some(Value::Null));
+            }
+        }
+        for (target, column) in self.targets.iter().zip(&batch.columns) {
+            let at = schema.position_by_name(&target.name);
+            let at = at.ok_or_else(SqlError::concurrent_update)?;
+            for (row, values) in given.iter_mut().enumerate() {
+                values[at] = Some(convert::read_value(schema.columns[at].ty, column, row));
+            }
+        }
+        let rows = defaults::complete(self.view, self.table, given)?;
+        match &mut self.routes {
+            Some(routes) => routes.put(&rows),
+            None => Ok(()),
+        }
     }
 
     /// Hands the rest over; the number of rows.

@@ -99,7 +99,20 @@ pub fn declared<'a>(
     column: &'a NewColumn,
 ) -> Result<Declared<'a>> {
     let Some(ty) = &column.ty else { return Err(SqlError::unsupported("a typed table")) };
-    let (ty, serial) = column_type(view, source, ty)?;
+    let ty = column_type(view, source, ty)?;
+    declared_as(view, source, column, ty)
+}
+
+/// Reads the declaration of a column whose type is known; the flag is set where a sequence fills it.
+///
+/// # Errors
+/// An option that Onlap does not have.
+pub fn declared_as<'a>(
+    view: &View,
+    source: Source<'a>,
+    column: &'a NewColumn,
+    (ty, serial): (ColumnType, bool),
+) -> Result<Declared<'a>> {
     if SYSTEM_COLUMNS.contains(&&*column.name) {
         let name = &column.name;
         let text = format!("column name \"{name}\" conflicts with a system column name");

@@ -75,6 +75,8 @@ pub struct Collector<'a> {
     computed: Vec<String>,
     /// What was collected.
     pub all: Vec<Constraint>,
+    /// Checks that tables below do not get.
+    pub alone: Vec<String>,
 }
 
 impl<'a> Collector<'a> {
@@ -86,7 +88,8 @@ impl<'a> Collector<'a> {
         columns: Vec<(String, ColumnType)>,
         computed: Vec<String>,
     ) -> Collector<'a> {
-        Collector { view, source, table, columns, names: Vec::new(), computed, all: Vec::new() }
+        let (names, all, alone) = (Vec::new(), Vec::new(), Vec::new());
+        Collector { view, source, table, columns, names, computed, all, alone }
     }
 
     /// For a table that is there.
@@ -106,7 +109,8 @@ impl<'a> Collector<'a> {
         let computed = schema.columns.iter();
         let computed = computed.filter(|c| defaults::computed(view, schema.id, c).is_some());
         let computed = computed.map(|c| c.name.clone()).collect();
-        Collector { view, source, table, columns, names, computed, all: Vec::new() }
+        let (all, alone) = (Vec::new(), Vec::new());
+        Collector { view, source, table, columns, names, computed, all, alone }
     }
 
     fn name(&mut self, given: Option<String>, columns: &str, label: &str) -> Result<String> {
@@ -163,9 +167,10 @@ impl<'a> Collector<'a> {
                 ColumnRule::Unique(not_distinct, _) => {
                     self.unique(name, Said { nulls_equal: *not_distinct, ..key })?;
                 }
-                ColumnRule::Check(check, own) => {
-                    let said = Judged { no_inherit: *own, ..said.judged };
+                ColumnRule::Check(check, alone) => {
+                    let said = Judged { no_inherit: *alone, ..said.judged };
                     self.check(name, check, Some(&column.name), said)?;
+                    self.note_alone(*alone);
                 }
                 ColumnRule::References(key) => self.foreign(name, key, own(), said.judged)?,
                 _ => {}
@@ -190,13 +195,24 @@ impl<'a> Collector<'a> {
                 let (columns, nulls_equal) = (strings(columns), *not_distinct);
                 self.unique(name, Said { columns, include, nulls_equal, time })
             }
-            TableRule::Check(check) => self.check(name, check, None, judged),
+            TableRule::Check(check) => {
+                self.check(name, check, None, judged)?;
+                self.note_alone(judged.no_inherit);
+                Ok(())
+            }
             TableRule::Foreign(columns, key) => self.foreign(name, key, strings(columns), judged),
             TableRule::Exclude => Err(SqlError::unsupported("an EXCLUDE constraint")),
             TableRule::UniqueIndex(_) | TableRule::PrimaryIndex(_) => {
                 let text = "ALTER TABLE / ADD CONSTRAINT USING INDEX is not supported here";
                 Err(SqlError::new(state::UNSUPPORTED, text))
             }
+        }
+    }
+
+    /// The check that was collected last is the table's alone.
+    fn note_alone(&mut self, alone: bool) {
+        if let (true, Some(Constraint::Check(check))) = (alone, self.all.last()) {
+            self.alone.push(check.name().to_string());
         }
     }
 
@@ -278,6 +294,11 @@ impl<'a> Collector<'a> {
             keys::must_match(catalog, &keys::Pairs { name: &name, columns, key, parents })
         };
         let parent = match self.view.table(&parent) {
+            Ok((_, table)) if self.view.objects.families().divided(table.schema().id).is_some() => {
+                return Err(SqlError::unsupported(
+                    "a foreign key that refers to a partitioned table",
+                ));
+            }
             Ok((of, table)) => {
                 temporary::check_reference(self.table, &of)?;
                 let schema = table.schema();

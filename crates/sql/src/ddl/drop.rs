@@ -100,7 +100,7 @@ pub fn drop(
             located => found.push(located?),
         }
     }
-    carry_out(session, view, what, found, drop.cascade)?;
+    carry_out(session, view, what, found, (drop.cascade, drop.concurrently))?;
     Ok(format!("DROP {}", what.word().to_uppercase()))
 }
 
@@ -140,7 +140,7 @@ fn carry_out(
     view: &View,
     what: What,
     names: Vec<Name>,
-    cascade: bool,
+    (cascade, concurrently): (bool, bool),
 ) -> Result<()> {
     // All are judged before the first goes.
     for name in &names {
@@ -165,7 +165,9 @@ fn carry_out(
             }
             tables(session, view, found, cascade)
         }
-        What::Index => names.iter().try_for_each(|name| one_index(session, view, name, cascade)),
+        What::Index => {
+            names.iter().try_for_each(|name| one_index(session, view, name, concurrently))
+        }
         What::View => {
             let engines: Vec<String> = names.iter().map(|n| n.engine(&view.database)).collect();
             engines.iter().try_for_each(|engine| one_view(session, view, engine, &engines, cascade))
@@ -196,6 +198,13 @@ fn in_use(view: &View, what: &str, name: &Name, detail: Option<String>) -> SqlEr
 /// # Errors
 /// Others refer to them, and `cascade` is not said.
 pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: bool) -> Result<()> {
+    let named: Vec<Name> = tables.iter().map(super::kin::name_of).collect();
+    // What goes along with a table is not what the statement names.
+    let called = |table: &Name| match named.contains(table) {
+        true => table.clone(),
+        false => named.first().unwrap_or(table).clone(),
+    };
+    let tables = with_below(session, view, tables, cascade)?;
     for table in &tables {
         index::must_have_nothing_due(view, table, "DROP TABLE")?;
     }
@@ -216,7 +225,7 @@ pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: b
                     "constraint {} on table {child} depends on table {}",
                     key.name, parent.name
                 );
-                return Err(in_use(view, "table", &parent, Some(detail)));
+                return Err(in_use(view, "table", &called(&parent), Some(detail)));
             }
             broken.push((other.clone(), key.name.clone()));
         }
@@ -225,7 +234,10 @@ pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: b
     for (table, engine) in tables.iter().zip(&all) {
         for user in views::users(view, oids::of_table(table.schema().id)) {
             if !cascade {
-                return Err(in_use(view, "table", &Name::of_engine(engine).1, None));
+                let table = Name::of_engine(engine).1;
+                let reader = Name::of_engine(&user).1.name;
+                let detail = format!("view {reader} depends on table {}", table.name);
+                return Err(in_use(view, "table", &called(&table), Some(detail)));
             }
             one_view(session, view, &user, &all, cascade)?;
         }
@@ -255,11 +267,64 @@ pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: b
     Ok(())
 }
 
+/// Tables with those that go with them: partitions, and where CASCADE is said all that stand below.
+fn with_below(
+    session: &mut Session,
+    view: &View,
+    tables: Vec<Table>,
+    cascade: bool,
+) -> Result<Vec<Table>> {
+    let families = view.objects.families();
+    if families.is_empty() {
+        return Ok(tables);
+    }
+    let named: Vec<TableId> = tables.iter().map(|t| t.schema().id).collect();
+    let (mut all, mut depend) = (tables, Vec::new());
+    let mut at = 0;
+    while at < all.len() {
+        let table = all[at].clone();
+        at += 1;
+        let id = table.schema().id;
+        for child in super::kin::tables_below(view, id)? {
+            let below = child.schema().id;
+            if all.iter().any(|known| known.schema().id == below) {
+                continue;
+            }
+            if families.bound(below).is_none() && !cascade {
+                let (name, child) = (super::kin::name_of(&table), super::kin::name_of(&child));
+                depend.push(format!("table {} depends on table {}", child.name, name.name));
+            }
+            all.push(child);
+        }
+    }
+    if !depend.is_empty() {
+        let detail = depend.join("\n");
+        if named.len() == 1 {
+            return Err(in_use(view, "table", &super::kin::name_of(&all[0]), Some(detail)));
+        }
+        let text = "cannot drop desired object(s) because other objects depend on them";
+        let hint = "Use DROP ... CASCADE to drop the dependent objects too.";
+        return Err(SqlError::new(state::IN_USE, text).detail(detail).hint(hint));
+    }
+    // What stands above is read without them from now on.
+    let dropped: Vec<TableId> = all.iter().map(|t| t.schema().id).collect();
+    let tables = crate::query::family::by_id(view)?;
+    for id in &dropped {
+        for above in families.kin(*id).into_iter().flat_map(|kin| &kin.parents) {
+            if let Some(table) = tables.get(above).filter(|_| !dropped.contains(above)) {
+                super::kin::take(session, view, table)?;
+            }
+        }
+    }
+    Ok(all)
+}
+
 /// What only SQL knew of a table.
 fn forget_notes(session: &mut Session, view: &View, schema: &onlap::TableSchema) -> Result<()> {
     let columns = format!("{}:", schema.id.0);
     let comments = format!("{}:", oids::of_table(schema.id));
     let oid = oids::of_table(schema.id).to_string();
+    let id = schema.id.0.to_string();
     let mut gone: Vec<(Kind, String)> = Vec::new();
     let kinds = [
         Kind::Default,
@@ -268,6 +333,9 @@ fn forget_notes(session: &mut Session, view: &View, schema: &onlap::TableSchema)
         Kind::Comment,
         Kind::Privileges,
         Kind::Unique,
+        Kind::Kin,
+        Kind::Divided,
+        Kind::IndexKin,
     ];
     for kind in kinds {
         for (name, _) in view.objects.of_kind(kind) {
@@ -275,6 +343,7 @@ fn forget_notes(session: &mut Session, view: &View, schema: &onlap::TableSchema)
                 Kind::Default | Kind::Identity | Kind::ColumnType => name.starts_with(&columns),
                 Kind::Comment => name.starts_with(&comments),
                 Kind::Privileges => name == oid,
+                Kind::Kin | Kind::Divided => name == id,
                 _ => schema.indexes.iter().any(|i| i.id.0.to_string() == name),
             };
             if own {
@@ -314,7 +383,7 @@ pub fn one_view(
     session.put(Kind::View, engine, None)
 }
 
-fn one_index(session: &mut Session, view: &View, name: &Name, _cascade: bool) -> Result<()> {
+fn one_index(session: &mut Session, view: &View, name: &Name, concurrently: bool) -> Result<()> {
     let parts = [name.schema.clone(), name.name.clone()];
     let Some((table, found)) = index::find(view, &parts)? else {
         return Err(SqlError::new(
@@ -333,6 +402,11 @@ fn one_index(session: &mut Session, view: &View, name: &Name, _cascade: bool) ->
         return Err(SqlError::new(state::IN_USE, text)
             .hint(format!("You can drop constraint {found} on table {table} instead.")));
     }
+    if concurrently && view.objects.families().divided(schema.id).is_some() {
+        let text = format!("cannot drop partitioned index \"{found}\" concurrently");
+        return Err(SqlError::new(state::UNSUPPORTED, text));
+    }
+    super::kin::below_index(session, view, &table, &found)?;
     match session.is_in_block() || session.current()?.changed {
         true => view.scope.tx()?.drop_index(&table, &found)?,
         false => {

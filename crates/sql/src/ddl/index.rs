@@ -5,8 +5,9 @@ use onlap_pg::ast::{CreateIndex, IndexElement, SortOrder};
 
 use super::change::notice;
 use super::columns::collation;
-use super::naming;
+use super::{kin, naming};
 use crate::catalog::Name;
+use crate::catalog::families::Divided;
 use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
@@ -53,8 +54,12 @@ pub fn create(
         }
         return Err(e);
     }
-    spec = spec.named(name);
+    spec = spec.named(&name);
     must_have_nothing_due(view, &table, "CREATE INDEX")?;
+    let families = view.objects.families();
+    if let Some(divided) = families.divided(table.schema().id).cloned() {
+        return on_partitioned(session, view, create, (&table, spec, &name), &divided);
+    }
     // What is judged by a look at the rows is built by a transaction that has the table alone.
     let alone = create.unique && create.nulls_not_distinct;
     if alone || session.is_in_block() || session.current()?.changed {
@@ -81,6 +86,37 @@ pub fn must_have_nothing_due(view: &View, table: &Table, what: &str) -> Result<(
         }
         false => Ok(()),
     }
+}
+
+/// An index of a partitioned table, and of its partitions.
+fn on_partitioned(
+    session: &mut Session,
+    view: &View,
+    create: &CreateIndex,
+    (table, spec, name): (&Table, IndexSpec, &str),
+    divided: &Divided,
+) -> Result<&'static str> {
+    let table_name = Name::of_engine(&table.name()).1;
+    if create.concurrently {
+        let text = format!(
+            "cannot create index on partitioned table \"{}\" concurrently",
+            table_name.name
+        );
+        return Err(SqlError::new(state::UNSUPPORTED, text));
+    }
+    let schema = table.schema();
+    if create.unique {
+        let key = create.elements.iter().map(column_of).collect::<Result<Vec<_>>>()?;
+        kin::must_cover(&schema, divided, &key, "UNIQUE")?;
+    }
+    kin::take(session, view, table)?;
+    view.scope.tx()?.create_index(table, spec).map_err(SqlError::of_rows)?;
+    session.catalog_changed()?;
+    if !create.table.only {
+        let now = view.scope.tx()?.table(&table.name())?;
+        kin::index_below(session, &now, name)?;
+    }
+    Ok("CREATE INDEX")
 }
 
 fn column_of(element: &IndexElement) -> Result<String> {

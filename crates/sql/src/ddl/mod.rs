@@ -17,6 +17,7 @@ mod drop;
 mod grant;
 mod index;
 mod keys;
+mod kin;
 mod made;
 mod members;
 mod naming;

@@ -1,14 +1,16 @@
 //! CREATE TABLE.
 
 use onlap::{ColumnDefault, SequenceSpec, TableSchema, TableSpec};
-use onlap_pg::ast::{CreateTable, Kept, Path, Setting, TableElement, TableKind};
+use onlap_pg::ast::{CreateTable, Kept, NewColumn, Path, Setting, TableElement, TableKind};
 use serde_json::json;
 
 use super::change::notice;
-use super::columns::{Declared, Default, declared};
+use super::columns::{Declared, Default, declared, declared_as};
 use super::constraints::{Collector, Constraint};
+use super::kin::{self, Merged};
 use super::temporary::{self, Place};
 use super::{defaults, naming};
+use crate::catalog::families::Bound;
 use crate::catalog::{Kind, Name, column_types, oids};
 use crate::columns::{ColumnType, Types};
 use crate::error::{Result, SqlError, state};
@@ -38,24 +40,22 @@ pub fn create(
     if !is_free(view, name, create.skip, client)? {
         return Ok("CREATE TABLE".into());
     }
-    let mut columns = Vec::new();
-    for element in &create.elements {
-        match element {
-            TableElement::Column(column) => columns.push(declared(view, source, column)?),
-            TableElement::Like(table, options) => {
-                columns.extend(like_columns(view, table, options)?);
-            }
-            TableElement::Constraint(_) => {}
-        }
+    if let Some(by) = &create.partition_by {
+        kin::prepare_keys(by)?;
     }
-    if columns.is_empty() {
-        return Err(SqlError::unsupported("a table without columns"));
+    let parents = match &create.kind {
+        TableKind::PartitionOf(parent, _) => vec![kin::parent_of_partition(view, name, parent)?],
+        _ => kin::parents(view, name, &create.inherits)?,
+    };
+    for parent in &parents {
+        kin::take(session, view, &parent.table)?;
     }
-    let types = columns.iter().map(|c| (c.name.clone(), c.ty)).collect();
-    let computed = columns.iter().filter(|c| c.has_computed_default());
+    let mut merged = columns(view, source, create, &parents, client)?;
+    let types = merged.columns.iter().map(|c| (c.name.clone(), c.ty)).collect();
+    let computed = merged.columns.iter().filter(|c| c.has_computed_default());
     let computed = computed.map(|c| c.name.clone()).collect();
     let mut collector = Collector::new(view, source, name, types, computed);
-    for column in &columns {
+    for column in &merged.columns {
         collector.column(column)?;
     }
     for element in &create.elements {
@@ -63,17 +63,134 @@ pub fn create(
             collector.constraint(constraint)?;
         }
     }
-    let constraints = std::mem::take(&mut collector.all);
+    let (own, alone) = (std::mem::take(&mut collector.all), std::mem::take(&mut collector.alone));
+    if create.partition_by.is_some() && !alone.is_empty() {
+        let text =
+            format!("cannot add NO INHERIT constraint to partitioned table \"{}\"", name.name);
+        return Err(SqlError::new(state::BAD_DEFINITION, text));
+    }
+    let constraints = merged.join(own, &alone, &name.name, client)?;
     // What belongs to the table finds it by its name again, as in PostgreSQL.
     let is_check = |constraint: &Constraint| matches!(constraint, Constraint::Check(..));
-    if !constraints.iter().all(is_check) || columns.iter().any(|c| c.sequence.is_some()) {
+    let has_sequence = merged.columns.iter().any(|c| c.sequence.is_some());
+    if !constraints.iter().all(is_check) || has_sequence {
         view.must_look_in(&name.schema)?;
     }
+    let bound = match &create.kind {
+        TableKind::PartitionOf(_, said) => {
+            let bound = kin::read_bound(view, source, said, &parents[0], &name.name)?;
+            kin::check_overlap(view, &parents[0], &bound, &name.name)?;
+            Some(bound)
+        }
+        _ => None,
+    };
     let spec = TableSpec::new(name.engine(&view.database));
     let spec = with_options(spec, &create.kept.settings)?;
-    Making { session, view, name, columns, constraints }.run(spec)?;
+    let declared = std::mem::take(&mut merged.columns);
+    let keys = constraints.clone();
+    Making { session, view, name, columns: declared, constraints }.run(spec)?;
+    let related = Related { parents: &parents, merged: &merged, alone, bound, keys };
+    related.note(session, view, source, create, name)?;
     temporary::note(session, &place, create.kept.on_commit)?;
     Ok("CREATE TABLE".into())
+}
+
+/// The columns that a statement declares, with those of the tables above.
+fn columns<'a>(
+    view: &View,
+    source: Source<'a>,
+    create: &'a CreateTable,
+    parents: &[kin::Parent],
+    client: &mut dyn Client,
+) -> Result<Merged<'a>> {
+    let is_partition = matches!(create.kind, TableKind::PartitionOf(..));
+    let mut columns = Vec::new();
+    for element in &create.elements {
+        match element {
+            TableElement::Column(column) if is_partition => {
+                columns.push(of_partition(view, source, column, &parents[0])?);
+            }
+            TableElement::Column(column) => columns.push(declared(view, source, column)?),
+            TableElement::Like(table, options) => {
+                columns.extend(like_columns(view, table, options)?);
+            }
+            TableElement::Constraint(_) => {}
+        }
+    }
+    if parents.is_empty() {
+        return Ok(Merged::alone(columns));
+    }
+    Merged::of(view, parents, columns, is_partition, client)
+}
+
+/// What is said of a column that a partition has from its table.
+fn of_partition<'a>(
+    view: &View,
+    source: Source<'a>,
+    column: &'a NewColumn,
+    parent: &kin::Parent,
+) -> Result<Declared<'a>> {
+    let schema = parent.table.schema();
+    let Some(at) = schema.position_by_name(&column.name) else {
+        let text = format!("column \"{}\" does not exist", column.name);
+        return Err(SqlError::new(state::NO_COLUMN, text));
+    };
+    let types = Types::of(&view.objects, &schema);
+    declared_as(view, source, column, (types[at], false))
+}
+
+/// What a new table is beside a table of the engine.
+struct Related<'a> {
+    parents: &'a [kin::Parent],
+    merged: &'a Merged<'a>,
+    /// Checks that are the table's alone.
+    alone: Vec<String>,
+    bound: Option<Bound>,
+    /// Its constraints.
+    keys: Vec<Constraint>,
+}
+
+impl Related<'_> {
+    fn note(
+        self,
+        session: &mut Session,
+        view: &View,
+        source: Source<'_>,
+        create: &CreateTable,
+        name: &Name,
+    ) -> Result<()> {
+        let table = view.scope.tx()?.table(&name.engine(&view.database))?;
+        let schema = table.schema();
+        let mut kin = kin::new_kin(self.parents, self.merged, &schema);
+        kin.alone.extend(self.alone);
+        let is_partition = self.bound.is_some();
+        kin.bound = self.bound;
+        kin::put(session, schema.id, &kin)?;
+        if let Some(by) = &create.partition_by {
+            let now = session.view()?;
+            let divided = kin::divided(&now, source, by, &table)?;
+            for constraint in &self.keys {
+                match constraint {
+                    Constraint::Primary(key) => {
+                        kin::must_cover(&schema, &divided, &key.columns, "PRIMARY KEY")?;
+                    }
+                    Constraint::Unique(key) => {
+                        kin::must_cover(&schema, &divided, &key.columns, "UNIQUE")?;
+                    }
+                    _ => {}
+                }
+            }
+            let body = divided.body();
+            session.put(Kind::Divided, &schema.id.0.to_string(), Some(body))?;
+        }
+        if is_partition {
+            let now = session.view()?;
+            kin::take_default(session, &now, &self.parents[0])?;
+            kin::judge_default(&now, &self.parents[0], true)?;
+            kin::complete(session, &self.parents[0].table, &table)?;
+        }
+        Ok(())
+    }
 }
 
 /// An error of where a relation goes, at its name.
@@ -105,16 +222,19 @@ pub fn is_free(view: &View, name: &Name, skip: bool, client: &mut dyn Client) ->
 fn refuse(create: &CreateTable) -> Result<()> {
     let refuse = |what: &str| Err(SqlError::unsupported(what));
     refuse_kept(&create.kept)?;
-    match create.kind {
-        TableKind::Of(_) => return refuse("a typed table"),
-        TableKind::PartitionOf(_) => return refuse("a partitioned table"),
-        TableKind::Plain => {}
+    if let TableKind::Of(_) = create.kind {
+        return refuse("a typed table");
     }
-    if create.partitioned {
-        return refuse("a partitioned table");
+    let is_of_kin = create.partition_by.is_some()
+        || !create.inherits.is_empty()
+        || matches!(create.kind, TableKind::PartitionOf(..));
+    let is_blind = |setting: &Setting| &*setting.name == "blind_writes";
+    if is_of_kin && create.kept.settings.iter().any(is_blind) {
+        return refuse("blind writes of a table with partitions or inheritance");
     }
-    if !create.inherits.is_empty() {
-        return refuse("table inheritance");
+    if create.partition_by.is_some() && !create.inherits.is_empty() {
+        let text = "cannot create partitioned table as inheritance child";
+        return Err(SqlError::new("42P17", text));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use onlap_pg::ast::Relation as Named;
 
 use super::change::notice;
 use super::naming::Relation;
-use super::sequence;
+use super::{kin, sequence};
 use crate::catalog::Name;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
@@ -30,15 +30,30 @@ pub fn truncate(
     let mut found: Vec<Table> = Vec::new();
     for target in tables {
         let (_, table) = view.table_to("truncate", &strings(&target.name))?;
-        add(view, &mut found, table)?;
+        view.must(&[of_table(Action::Truncate, &table.schema(), Vec::new())])?;
+        if target.only && view.objects.families().divided(table.schema().id).is_some() {
+            let text = "cannot truncate only a partitioned table";
+            let hint = "Do not specify the ONLY keyword, or use TRUNCATE ONLY on the partitions \
+                        directly.";
+            return Err(SqlError::new("42809", text).hint(hint));
+        }
+        let below = match target.only {
+            true => Vec::new(),
+            false => kin::all_below(view, table.schema().id)?,
+        };
+        let own = |table: &Table| !view.is_other_temporary(&kin::name_of(table).schema);
+        for table in std::iter::once(table).chain(below.into_iter().filter(own)) {
+            add(&mut found, table);
+        }
     }
+    let several = found.len() > tables.len();
     let refers = complete(view, &mut found, cascade, client)?;
     for table in &found {
         super::index::must_have_nothing_due(view, table, "TRUNCATE")?;
     }
     // Rows that refer to each other go together.
     view.scope.tx()?.hold_rules(true);
-    let at_once = !session.is_in_block() && !session.current()?.changed && !refers;
+    let at_once = !several && !session.is_in_block() && !session.current()?.changed && !refers;
     let emptied = found.iter().try_for_each(|table| empty(session, view, table, at_once));
     match emptied {
         Ok(()) => view.scope.tx()?.judge_held()?,
@@ -56,12 +71,10 @@ pub fn truncate(
 }
 
 /// Adds a table that is to be emptied, once.
-fn add(view: &View, found: &mut Vec<Table>, table: Table) -> Result<()> {
-    view.must(&[of_table(Action::Truncate, &table.schema(), Vec::new())])?;
+fn add(found: &mut Vec<Table>, table: Table) {
     if !found.iter().any(|other| other.schema().id == table.schema().id) {
         found.push(table);
     }
-    Ok(())
 }
 
 /// Adds the tables that refer to those that are emptied; whether any refers to another.
@@ -99,7 +112,8 @@ fn complete(
                     .hint(hint));
             }
             notice(client, "00000", format!("truncate cascades to table \"{name}\""));
-            add(view, found, child.clone())?;
+            view.must(&[of_table(Action::Truncate, &schema, Vec::new())])?;
+            add(found, child.clone());
         }
     }
     Ok(refers)

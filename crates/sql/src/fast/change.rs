@@ -61,6 +61,10 @@ pub(super) fn bind_update(view: &View, tree: &Tree, update: &Update) -> Option<C
         return None;
     }
     let source = Source::of(view, table)?;
+    // What a partition's rows become must be its rows, too.
+    if view.objects.families().bound(source.schema.id).is_some() {
+        return None;
+    }
     let conditions = Conditions::of(&source, tree, *filter)?;
     let mut parameters = conditions.parameters.clone();
     let mut set: Vec<(usize, Set)> = Vec::with_capacity(assigned.len());

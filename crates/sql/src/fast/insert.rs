@@ -119,6 +119,9 @@ pub(super) fn bind(view: &View, tree: &Tree, insert: &ast::Insert) -> Option<Ins
     }
     let source = Source::of(view, into)?;
     let schema = &source.schema;
+    if view.objects.families().bound(schema.id).is_some() {
+        return None;
+    }
     let given: Vec<usize> = match named.is_empty() {
         true => (0..schema.columns.len()).collect(),
         false => {

@@ -212,6 +212,10 @@ impl Literals<'_> {
     pub fn run(&self, view: &View) -> Result<Option<usize>> {
         let Some(Relation::Table(_, table)) = view.find(&self.table)? else { return Ok(None) };
         let schema = table.schema();
+        let families = view.objects.families();
+        if families.divided(schema.id).is_some() || families.bound(schema.id).is_some() {
+            return Ok(None);
+        }
         let given: Option<Vec<usize>> = match self.columns.is_empty() {
             true => Some((0..schema.columns.len().min(self.width)).collect()),
             false => self.columns.iter().map(|name| schema.position_by_name(name)).collect(),

@@ -106,6 +106,10 @@ impl Source {
             Relation::Table(found, table) => {
                 let alias = alias.unwrap_or(found.name);
                 let schema = table.schema();
+                let families = view.objects.families();
+                if !families.below(schema.id).is_empty() || families.divided(schema.id).is_some() {
+                    return None;
+                }
                 let types = Types::of(&view.objects, &schema);
                 Some(Source { table, schema, types, alias })
             }

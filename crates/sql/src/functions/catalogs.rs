@@ -17,7 +17,7 @@ use crate::query::through::written_columns;
 use crate::system::classes::{is_constraint, owned_sequences};
 use crate::system::model::{Model, Relation, What};
 use crate::system::rows::Datum;
-use crate::system::{fixed, text, views};
+use crate::system::{fixed, partitions, text, views};
 use crate::types::{PgType, names, oid};
 use crate::view::View;
 
@@ -96,6 +96,19 @@ fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
         "pg_get_expr" => Function::new(move |a| expression(&seen, a)),
         "pg_get_indexdef" => Function::new(move |a| index(&seen, a)),
         "pg_get_constraintdef" => Function::new(move |a| constraint(&seen, a)),
+        "pg_get_partkeydef" => Function::new(move |a| {
+            let model = seen.model()?;
+            let relation = seen.relation(&arg(a, 0))?;
+            Ok(relation.and_then(|of| partitions::key(&seen.view, model, of)).into())
+        }),
+        "pg_get_partition_constraintdef" => Function::new(move |a| {
+            let condition = partitions::condition(&seen.view, seen.model()?, oid_of(a, 0));
+            Ok(condition.into())
+        }),
+        "pg_partition_root" => Function::new(move |a| {
+            let above = partitions::line(&seen.view, seen.model()?, oid_of(a, 0));
+            Ok(above.last().copied().into())
+        }),
         "pg_get_viewdef" => Function::new(move |a| view_text(&seen, a)),
         "pg_get_serial_sequence" => Function::new(move |a| serial(&seen, a)),
         "obj_description" | "shobj_description" => {
@@ -399,13 +412,10 @@ fn absent(name: &str) -> Option<Function> {
             | "pg_get_function_identity_arguments"
             | "pg_get_statisticsobjdef"
             | "pg_get_statisticsobjdef_columns"
-            | "pg_get_partkeydef"
-            | "pg_get_partition_constraintdef"
             | "pg_tablespace_location"
     );
     match name {
         _ if text => Some(Function::new(|_| Ok(Datum::Null))),
-        "pg_partition_ancestors" => Some(Function::new(|_| Ok(Datum::Ints(Vec::new())))),
         _ => None,
     }
 }

@@ -61,7 +61,8 @@ pub fn facts(definition: &Definition) -> Facts {
         false => relation(definition).key,
         true => Vec::new(),
     };
-    Facts { rows: if many { MANY_ROWS } else { ROWS }, unique, indexed: Vec::new() }
+    let rows = if many { MANY_ROWS } else { ROWS };
+    Facts { rows, unique, ..Facts::default() }
 }
 
 /// A scan.

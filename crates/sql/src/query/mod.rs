@@ -6,8 +6,12 @@
 //! Thread safety: a [`Bound`] query is shared; it is made into steps anew for each execution.
 
 mod answer;
+mod append;
 mod catalogs;
+pub mod division;
 pub mod domains;
+pub mod family;
+pub mod keys;
 mod locking;
 mod named;
 mod needs;
@@ -41,6 +45,7 @@ use crate::session::{Parameter, missing_parameter};
 use crate::types::PgType;
 use crate::view::View;
 pub use answer::{Encoder, Sent};
+use family::Family;
 pub use locking::until_locked;
 pub use printed::Printed;
 pub use schema::Names;
@@ -179,6 +184,17 @@ impl Reader {
         Ok(shown)
     }
 
+    /// A value as the session prints it.
+    ///
+    /// # Errors
+    /// It cannot be printed.
+    pub fn print(&self, ty: TypeRef, value: &Datum<'_>) -> Result<String> {
+        let mut text = String::new();
+        let pg = PgType { oid: ty.oid, modifier: ty.modifier };
+        self.value(pg, |cx, ty| output(cx, ty.oid, value, &mut text))?;
+        Ok(text)
+    }
+
     fn value<T>(
         &self,
         ty: PgType,
@@ -313,12 +329,24 @@ impl Bound {
         for tree in views.chain([&*self.tree]) {
             for query in tree.query_ids().map(|query| tree.query(query)) {
                 let is_it = |entry: &&Entry| matches!(entry.kind, EntryKind::Relation { oid: of, .. } if of == oid);
-                reads += query.entries.iter().filter(|e| e.in_from).filter(is_it).count();
+                let from = || query.entries.iter().filter(|e| e.in_from);
+                if from().any(|entry| self.is_of_family(entry, oid)) {
+                    return true;
+                }
+                reads += from().filter(is_it).count();
                 let conditional = query.filter.is_some() || query.has_subqueries;
-                later |= conditional || query.entries.iter().filter(|e| e.in_from).count() > 1;
+                later |= conditional || from().count() > 1;
             }
         }
         reads > 0 && later
+    }
+
+    /// Whether an entry's rows may be those of another table that is above or below it.
+    fn is_of_family(&self, entry: &Entry, written: onlap_pg::Oid) -> bool {
+        let EntryKind::Relation { oid, .. } = entry.kind else { return false };
+        let has = |family: &Family, oid| family.members.iter().any(|member| member.oid == oid);
+        self.tables.family(oid).is_some_and(|family| has(family, written))
+            || self.tables.family(written).is_some_and(|family| has(family, oid))
     }
 
     /// What it changes itself, if it does.
@@ -359,6 +387,14 @@ impl Bound {
     pub fn table(&self, query: QueryId, entry: usize) -> Option<&TableHandle> {
         match &self.tree.query(query).entries.get(entry.checked_sub(1)?)?.kind {
             EntryKind::Relation { oid, .. } => self.tables.handle(*oid),
+            _ => None,
+        }
+    }
+
+    /// The tables that an entry of a query stands for, from 1, where others are below it.
+    pub fn family(&self, query: QueryId, entry: usize) -> Option<&Arc<Family>> {
+        match &self.tree.query(query).entries.get(entry.checked_sub(1)?)?.kind {
+            EntryKind::Relation { oid, inherited: true, .. } => self.tables.family(*oid),
             _ => None,
         }
     }

@@ -14,7 +14,7 @@ use crate::functions::catalogs::{Seen, name_type, oid_named, print};
 use crate::parse::identifiers;
 use crate::rights::Acl;
 use crate::system::grants::{printed, read_item};
-use crate::system::row_types;
+use crate::system::{partitions, row_types};
 use crate::types::oid;
 
 /// Calls a function of this module; `None` for others.
@@ -29,12 +29,34 @@ pub fn call(seen: &Seen, name: &str, args: &[Datum<'_>]) -> Result<Option<Datum<
             Some(kind) => Datum::Oid(read(seen, kind, text)?),
             None => return Ok(None),
         },
+        ("pg_partition_ancestors", [Datum::Oid(oid)]) => {
+            let model = seen.model().map_err(|e| of_sql(&e))?;
+            let line = partitions::line(&seen.view, model, *oid);
+            numbers(line.into_iter().map(i64::from))?
+        }
+        ("pg_partition_tree", [Datum::Oid(oid)]) => {
+            let model = seen.model().map_err(|e| of_sql(&e))?;
+            let nodes = partitions::tree(&seen.view, model, *oid).into_iter();
+            numbers(nodes.flat_map(|node| {
+                let above = node.above.map_or(0, i64::from);
+                [i64::from(node.oid), above, node.is_leaf.into(), node.level.into()]
+            }))?
+        }
         (name, [Datum::Oid(value)]) => match kind(name, "out") {
             Some(kind) => Datum::text(written(seen, kind, *value)?),
             None => return Ok(None),
         },
         _ => return Ok(None),
     }))
+}
+
+/// An array of numbers.
+fn numbers(all: impl Iterator<Item = i64>) -> Result<Datum<'static>> {
+    let mut made = Builder::new(Repr::Int8);
+    for number in all {
+        made.push(&Datum::Int8(number))?;
+    }
+    Ok(Datum::bytes(made.finish()))
 }
 
 /// The type whose input or output function it is.

@@ -11,6 +11,7 @@ use onlap_pg::{Error, Oid, Result, TypeRef};
 use serde_json::Value as Json;
 
 use super::catalogs;
+use super::family::Family;
 use super::tables::Known;
 use super::views::{Others, of_sql};
 use crate::catalog::made_types::Made;
@@ -135,7 +136,8 @@ impl<'a> Names<'a> {
         let oid = oids::of_table(handle.schema.id);
         let relation = Arc::new(relation(&handle, self.row_of(oid, name)));
         self.note_row(&relation);
-        self.found.known.borrow_mut().add(oid, handle);
+        let family = Family::of(self.view, &handle).map_err(|e| of_sql(&e))?;
+        self.found.known.borrow_mut().add(oid, handle, family);
         Ok(relation)
     }
 

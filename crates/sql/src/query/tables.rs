@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryArray, Float32Array, Float64Array,
-    Int16Array, Int32Array, Int64Array, RecordBatch, StringArray,
+    Int16Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt32Array,
 };
 use arrow_schema::{Field, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
@@ -23,9 +23,12 @@ use onlap_kernels::{Repr, arrow_type};
 use onlap_pg::ast::{LockStrength, LockWait};
 use onlap_pg::value::numeric::{Numeric, Small};
 use onlap_pg::{Oid, Result};
-use onlap_query::{Facts, Locker, ROW_ID, Restriction, Scanned, Step, Wanted, stream_of};
+use onlap_query::{
+    Facts, Locker, ROW_ID, Read, Restriction, Scanned, Step, TABLE_OID, Wanted, stream_of,
+};
 
-use super::{locking, ranges};
+use super::family::{self, Family, Member};
+use super::{append, locking, ranges};
 use crate::plan::TableHandle;
 use crate::plan::access::Access;
 use crate::plan::scan::{external, scope_of};
@@ -38,12 +41,18 @@ pub struct Known(HashMap<Oid, Table>);
 
 struct Table {
     handle: TableHandle,
+    family: Option<Arc<Family>>,
 }
 
 impl Known {
-    /// Adds a table.
-    pub fn add(&mut self, oid: Oid, handle: TableHandle) {
-        self.0.insert(oid, Table { handle });
+    /// Adds a table, with those below it if there are any.
+    pub fn add(&mut self, oid: Oid, handle: TableHandle, family: Option<Family>) {
+        self.0.insert(oid, Table { handle, family: family.map(Arc::new) });
+    }
+
+    /// A table with those below it.
+    pub fn family(&self, oid: Oid) -> Option<&Arc<Family>> {
+        self.0.get(&oid)?.family.as_ref()
     }
 
     /// A table.
@@ -54,7 +63,10 @@ impl Known {
     /// Whether all tables have the form that they had.
     pub fn is_current(&self) -> bool {
         let same = |of: &TableHandle| of.table.schema().version == of.schema.version;
-        self.0.values().all(|table| same(&table.handle))
+        let same = |table: &Table| {
+            same(&table.handle) && table.family.iter().all(|family| family.is_current())
+        };
+        self.0.values().all(same)
     }
 
     /// A table's columns and indexes.
@@ -65,44 +77,92 @@ impl Known {
 
 impl Known {
     /// What is known of a table.
-    pub fn facts(&self, relation: Oid) -> Facts {
-        let Some(table) = self.0.get(&relation) else { return Facts::default() };
+    pub fn facts(&self, of: Read) -> Facts {
+        let Some(table) = self.0.get(&of.relation) else { return Facts::default() };
         let schema = &table.handle.schema;
-        let unique = schema.indexes.iter().filter(|index| index.unique && index.key.len() == 1);
         let number = |column| schema.position(column).map(|at| at as i32 + 1);
-        let unique = unique.filter_map(|index| number(index.key[0].column)).collect();
         let ready = schema.indexes.iter().filter(|index| index.ready);
         let indexed = ready.filter_map(|index| number(index.key[0].column)).collect();
+        if let Some(family) = table.family.as_ref().filter(|_| of.inherited) {
+            let indexed = family.indexed(indexed);
+            return Facts { rows: family.rows(), unique: Vec::new(), indexed, several: true };
+        }
+        let unique = schema.indexes.iter().filter(|index| index.unique && index.key.len() == 1);
+        let unique = unique.filter_map(|index| number(index.key[0].column)).collect();
         let rows = table.handle.table.approximate_rows().max(1) as f64;
-        Facts { rows, unique, indexed }
+        Facts { rows, unique, indexed, several: false }
     }
 
     /// A step that reads columns of a table, as [`onlap_query::Tables::scan`] says.
     ///
     /// # Errors
-    /// None yet: what is wrong shows when it is run.
+    /// Those of constants that say which partitions are read; `54001`: they are too many.
     pub fn scan(
         &self,
-        relation: Oid,
+        of: Read,
         columns: &[i32],
         restrictions: Vec<Restriction>,
         wanted: &Wanted,
     ) -> Result<Scanned> {
-        let table = self.0.get(&relation).expect("the binder has found it").handle.clone();
-        let has_row_id = columns.last() == Some(&ROW_ID);
-        let own = columns.iter().filter(|number| **number != ROW_ID);
-        let positions: Vec<usize> = own.map(|number| *number as usize - 1).collect();
-        let reprs = positions.iter().map(|at| table.types.repr(*at));
-        let reprs = reprs.chain(has_row_id.then_some(Repr::Int8)).enumerate();
-        let fields: Vec<Field> =
-            reprs.map(|(n, repr)| Field::new(format!("c{n}"), arrow_type(repr), true)).collect();
-        let schema = match fields.is_empty() {
-            true => Schema::new(vec![Field::new("c0", arrow_type(Repr::Bool), true)]),
-            false => Schema::new(fields),
+        let found = self.0.get(&of.relation).expect("the binder has found it");
+        let table = &found.handle;
+        let schema = schema_of(table, columns);
+        let asked = Asked { columns, restrictions: &restrictions, wanted, schema: &schema };
+        match found.family.as_ref().filter(|_| of.inherited) {
+            Some(family) => append::scan(family, &asked),
+            None => Ok(asked.of_table(table.clone(), None)),
+        }
+    }
+}
+
+/// The columns that a scan gives.
+fn schema_of(table: &TableHandle, columns: &[i32]) -> SchemaRef {
+    let repr = |number: &i32| match *number {
+        ROW_ID => Repr::Int8,
+        TABLE_OID => Repr::Oid,
+        number => table.types.repr(number as usize - 1),
+    };
+    let fields = columns.iter().map(repr).enumerate();
+    let fields: Vec<Field> =
+        fields.map(|(n, repr)| Field::new(format!("c{n}"), arrow_type(repr), true)).collect();
+    Arc::new(match fields.is_empty() {
+        true => Schema::new(vec![Field::new("c0", arrow_type(Repr::Bool), true)]),
+        false => Schema::new(fields),
+    })
+}
+
+/// What a scan is to give.
+pub(super) struct Asked<'a> {
+    pub columns: &'a [i32],
+    pub restrictions: &'a [Restriction],
+    pub wanted: &'a Wanted,
+    pub schema: &'a SchemaRef,
+}
+
+impl Asked<'_> {
+    /// The step of one table; as a member of a family, which has its number, whose columns are where it says.
+    pub fn of_table(&self, table: TableHandle, member: Option<(usize, &Member)>) -> Scanned {
+        let place = |number: i32| {
+            let at = number as usize - 1;
+            member.map_or(at, |(_, member)| member.places[at])
         };
-        let schema = Arc::new(schema);
+        let has_row_id = self.columns.contains(&ROW_ID);
+        let has_oid = self.columns.contains(&TABLE_OID);
+        let own = self.columns.iter().filter(|number| **number > 0);
+        let positions: Vec<usize> = own.map(|number| place(*number)).collect();
+        let moved = |restriction: &Restriction| Restriction {
+            column: place(restriction.column) as i32 + 1,
+            ..restriction.clone()
+        };
+        let restrictions: Vec<Restriction> = self.restrictions.iter().map(moved).collect();
+        let order = |order: &onlap_query::Order| onlap_query::Order {
+            column: place(order.column) as i32 + 1,
+            ..*order
+        };
+        let order: Vec<onlap_query::Order> = self.wanted.order.iter().map(order).collect();
+        let schema = Arc::clone(self.schema);
         let shown = crate::rights::ask::shown(&table.schema);
-        let way = ranges::way(&table.schema, &restrictions, &wanted.order);
+        let way = ranges::way(&table.schema, &restrictions, &order);
         let ordered = way.ordered;
         let (name, detail) = match &way.index {
             None => ("Seq Scan", format!(" on {shown}")),
@@ -112,12 +172,14 @@ impl Known {
             Some(index) => ("Index Scan", format!(" using {index} on {shown}")),
         };
         let opener = Opener {
+            oid: has_oid.then(|| crate::catalog::oids::of_table(table.schema.id)),
             table,
             positions,
             restrictions,
             has_row_id,
+            member: member.map(|(number, _)| number),
             way,
-            limit: (ordered && !wanted.filtered).then_some(wanted.first),
+            limit: (ordered && !self.wanted.filtered).then_some(self.wanted.first),
             schema: Arc::clone(&schema),
         };
         let opener = Arc::new(opener);
@@ -130,14 +192,22 @@ impl Known {
             Ok(stream_of(Arc::clone(&opener.schema), stream))
         };
         let plan = Step::make(name, detail, Vec::new(), schema, Arc::new(run));
-        Ok(Scanned { plan, ordered })
+        Scanned { plan, ordered }
     }
 }
 
 impl Known {
     /// What locks rows of a table, as [`onlap_query::Tables::locker`] says.
-    pub fn locker(&self, relation: Oid, strength: LockStrength, wait: LockWait) -> Locker {
-        let table = self.0.get(&relation).expect("the binder has found it").handle.table.clone();
+    pub fn locker(&self, of: Read, strength: LockStrength, wait: LockWait) -> Locker {
+        let found = self.0.get(&of.relation).expect("the binder has found it");
+        if let Some(family) = found.family.as_ref().filter(|_| of.inherited) {
+            let family = Arc::clone(family);
+            return Arc::new(move |context, ids| {
+                let scope = scope_of(context)?;
+                append::lock(&scope, &family, ids, strength, wait).map_err(external)
+            });
+        }
+        let table = found.handle.table.clone();
         Arc::new(move |context, ids| {
             let scope = scope_of(context)?;
             locking::lock(&scope, &table, ids, strength, wait).map_err(external)
@@ -152,6 +222,10 @@ struct Opener {
     restrictions: Vec<Restriction>,
     /// Whether rows' ids come last.
     has_row_id: bool,
+    /// The table's OID, if that is a column before them.
+    oid: Option<Oid>,
+    /// The table's number in its family, where ids say it.
+    member: Option<usize>,
     way: ranges::Way,
     /// At most this number of rows are needed.
     limit: Option<usize>,
@@ -214,9 +288,16 @@ impl Opener {
         let read = read.map(|(at, column)| self.table.types.decode(*at, column));
         let mut columns: Vec<ArrayRef> =
             read.collect::<crate::error::Result<_>>().map_err(external)?;
+        if let Some(oid) = self.oid {
+            columns.push(Arc::new(UInt32Array::from_value(oid, batch.len())));
+        }
         if self.has_row_id {
-            let ids = batch.row_ids.iter().map(|id| *id as i64);
-            columns.push(Arc::new(Int64Array::from_iter_values(ids)));
+            let ids = batch.row_ids.iter().map(|id| match self.member {
+                None => Ok(*id as i64),
+                Some(member) => family::packed(member, *id).map(|id| id as i64),
+            });
+            let ids = ids.collect::<crate::error::Result<Vec<i64>>>().map_err(external)?;
+            columns.push(Arc::new(Int64Array::from(ids)));
         }
         if columns.is_empty() {
             columns.push(Arc::new(BooleanArray::from(vec![true; batch.len()])));

@@ -14,7 +14,9 @@ use onlap_pg::bind::{Column, Relation};
 use onlap_pg::bound::{Bound, EntryKind, QueryId};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::{Error, Oid, Result, TypeRef, bind, grammar};
-use onlap_query::{Facts, Locker, ROW_ID, Restriction, Scanned, Tables, View as BoundView, Wanted};
+use onlap_query::{
+    Facts, Locker, ROW_ID, Read, Restriction, Scanned, Tables, View as BoundView, Wanted,
+};
 
 use super::schema::Names;
 use super::tables::Known;
@@ -193,21 +195,21 @@ pub struct Sources<'a> {
 }
 
 impl Tables for Sources<'_> {
-    fn facts(&self, relation: Oid) -> Facts {
-        match self.others.system.get(&relation) {
+    fn facts(&self, of: Read) -> Facts {
+        match self.others.system.get(&of.relation) {
             Some(definition) => catalogs::facts(definition),
-            None => self.known.facts(relation),
+            None => self.known.facts(of),
         }
     }
 
     fn scan(
         &self,
-        relation: Oid,
+        of: Read,
         columns: &[i32],
         restrictions: Vec<Restriction>,
         wanted: &Wanted,
     ) -> Result<Scanned> {
-        match self.others.system.get(&relation) {
+        match self.others.system.get(&of.relation) {
             Some(_) if columns.contains(&ROW_ID) => {
                 Err(Error::unserved("locking rows of the system's catalogs"))
             }
@@ -215,14 +217,14 @@ impl Tables for Sources<'_> {
                 let plan = catalogs::scan(definition, self.view, self.catalog, columns)?;
                 Ok(Scanned { plan, ordered: false })
             }
-            None => self.known.scan(relation, columns, restrictions, wanted),
+            None => self.known.scan(of, columns, restrictions, wanted),
         }
     }
 
-    fn locker(&self, relation: Oid, strength: LockStrength, wait: LockWait) -> Result<Locker> {
-        match self.others.system.contains_key(&relation) {
+    fn locker(&self, of: Read, strength: LockStrength, wait: LockWait) -> Result<Locker> {
+        match self.others.system.contains_key(&of.relation) {
             true => Err(Error::unserved("locking rows of the system's catalogs")),
-            false => Ok(self.known.locker(relation, strength, wait)),
+            false => Ok(self.known.locker(of, strength, wait)),
         }
     }
 

@@ -130,7 +130,9 @@ impl Session {
         let _stop = stop::within(&stop);
         let mut answer = self.run_in_transaction(prepared, parsed, values, client);
         if answer.is_err() && self.is_outdated() {
-            // Nothing was done yet: the table that it is about changed while it waited for it.
+            // Nothing was done yet: the table that it is about changed while it waited for it. What the catalog says of it
+            // is there when the commit has ended that changed it.
+            drop(self.instance.newest_objects());
             self.begin_statement(true)?;
             answer = self.run_in_transaction(prepared, parsed, values, client);
         }

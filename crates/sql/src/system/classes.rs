@@ -10,6 +10,7 @@ use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
 use super::sight::Sight;
 use super::{grants, made_types, row_types, text};
+use crate::catalog::families::Inherited;
 use crate::catalog::{Kind, oids};
 use crate::columns::Types;
 use crate::error::Result;
@@ -38,6 +39,8 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "pg_attrdef" => defaults,
         "pg_index" => indexes,
         "pg_constraint" => constraints,
+        "pg_inherits" => super::partitions::inherits,
+        "pg_partitioned_table" => super::partitions::partitioned,
         "pg_sequence" => sequences,
         "pg_depend" => dependencies,
         "pg_description" => descriptions,
@@ -107,11 +110,13 @@ fn classes(view: &View, model: &Model) -> Rows {
          relpages reltuples relallvisible reltoastrelid relhasindex relisshared relpersistence \
          relkind relnatts relchecks relhasrules relhastriggers relhassubclass relrowsecurity \
          relforcerowsecurity relispopulated relreplident relispartition relrewrite relfrozenxid \
-         relminmxid relacl",
+         relminmxid relacl relpartbound",
     );
     let tables = model.relations.iter().filter_map(Relation::table);
     let parents: HashSet<_> =
         tables.flat_map(|t| t.foreign_keys.iter().map(|k| k.parent)).collect();
+    let families = view.objects.families();
+    let above: HashSet<_> = families.indexes().map(|(_, above)| above).collect();
     for relation in &model.relations {
         let kind = relation.kind();
         let (natts, checks, indexed, keys) = match relation.table() {
@@ -124,10 +129,19 @@ fn classes(view: &View, model: &Model) -> Rows {
         let named = relation.table().is_some_and(|t| parents.contains(&t.id));
         let method = match kind {
             "r" => 2,
-            "i" => BTREE,
+            "i" | "I" => BTREE,
             _ => 0,
         };
         let is_view = kind == "v";
+        let (below, is_partition) = match (relation.table(), relation.index()) {
+            (Some(table), _) => {
+                (!families.below(table.id).is_empty(), families.bound(table.id).is_some())
+            }
+            (_, Some((_, index))) => {
+                (above.contains(&index.id), families.index_above(index.id).is_some())
+            }
+            _ => (false, false),
+        };
         rows.push(row![
             relation.oid,
             &relation.name.name,
@@ -136,7 +150,7 @@ fn classes(view: &View, model: &Model) -> Rows {
             0,
             owner_of(view, relation),
             method,
-            if matches!(kind, "v" | "c") { 0 } else { relation.oid },
+            if matches!(kind, "v" | "c" | "p" | "I") { 0 } else { relation.oid },
             0,
             0,
             -1.0,
@@ -150,22 +164,24 @@ fn classes(view: &View, model: &Model) -> Rows {
             checks,
             is_view,
             keys > 0 || named,
-            false,
+            below,
             false,
             false,
             true,
-            if kind == "r" { "d" } else { "n" },
-            false,
+            if matches!(kind, "r" | "p") { "d" } else { "n" },
+            is_partition,
             0,
             "0",
             "0",
             Datum::from(grants::shown_of(view, relation)),
+            relation.table().and_then(|table| super::partitions::bound(view, model, table)),
         ]);
     }
     rows
 }
 
-fn collation_of(view: &View, ty: PgType) -> u32 {
+/// The type's collation in pg_collation; 0 where it has none.
+pub fn collation_of(view: &View, ty: PgType) -> u32 {
     match view.objects.made_types().catalog().base_type(ty.oid) {
         oid::TEXT | oid::VARCHAR | oid::BPCHAR => 100,
         oid::NAME => 950,
@@ -180,6 +196,8 @@ struct More {
     has_default: bool,
     identity: &'static str,
     acl: Datum,
+    /// How it came from tables above.
+    came: Option<Inherited>,
 }
 
 /// The row of pg_attribute of a column, by the relation's OID and the number.
@@ -204,7 +222,8 @@ fn attribute(view: &View, place: (u32, u32), name: String, ty: PgType, more: Mor
     };
     let mut row = row![place.0, name, ty.oid, -1, i32::from(size), place.1, i32::from(is_array)];
     row.extend(row![-1, ty.modifier, (1..=8).contains(&size), align, storage, "", more.not_null]);
-    row.extend(row![more.has_default, false, more.identity, "", false, true, 0]);
+    let (local, count) = more.came.map_or((true, 0), |came| (came.local, came.count));
+    row.extend(row![more.has_default, false, more.identity, "", false, local, count]);
     row.extend(row![collation_of(view, ty), more.acl]);
     row
 }
@@ -215,6 +234,7 @@ fn attributes(view: &View, model: &Model) -> Rows {
          attbyval attalign attstorage attcompression attnotnull atthasdef atthasmissing \
          attidentity attgenerated attisdropped attislocal attinhcount attcollation attacl",
     );
+    let families = view.objects.families();
     for relation in &model.relations {
         for (i, (name, ty)) in columns(view, relation).into_iter().enumerate() {
             let table = relation.table();
@@ -235,6 +255,7 @@ fn attributes(view: &View, model: &Model) -> Rows {
                 has_default,
                 identity,
                 acl: grants::shown_of_column(view, relation, number).into(),
+                came: table.zip(column).and_then(|(t, c)| Some(families.kin(t.id)?.column(c.id))),
             };
             rows.push(attribute(view, (relation.oid, number), name, ty, more));
         }
@@ -267,7 +288,7 @@ fn defaults(view: &View, model: &Model) -> Rows {
 }
 
 /// The operator class of btree that orders a type.
-fn operator_class(ty: PgType) -> i64 {
+pub fn operator_class(ty: PgType) -> i64 {
     match ty.oid {
         oid::BOOL => 424,
         oid::INT2 => 1979,
@@ -311,7 +332,7 @@ fn indexes(view: &View, model: &Model) -> Rows {
             false,
             index.time() == Time::Statement,
             false,
-            index.ready,
+            index.ready && super::partitions::is_valid(view, model, table, index),
             false,
             true,
             true,
@@ -386,6 +407,7 @@ fn constraints(view: &View, model: &Model) -> Rows {
             let Said { index, parent, acts, keys, bin, time, proven, own, set } = said;
             let (update, delete, matching) = acts;
             let (parent, parent_keys) = parent;
+            let came = came_of(view, model, table, name, kind);
             rows.push(row![
                 oid,
                 name,
@@ -397,14 +419,14 @@ fn constraints(view: &View, model: &Model) -> Rows {
                 relation.oid,
                 0,
                 index,
-                0,
+                came.above,
                 parent,
                 update,
                 delete,
                 matching,
-                true,
-                0,
-                own,
+                came.local,
+                came.count,
+                own || came.stays,
                 keys,
                 parent_keys,
                 set,
@@ -450,6 +472,59 @@ fn constraints(view: &View, model: &Model) -> Rows {
     }
     made_types::constraints(view, model, &mut rows);
     rows
+}
+
+/// How a constraint came to a table.
+struct Came {
+    /// The constraint of the table above that it belongs to; 0 for none.
+    above: u32,
+    local: bool,
+    count: u32,
+    /// Whether tables below do not get it.
+    stays: bool,
+}
+
+fn came_of(view: &View, model: &Model, table: &TableSchema, name: &str, kind: &str) -> Came {
+    let families = view.objects.families();
+    let kin = families.kin(table.id);
+    if matches!(kind, "p" | "u") {
+        let index = table.indexes.iter().find(|i| super::model::index_name(table, i) == name);
+        let above = index.and_then(|index| families.index_above(index.id));
+        return Came {
+            above: above.map_or(0, oids::of_index_constraint),
+            local: above.is_none(),
+            count: u32::from(above.is_some()),
+            stays: above.is_none(),
+        };
+    }
+    let rule = kin.map_or(Inherited { count: 0, local: true }, |kin| kin.rule(name));
+    let stays = match kind {
+        "c" => kin.is_some_and(|kin| kin.alone.contains(name)),
+        _ => families.divided(table.id).is_none() && rule.count == 0,
+    };
+    let above = match kind {
+        "f" if rule.count > 0 => foreign_above(view, model, table, name),
+        _ => 0,
+    };
+    Came { above, local: rule.local, count: rule.count, stays }
+}
+
+/// The foreign key of the partitioned table above that one belongs to.
+fn foreign_above(view: &View, model: &Model, table: &TableSchema, name: &str) -> u32 {
+    let Some(above) = view.objects.families().above(table.id) else { return 0 };
+    let of = |table: &TableSchema, key: &onlap::ForeignKeySchema| -> Vec<String> {
+        let places = key.columns.iter().filter_map(|id| table.position(*id));
+        places.map(|at| table.columns[at].name.clone()).collect()
+    };
+    let own = table.foreign_keys.iter().find(|key| key.name == name);
+    let above = model.relation(oids::of_table(above)).and_then(Relation::table);
+    let found = own.zip(above).and_then(|(own, above)| {
+        let is_it = |key: &&onlap::ForeignKeySchema| {
+            key.parent_index == own.parent_index && of(above, key) == of(table, own)
+        };
+        above.foreign_keys.iter().find(is_it).map(|key| (above.id, key.name.clone()))
+    });
+    found.map_or(0, |(id, name)| oids::of_part(id, "foreign key", &name))
 }
 
 fn columns_in(table: &TableSchema, expr: &onlap::Expr, found: &mut Vec<i64>) {

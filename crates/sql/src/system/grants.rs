@@ -254,7 +254,7 @@ fn privilege_name(privilege: Privileges) -> String {
 
 /// Tables and views with their lists and owners.
 fn lists<'a>(view: &'a View, model: &'a Model) -> impl Iterator<Item = (&'a Relation, Acl, u32)> {
-    let relations = model.relations.iter().filter(|r| matches!(r.kind(), "r" | "v"));
+    let relations = model.relations.iter().filter(|r| matches!(r.kind(), "r" | "p" | "v"));
     relations.map(|relation| {
         let (class, key) = Sight::place(relation);
         let rights = view.judge.rights();

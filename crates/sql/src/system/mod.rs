@@ -10,6 +10,7 @@ pub mod fixed;
 pub mod grants;
 mod made_types;
 pub mod model;
+pub mod partitions;
 pub mod row_types;
 pub mod rows;
 pub mod sight;

@@ -24,6 +24,8 @@ pub struct Relation {
     pub name: Name,
     /// What it is.
     pub what: What,
+    /// Whether it is a partitioned table, or an index of one.
+    pub divided: bool,
 }
 
 /// What a relation is.
@@ -47,7 +49,9 @@ impl Relation {
     /// pg_class.relkind.
     pub fn kind(&self) -> &'static str {
         match &self.what {
+            What::Table(_) if self.divided => "p",
             What::Table(_) => "r",
+            What::Index(..) if self.divided => "I",
             What::Index(..) => "i",
             What::Sequence(_) => "S",
             What::View => "v",
@@ -100,33 +104,40 @@ impl Model {
         let mut relations = Vec::new();
         for (name, table) in view.tables()? {
             let schema = table.schema();
+            let divided = view.objects.families().divided(schema.id).is_some();
             for (i, index) in schema.indexes.iter().enumerate() {
                 let name = Name::new(&name.schema, index_name(&schema, index));
                 let what = What::Index(Arc::clone(&schema), i);
-                relations.push(Relation { oid: oids::of_index(index.id), name, what });
+                relations.push(Relation { oid: oids::of_index(index.id), name, what, divided });
             }
             let oid = oids::of_table(schema.id);
-            relations.push(Relation { oid, name, what: What::Table(schema) });
+            relations.push(Relation { oid, name, what: What::Table(schema), divided });
         }
         for sequence in view.scope.tx()?.sequences() {
             let schema = sequence.schema();
             let (database, name) = Name::of_engine(&schema.name);
             if database == view.database {
                 let oid = oids::of_sequence(schema.id.0);
-                relations.push(Relation { oid, name, what: What::Sequence(schema) });
+                relations.push(Relation {
+                    oid,
+                    name,
+                    what: What::Sequence(schema),
+                    divided: false,
+                });
             }
         }
         for (engine, object) in view.objects.of_kind(Kind::View) {
             let (database, name) = Name::of_engine(engine);
             if database == view.database {
                 let oid = oids::of_object(object.number);
-                relations.push(Relation { oid, name, what: What::View });
+                relations.push(Relation { oid, name, what: What::View, divided: false });
             }
         }
         for made in view.objects.made_types().of_database(&view.database) {
             if let Some(of) = made.composite() {
                 let what = What::Composite(made.oid, made.owner, of.fields.clone());
-                relations.push(Relation { oid: of.relation, name: made.name.clone(), what });
+                let (oid, name) = (of.relation, made.name.clone());
+                relations.push(Relation { oid, name, what, divided: false });
             }
         }
         relations.sort_by(|a, b| a.name.cmp(&b.name));
@@ -134,6 +145,7 @@ impl Model {
             oid: definition.oid,
             name: Name::new(definition.schema, definition.name),
             what: What::System(Arc::clone(definition)),
+            divided: false,
         }));
         let by_oid = relations.iter().enumerate().map(|(i, r)| (r.oid, i)).collect();
         let roles = view.judge.rights().roles().into_iter();

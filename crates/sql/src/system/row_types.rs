@@ -17,7 +17,7 @@ pub fn of(relation: &Relation) -> u32 {
     if let What::Composite(row, ..) = relation.what {
         return row;
     }
-    let has_rows = matches!(relation.kind(), "r" | "v");
+    let has_rows = matches!(relation.kind(), "r" | "p" | "v");
     if has_rows { oids::of_row(relation.oid) } else { 0 }
 }
 

@@ -66,7 +66,7 @@ fn yes(v: bool) -> &'static str {
 
 /// Tables and views.
 fn relations(model: &Model) -> impl Iterator<Item = &Relation> {
-    model.relations.iter().filter(|r| matches!(r.kind(), "r" | "v"))
+    model.relations.iter().filter(|r| matches!(r.kind(), "r" | "p" | "v"))
 }
 
 fn tables(view: &View, model: &Model) -> Rows {

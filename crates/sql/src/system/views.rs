@@ -36,7 +36,7 @@ pub fn owner_name(view: &View, model: &Model, relation: &Relation) -> String {
 fn tables(view: &View, model: &Model) -> Rows {
     let mut rows =
         Rows::of("schemaname tablename tableowner hasindexes hasrules hastriggers rowsecurity");
-    for relation in model.relations.iter().filter(|r| r.kind() == "r") {
+    for relation in model.relations.iter().filter(|r| matches!(r.kind(), "r" | "p")) {
         let indexed = relation.table().is_some_and(|t| !t.indexes.is_empty());
         let triggers = relation.table().is_some_and(|t| !t.foreign_keys.is_empty());
         let owner = owner_name(view, model, relation);
@@ -59,11 +59,14 @@ fn queries(view: &View, model: &Model) -> Result<Rows> {
 }
 
 /// A table's whole name in SQL.
+///
+/// An index of a partitioned table is of the table alone: those of partitions are said by themselves.
 pub fn qualified(model: &Model, table: onlap::TableId) -> String {
     let relation = model.relation(oids::of_table(table));
     relation.map_or_else(String::new, |r| {
         let quote = crate::catalog::names::quote;
-        format!("{}.{}", quote(&r.name.schema), quote(&r.name.name))
+        let only = if r.divided { "ONLY " } else { "" };
+        format!("{only}{}.{}", quote(&r.name.schema), quote(&r.name.name))
     })
 }
 

@@ -5,7 +5,7 @@ use super::super::parser::Parser;
 use super::super::token::Kind;
 use crate::Result;
 use crate::ast::{
-    AlterSequence, AlterTable, ColumnChange, Relation, RelationKind, Said, SequenceOption,
+    AlterSequence, AlterTable, ColumnChange, Detach, Relation, RelationKind, Said, SequenceOption,
     Statement, TableChange,
 };
 
@@ -113,17 +113,22 @@ impl Parser<'_> {
         use Keyword as K;
         let attach = self.advance().kind == Kind::Word(K::Attach);
         self.expect_word(K::Partition)?;
-        self.relation_name()?;
+        let partition = self.relation_name()?;
         if attach {
-            if kind == RelationKind::Table {
-                self.partition_bound()?;
-            }
-            return Ok(TableChange::Other("ATTACH PARTITION".into()));
+            let bound = match kind {
+                RelationKind::Table => Some(self.partition_bound()?),
+                _ => None,
+            };
+            return Ok(TableChange::Attach(partition, bound));
         }
-        if !self.accept_word(K::Concurrently) {
-            self.accept_word(K::Finalize);
-        }
-        Ok(TableChange::Other("DETACH PARTITION".into()))
+        let how = if self.accept_word(K::Concurrently) {
+            Detach::Concurrently
+        } else if self.accept_word(K::Finalize) {
+            Detach::Finalize
+        } else {
+            Detach::Plain
+        };
+        Ok(TableChange::Detach(partition, how))
     }
 
     fn table_change(&mut self) -> Result<TableChange> {
@@ -166,6 +171,15 @@ impl Parser<'_> {
                 self.advance();
                 Ok(TableChange::Settings(self.settings()?))
             }
+            K::Inherit => {
+                self.advance();
+                Ok(TableChange::Inherit(self.relation_name()?))
+            }
+            K::No if self.ahead(1) == Kind::Word(K::Inherit) => {
+                self.advance();
+                self.advance();
+                Ok(TableChange::NoInherit(self.relation_name()?))
+            }
             K::Set if self.ahead(1) == Kind::Char('(') => {
                 self.advance();
                 Ok(TableChange::Settings(self.settings()?))
@@ -205,17 +219,12 @@ impl Parser<'_> {
                 Ok((true, 2))
             }
             K::No if self.accept_word(K::Force) => self.row_security().map(|()| (true, 2)),
-            K::No => {
-                self.expect_word(K::Inherit)?;
-                self.relation_name()?;
-                Ok((false, 2))
-            }
+            K::No => Err(self.unexpected()),
             K::Force => self.row_security().map(|()| (false, 2)),
             K::Not => {
                 self.expect_word(K::Of)?;
                 Ok((true, 2))
             }
-            K::Inherit => self.relation_name().map(|_| (false, 1)),
             K::Of => self.any_name().map(|_| (false, 1)),
             K::Options => {
                 self.expect_char('(')?;

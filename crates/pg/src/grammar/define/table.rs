@@ -4,8 +4,8 @@ use super::super::keyword::Keyword;
 use super::super::parser::Parser;
 use super::super::token::Kind;
 use crate::ast::{
-    ColumnRule, CreateTable, CreateTableAs, Kept, Lasting, Name, NewColumn, OnCommit, Path,
-    Statement, TableElement, TableKind,
+    ColumnRule, CreateTable, CreateTableAs, Kept, Lasting, Name, NewColumn, OnCommit,
+    PartitionBound, PartitionBy, PartitionElement, Path, Said, Statement, TableElement, TableKind,
 };
 use crate::{Error, Result};
 
@@ -32,7 +32,7 @@ impl Parser<'_> {
             kind: TableKind::Plain,
             elements: Vec::new(),
             inherits: Vec::new(),
-            partitioned: false,
+            partition_by: None,
             kept: Kept::default(),
         };
         if self.accept_word(K::Of) {
@@ -40,9 +40,9 @@ impl Parser<'_> {
             create.elements = self.typed_elements()?;
         } else if self.accept_word(K::Partition) {
             self.expect_word(K::Of)?;
-            create.kind = TableKind::PartitionOf(self.relation_name()?);
+            let parent = self.relation_name()?;
             create.elements = self.typed_elements()?;
-            self.partition_bound()?;
+            create.kind = TableKind::PartitionOf(parent, self.partition_bound()?);
         } else {
             create.elements = self.elements()?;
             if self.accept_word(K::Inherits) {
@@ -51,7 +51,7 @@ impl Parser<'_> {
                 self.expect_char(')')?;
             }
         }
-        create.partitioned = self.partition_spec()?;
+        create.partition_by = self.partition_spec()?;
         create.kept = self.kept(true)?;
         Ok(Statement::CreateTable(Box::new(create)))
     }
@@ -246,49 +246,54 @@ impl Parser<'_> {
     }
 
     /// PARTITION BY, if it is there.
-    fn partition_spec(&mut self) -> Result<bool> {
+    fn partition_spec(&mut self) -> Result<Option<PartitionBy>> {
         use Keyword as K;
+        let place = self.place();
         if !self.accept_word(K::Partition) {
-            return Ok(false);
+            return Ok(None);
         }
         self.expect_word(K::By)?;
-        self.column_name()?;
+        let strategy = self.column_name()?;
         self.expect_char('(')?;
-        loop {
-            self.partition_element()?;
-            if !self.accept_char(',') {
-                break;
-            }
+        let mut elements = vec![self.partition_element()?];
+        while self.accept_char(',') {
+            elements.push(self.partition_element()?);
         }
         self.expect_char(')')?;
-        Ok(true)
+        Ok(Some(PartitionBy { strategy, elements, place }))
     }
 
-    fn partition_element(&mut self) -> Result<()> {
+    fn partition_element(&mut self) -> Result<PartitionElement> {
+        let place = self.place();
+        let (mut column, mut said) = (None, None);
         if self.accept_char('(') {
-            self.expr()?;
+            let (expr, span) = self.spanned(Self::expr)?;
             self.expect_char(')')?;
+            said = Some(Said { expr, span });
         } else if Parser::is_column_name(self.kind())
             && !matches!(self.ahead(1), Kind::Char('(' | '.'))
         {
-            self.column_name()?;
+            column = Some(self.column_name()?);
         } else {
-            self.windowless_call()?;
+            let (expr, span) = self.spanned(Self::windowless_call)?;
+            said = Some(Said { expr, span });
         }
-        if self.accept_word(Keyword::Collate) {
-            self.any_name()?;
-        }
-        if Parser::is_column_name(self.kind()) {
-            self.any_name()?;
-        }
-        Ok(())
+        let collation = match self.accept_word(Keyword::Collate) {
+            true => Some(self.any_name()?),
+            false => None,
+        };
+        let class = match Parser::is_column_name(self.kind()) {
+            true => Some(self.any_name()?),
+            false => None,
+        };
+        Ok(PartitionElement { column, said, collation, class, place })
     }
 
     /// Which rows a partition has.
-    pub(super) fn partition_bound(&mut self) -> Result<()> {
+    pub(super) fn partition_bound(&mut self) -> Result<PartitionBound> {
         use Keyword as K;
         if self.accept_word(K::Default) {
-            return Ok(());
+            return Ok(PartitionBound::Default);
         }
         self.expect_word(K::For)?;
         self.expect_word(K::Values)?;
@@ -296,44 +301,58 @@ impl Parser<'_> {
             return self.hash_bound();
         }
         if self.accept_word(K::In) {
-            return self.exprs_in_parens().map(|_| ());
+            return Ok(PartitionBound::List(self.bound_values()?));
         }
         self.expect_word(K::From)?;
-        self.exprs_in_parens()?;
+        let from = self.bound_values()?;
         self.expect_word(K::To)?;
-        self.exprs_in_parens().map(|_| ())
+        Ok(PartitionBound::Range(from, self.bound_values()?))
     }
 
-    /// `(modulus 4, remainder 1)`
-    fn hash_bound(&mut self) -> Result<()> {
+    fn bound_values(&mut self) -> Result<Vec<Said>> {
         self.expect_char('(')?;
-        let mut said: Vec<(Name, u32)> = Vec::new();
+        let mut values = Vec::new();
         loop {
-            let place = self.place();
-            said.push((self.word_name()?, place));
-            self.int()?;
+            let (expr, span) = self.spanned(Self::expr)?;
+            values.push(Said { expr, span });
             if !self.accept_char(',') {
                 break;
             }
         }
         self.expect_char(')')?;
-        for (i, (name, place)) in said.iter().enumerate() {
+        Ok(values)
+    }
+
+    /// `(modulus 4, remainder 1)`
+    fn hash_bound(&mut self) -> Result<PartitionBound> {
+        self.expect_char('(')?;
+        let mut said: Vec<(Name, u32, i32)> = Vec::new();
+        loop {
+            let place = self.place();
+            said.push((self.word_name()?, place, self.int()?));
+            if !self.accept_char(',') {
+                break;
+            }
+        }
+        self.expect_char(')')?;
+        for (i, (name, place, _)) in said.iter().enumerate() {
             if !matches!(&**name, "modulus" | "remainder") {
                 let text = format!("unrecognized hash partition bound specification \"{name}\"");
                 return Err(self.refuse(text, *place));
             }
-            if said[..i].iter().any(|(other, _)| other == name) {
+            if said[..i].iter().any(|(other, ..)| other == name) {
                 let text = format!("{name} for hash partition provided more than once");
                 return Err(Error::new("42710", text).at(*place));
             }
         }
-        for name in ["modulus", "remainder"] {
-            if !said.iter().any(|(said, _)| &**said == name) {
+        let of = |name: &str| {
+            let found = said.iter().find(|(said, ..)| &**said == name).map(|(_, _, n)| *n);
+            found.ok_or_else(|| {
                 let text = format!("{name} for hash partition must be specified");
-                return Err(Error::new("42601", text));
-            }
-        }
-        Ok(())
+                Error::new("42601", text)
+            })
+        };
+        Ok(PartitionBound::Hash(of("modulus")?, of("remainder")?))
     }
 
     /// How a table's rows are kept; ON COMMIT only of a table.

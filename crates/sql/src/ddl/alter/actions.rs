@@ -96,6 +96,12 @@ impl<'a> Actions<'a> {
                 Err(SqlError::new(state::BAD_DEFINITION, text))
             }
             TableChange::Settings(_) | TableChange::Storage(_) => Ok(()),
+            TableChange::Inherit(_)
+            | TableChange::NoInherit(_)
+            | TableChange::Attach(..)
+            | TableChange::Detach(..) => {
+                Err(SqlError::new("XX000", "changes of what stands above come another way"))
+            }
             TableChange::Other(words) => {
                 Err(SqlError::unsupported(format!("ALTER TABLE … {words}")))
             }
@@ -217,6 +223,8 @@ impl<'a> Actions<'a> {
                     Collector::of_table(self.view, self.source, self.name, &self.schema);
                 collector.constraint(constraint)?;
                 let all = std::mem::take(&mut collector.all);
+                let alone = std::mem::take(&mut collector.alone);
+                self.steps.extend(alone.into_iter().map(Step::NoteAlone));
                 return all.into_iter().try_for_each(|c| self.add_built(c));
             }
         };

@@ -46,7 +46,13 @@ impl Actions<'_> {
             }
             return Err(SqlError::new("42701", text));
         }
-        let value = self.value_of_rows(&column)?;
+        self.add_declared(&column)
+    }
+
+    /// Adds a column that was declared.
+    pub(super) fn add_declared(&mut self, column: &Declared<'_>) -> Result<()> {
+        let name = column.name.clone();
+        let value = self.value_of_rows(column)?;
         let computed = matches!(column.default, Default::Computed(_));
         let mut changes = TableChanges::new().add_column(&name, column.ty.engine, value);
         if computed {
@@ -60,15 +66,17 @@ impl Actions<'_> {
             let body = column_types::body(column.ty.pg);
             self.steps.push(Step::Note(Kind::ColumnType, name.clone(), Some(body)));
         }
-        self.default_steps(&column)?;
+        self.default_steps(column)?;
         let known = self.schema.columns.iter().map(|c| c.name.clone());
         let mut columns: Vec<_> = known.zip(self.types.iter().copied()).collect();
         let computed = column.has_computed_default().then(|| name.clone());
         columns.push((name, column.ty));
         let computed = computed.into_iter().collect();
         let mut collector = Collector::new(self.view, self.source, self.name, columns, computed);
-        collector.column(&column)?;
+        collector.column(column)?;
         let all = std::mem::take(&mut collector.all);
+        let alone = std::mem::take(&mut collector.alone);
+        self.steps.extend(alone.into_iter().map(Step::NoteAlone));
         all.into_iter().try_for_each(|c| self.add_built(c))
     }
 

@@ -19,9 +19,12 @@ use crate::view::View;
 use crate::wire::Client;
 
 use super::change::notice;
+use super::columns::Declared;
+use super::kin;
 use super::naming::{self, Relation};
 use super::{sequence, temporary};
 use actions::Actions;
+pub use steps::{Step, run as carry_out};
 
 /// ALTER TABLE, INDEX, SEQUENCE and VIEW.
 ///
@@ -35,7 +38,8 @@ pub fn run(
     client: &mut dyn Client,
 ) -> Result<&'static str> {
     let parts = strings(&alter.table.name);
-    let of = Named { session, view, parts: &parts, skip: alter.skip, client };
+    let only = alter.table.only;
+    let of = Named { session, view, parts: &parts, skip: alter.skip, only, client };
     match alter.kind {
         RelationKind::Table => of.table(source, &alter.actions),
         RelationKind::View => of.of_view(&alter.actions),
@@ -45,6 +49,41 @@ pub fn run(
     }
 }
 
+/// One change of a table.
+///
+/// # Errors
+/// Those of the change.
+pub fn one(
+    session: &mut Session,
+    view: &View,
+    source: Source<'_>,
+    (name, table): (&Name, &onlap::Table),
+    change: &TableChange,
+    client: &mut dyn Client,
+) -> Result<()> {
+    let mut actions = Actions::new(view, source, name, table);
+    actions.read(session, change, client)?;
+    let steps = actions.steps;
+    if steps.is_empty() { Ok(()) } else { steps::run(session, view, table.clone(), steps) }
+}
+
+/// Adds a column that another table has.
+///
+/// # Errors
+/// As of ADD COLUMN.
+pub fn add_declared(
+    session: &mut Session,
+    view: &View,
+    source: Source<'_>,
+    (name, table): (&Name, &onlap::Table),
+    column: &Declared<'_>,
+) -> Result<()> {
+    let mut actions = Actions::new(view, source, name, table);
+    actions.add_declared(column)?;
+    let steps = actions.steps;
+    steps::run(session, view, table.clone(), steps)
+}
+
 /// What ALTER names.
 struct Named<'a> {
     session: &'a mut Session,
@@ -52,6 +91,7 @@ struct Named<'a> {
     parts: &'a [String],
     /// IF EXISTS.
     skip: bool,
+    only: bool,
     client: &'a mut dyn Client,
 }
 
@@ -81,6 +121,13 @@ impl Named<'_> {
         };
         self.view.must_own(Action::Alter, &name, Relation::Table)?;
         super::index::must_have_nothing_due(self.view, &table, TAG)?;
+        if kin::reaches(self.view, &table, changes) {
+            for change in changes {
+                let of = (&name, self.only);
+                kin::below_alter(self.session, source, of, change, self.client)?;
+            }
+            return Ok(TAG);
+        }
         let mut actions = Actions::new(self.view, source, &name, &table);
         for change in changes {
             actions.read(self.session, change, self.client)?;
@@ -166,6 +213,9 @@ impl Named<'_> {
                     self.session.catalog_changed()?;
                 }
                 TableChange::Settings(_) | TableChange::Storage(_) => {}
+                TableChange::Attach(path, _) => {
+                    kin::attach_index(self.session, view, (&table, &index), path)?;
+                }
                 _ => return Err(SqlError::unsupported("this form of ALTER INDEX")),
             }
         }

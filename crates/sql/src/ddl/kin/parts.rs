@@ -1,0 +1,241 @@
+//! Which indexes and foreign keys does a partition have because its table has them?
+//!
+//! A partitioned table has no rows, and its indexes no entries: what they say is kept by an index of each partition. One that
+//! a partition has already is taken for it; otherwise it is made. Foreign keys are the partitions' likewise.
+
+use onlap::{
+    ForeignKeySchema, ForeignKeySpec, IndexSchema, IndexSpec, Table, TableChanges, TableSchema,
+};
+use serde_json::json;
+
+use super::super::naming;
+use super::{FROM_ONE, kin_of, name_of, put, tables_below};
+use crate::catalog::{Kind, Name};
+use crate::error::{Result, SqlError};
+use crate::session::Session;
+use crate::system::classes::is_constraint;
+use crate::view::View;
+
+fn names(schema: &TableSchema, ids: impl Iterator<Item = onlap::ColumnId>) -> Vec<String> {
+    let places = ids.filter_map(|id| schema.position(id));
+    places.map(|at| schema.columns[at].name.clone()).collect()
+}
+
+fn key_of(schema: &TableSchema, index: &IndexSchema) -> Vec<String> {
+    names(schema, index.key.iter().map(|part| part.column))
+}
+
+/// An index like that of another table, under a name.
+pub fn spec_like(schema: &TableSchema, index: &IndexSchema, name: &str) -> IndexSpec {
+    let include = names(schema, index.include.iter().copied());
+    let mut spec = IndexSpec::new(name, key_of(schema, index)).include(include);
+    for part in index.key.iter().filter(|part| part.descending) {
+        if let Some(at) = schema.position(part.column) {
+            spec = spec.descending(&schema.columns[at].name);
+        }
+    }
+    if index.unique { spec.unique() } else { spec }
+}
+
+/// Whether an index of one table is as one of another.
+pub fn matching(
+    view: &View,
+    above: (&TableSchema, &IndexSchema),
+    own: (&TableSchema, &IndexSchema),
+) -> bool {
+    let descending = |index: &IndexSchema| -> Vec<bool> {
+        index.key.iter().map(|part| part.descending).collect()
+    };
+    let included = |(schema, index): (&TableSchema, &IndexSchema)| {
+        names(schema, index.include.iter().copied())
+    };
+    key_of(above.0, above.1) == key_of(own.0, own.1)
+        && descending(above.1) == descending(own.1)
+        && included(above) == included(own)
+        && above.1.unique == own.1.unique
+        && (!is_constraint(view, above.1) || is_constraint(view, own.1))
+        && (!above.1.primary || own.1.primary)
+}
+
+/// Gives a partition what its table has.
+///
+/// # Errors
+/// Rows that do not keep to it; names that are taken.
+pub fn complete(session: &mut Session, parent: &Table, child: &Table) -> Result<()> {
+    let schema = parent.schema();
+    for index in &schema.indexes {
+        index_of(session, parent, index, child)?;
+    }
+    for key in &schema.foreign_keys {
+        foreign_of(session, &schema, key, child)?;
+    }
+    Ok(())
+}
+
+/// Gives all partitions of a table an index that it has got.
+///
+/// # Errors
+/// As of [`complete`].
+pub fn index_below(session: &mut Session, parent: &Table, name: &str) -> Result<()> {
+    let view = session.view()?;
+    let schema = parent.schema();
+    let Some(index) = schema.index_by_name(name) else { return Ok(()) };
+    for child in tables_below(&view, schema.id)? {
+        index_of(session, parent, index, &child)?;
+    }
+    Ok(())
+}
+
+fn index_of(
+    session: &mut Session,
+    parent: &Table,
+    index: &IndexSchema,
+    child: &Table,
+) -> Result<()> {
+    let (above, own) = (parent.schema(), child.schema());
+    // As it is now: the statement may have made others.
+    let view = &session.view()?;
+    let families = view.objects.families();
+    if own.indexes.iter().any(|of| families.index_above(of.id) == Some(index.id)) {
+        return Ok(());
+    }
+    let free = |of: &&IndexSchema| families.index_above(of.id).is_none();
+    let is_like = |of: &&IndexSchema| matching(view, (&above, index), (&own, of));
+    let found = own.indexes.iter().filter(free).find(is_like);
+    let name = match found {
+        Some(found) => found.name.clone(),
+        None => make(session, view, (&above, index), child)?,
+    };
+    let own = child_now(view, child)?;
+    let schema = own.schema();
+    let Some(made) = schema.index_by_name(&name) else {
+        return Err(SqlError::new("XX000", "an index was made and is not there"));
+    };
+    let body = json!({ "parent": index.id.0 });
+    session.put(Kind::IndexKin, &made.id.0.to_string(), Some(body))?;
+    session.catalog_changed()?;
+    if found.is_some() {
+        // What is below one that was there is its own business, as in PostgreSQL.
+        return Ok(());
+    }
+    for below in tables_below(view, schema.id)? {
+        index_of(session, &own, made, &below)?;
+    }
+    Ok(())
+}
+
+fn child_now(view: &View, child: &Table) -> Result<Table> {
+    Ok(view.scope.tx()?.table(&child.name())?)
+}
+
+/// Makes an index of a partition as its table has one.
+fn make(
+    session: &mut Session,
+    view: &View,
+    (above, index): (&TableSchema, &IndexSchema),
+    child: &Table,
+) -> Result<String> {
+    let own = name_of(child);
+    let is_taken =
+        |name: &str| !matches!(naming::find(view, &Name::new(&own.schema, name)), Ok(None));
+    let columns = key_of(above, index);
+    let included = names(above, index.include.iter().copied());
+    let joined = columns.iter().chain(&included).cloned().collect::<Vec<_>>().join("_");
+    let is_key = is_constraint(view, index);
+    let name = match (index.primary, is_key) {
+        (true, _) => naming::choose(&own.name, "", "pkey", &is_taken),
+        (_, true) => naming::choose(&own.name, &columns.join("_"), "key", &is_taken),
+        _ => naming::choose(&own.name, &joined, "idx", &is_taken),
+    };
+    if index.primary && child.schema().primary().is_some() {
+        let text = format!("multiple primary keys for table \"{}\" are not allowed", own.name);
+        return Err(SqlError::new("42P16", text));
+    }
+    naming::check_free(view, &Name::new(&own.schema, &name))?;
+    view.scope.tx()?.create_index(child, spec_like(above, index, &name))?;
+    if index.primary {
+        let changes = TableChanges::new().make_primary(&name);
+        view.scope.tx()?.alter_table(child, &changes)?;
+    } else if is_key {
+        let schema = child_now(view, child)?.schema();
+        if let Some(made) = schema.index_by_name(&name) {
+            session.put(Kind::Unique, &made.id.0.to_string(), Some(json!({})))?;
+        }
+    }
+    Ok(name)
+}
+
+/// A foreign key of a table, of another that has the same columns.
+fn foreign_like(
+    view: &View,
+    above: &TableSchema,
+    key: &ForeignKeySchema,
+    name: &str,
+) -> Result<ForeignKeySpec> {
+    let missing = || SqlError::new("XX001", "the parent of a foreign key is not there");
+    let tables = view.scope.tx()?.tables();
+    let parent = tables.iter().find(|table| table.schema().id == key.parent).ok_or_else(missing)?;
+    let schema = parent.schema();
+    let index = schema.indexes.iter().find(|index| index.id == key.parent_index);
+    let referred = key_of(&schema, index.ok_or_else(missing)?);
+    let columns = names(above, key.columns.iter().copied());
+    Ok(ForeignKeySpec::new(name, columns, parent.name())
+        .parent_columns(referred)
+        .on_delete(key.on_delete)
+        .on_update(key.on_update))
+}
+
+fn foreign_of(
+    session: &mut Session,
+    above: &TableSchema,
+    key: &ForeignKeySchema,
+    child: &Table,
+) -> Result<()> {
+    let view = &session.view()?;
+    let own = child.schema();
+    let wanted = names(above, key.columns.iter().copied());
+    let is_like = |of: &&ForeignKeySchema| {
+        names(&own, of.columns.iter().copied()) == wanted
+            && (of.parent, of.parent_index) == (key.parent, key.parent_index)
+            && (of.on_delete, of.on_update) == (key.on_delete, key.on_update)
+    };
+    let mut kin = kin_of(view, own.id);
+    let name = match own.foreign_keys.iter().find(is_like) {
+        Some(found) => {
+            let mut rule = kin.rule(&found.name);
+            if rule.count > 0 {
+                return Ok(());
+            }
+            rule.count = 1;
+            kin.rules.insert(found.name.clone(), rule);
+            found.name.clone()
+        }
+        None => {
+            let taken: Vec<&str> = own
+                .checks
+                .iter()
+                .map(|check| check.name.as_str())
+                .chain(own.foreign_keys.iter().map(|key| key.name.as_str()))
+                .chain(own.indexes.iter().map(|index| index.name.as_str()))
+                .collect();
+            let name = match taken.contains(&key.name.as_str()) {
+                false => key.name.clone(),
+                true => naming::choose(&name_of(child).name, &wanted.join("_"), "fkey", &|name| {
+                    taken.contains(&name)
+                }),
+            };
+            let spec = foreign_like(view, above, key, &name)?;
+            view.scope.tx()?.add_foreign_key(child, &spec)?;
+            kin.rules.insert(name.clone(), FROM_ONE);
+            name
+        }
+    };
+    put(session, own.id, &kin)?;
+    let own = child_now(view, child)?;
+    let schema = own.schema();
+    let Some(made) = schema.foreign_keys.iter().find(|of| of.name == name) else { return Ok(()) };
+    for below in tables_below(view, schema.id)? {
+        foreign_of(session, &schema, made, &below)?;
+    }
+    Ok(())
+}
