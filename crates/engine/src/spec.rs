@@ -11,6 +11,7 @@ use onlap_format::{ColumnSchema, DataType, Identity, IndexSchema, KeyPart, Table
 
 mod changes;
 mod constraints;
+mod derived;
 mod sequence;
 
 pub(crate) use changes::TableChange;
@@ -18,6 +19,8 @@ pub use changes::TableChanges;
 pub use constraints::ForeignKeySpec;
 use constraints::RulesSpec;
 pub(crate) use constraints::{DefaultSpec, build_check, build_default};
+use derived::KeyName;
+pub use derived::{DerivedSpec, IndexPart};
 pub use sequence::SequenceSpec;
 
 /// A table to create.
@@ -45,8 +48,9 @@ struct ColumnSpec {
 #[derive(Clone, Debug)]
 pub struct IndexSpec {
     name: String,
-    key: Vec<(String, bool)>,
+    key: Vec<(KeyName, bool)>,
     include: Vec<String>,
+    filter: Option<DerivedSpec>,
     unique: bool,
     fences_only: bool,
 }
@@ -205,6 +209,7 @@ impl TableSpec {
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
         for spec in &self.indexes {
+            spec.derive(&mut schema)?;
             let index = spec.build(&schema, next_index)?;
             schema.indexes.push(index);
         }
@@ -220,8 +225,9 @@ impl IndexSpec {
     ) -> IndexSpec {
         IndexSpec {
             name: name.into(),
-            key: columns.into_iter().map(|c| (c.into(), false)).collect(),
+            key: columns.into_iter().map(|c| (KeyName::Column(c.into()), false)).collect(),
             include: Vec::new(),
+            filter: None,
             unique: false,
             fences_only: false,
         }
@@ -250,7 +256,8 @@ impl IndexSpec {
     /// Sorts a key column descending, NULL first.
     #[must_use]
     pub fn descending(mut self, column: &str) -> IndexSpec {
-        self.key.iter_mut().filter(|(c, _)| c == column).for_each(|(_, d)| *d = true);
+        let is_it = |name: &KeyName| matches!(name, KeyName::Column(c) if c == column);
+        self.key.iter_mut().filter(|(name, _)| is_it(name)).for_each(|(_, d)| *d = true);
         self
     }
     /// Stores further columns next to the key, so that reads of them need no row.
@@ -293,14 +300,21 @@ impl IndexSpec {
                 Error::new(ErrorKind::UnknownColumn, text)
             })
         };
-        if self.fences_only && self.unique {
-            let text = format!("index {}: a unique index cannot be fences-only", self.name);
+        if self.fences_only && (self.unique || self.derives()) {
+            let text = format!(
+                "index {}: an index that is unique, partial or of expressions cannot be fences-only",
+                self.name
+            );
             return Err(Error::new(ErrorKind::InvalidInput, text));
         }
         let mut seen = HashSet::new();
         let mut key = Vec::new();
         for (name, descending) in &self.key {
-            let column = find(name)?;
+            let column = match name {
+                KeyName::Column(name) => find(name)?,
+                KeyName::Derived(of) => self.derived_column(schema, of)?,
+            };
+            let name = &column.name;
             if !column.ty.is_ordered() {
                 let text =
                     format!("index {}: {} is {}, which has no order", self.name, name, column.ty);
@@ -319,6 +333,8 @@ impl IndexSpec {
             }
             include.push(column.id);
         }
+        let filter = self.filter.as_ref().map(|of| self.derived_column(schema, of));
+        let filter = filter.transpose()?.map(|column| column.id);
         if schema.blind && schema.primary().is_some() {
             self.complete_blind(schema, &key, &mut include)?;
         }
@@ -327,10 +343,12 @@ impl IndexSpec {
             name: self.name.clone(),
             key,
             include,
+            filter,
             unique: self.unique,
             primary: false,
             fences_only: self.fences_only,
             since: 0,
+            only_since: false,
             ready: true,
         })
     }

@@ -52,6 +52,8 @@ fn schema() -> TableSchema {
         primary: unique,
         fences_only: !unique,
         since: 0,
+        filter: None,
+        only_since: false,
         ready: true,
     };
     TableSchema {

@@ -115,6 +115,25 @@ impl Plan {
                 self.schema.name = to.clone();
                 Ok(())
             }
+            TableChange::Derive { index } => {
+                self.columns |= index.derive(&mut self.schema)?;
+                Ok(())
+            }
+            TableChange::ForgetDerived => {
+                self.columns |= self.schema.forget_unused_derived();
+                Ok(())
+            }
+            TableChange::DropIndex { name } => {
+                let index = super::droppable_index(references, &self.schema, name)?;
+                self.schema.indexes.retain(|i| i.id != index);
+                self.columns |= self.schema.forget_unused_derived();
+                Ok(())
+            }
+            TableChange::RenameDerived { id, to } => {
+                let derived = self.schema.derived.iter_mut().find(|d| d.column.id == *id);
+                derived.into_iter().for_each(|d| d.column.name.clone_from(to));
+                Ok(())
+            }
         }
     }
 
@@ -212,10 +231,12 @@ impl Plan {
             let user = self.user_of(id).unwrap_or_default();
             return Err(in_use(&self.schema, name, &user));
         }
-        for index in self.schema.indexes.iter().filter(|i| has_column(i, id)) {
-            references.check_index_droppable(&self.schema, index.id)?;
+        let with = self.indexes_with(id);
+        for index in &with {
+            references.check_index_droppable(&self.schema, *index)?;
         }
-        self.schema.indexes.retain(|i| !has_column(i, id));
+        self.schema.indexes.retain(|i| !with.contains(&i.id));
+        self.schema.forget_unused_derived();
         self.schema.checks.retain(|c| !c.expr.columns().contains(&id));
         self.schema.foreign_keys.retain(|f| !f.columns.contains(&id));
         self.schema.columns.remove(at);
@@ -225,10 +246,20 @@ impl Plan {
         Ok(())
     }
 
+    /// Indexes that have a column, or calculate with it.
+    fn indexes_with(&self, column: ColumnId) -> Vec<IndexId> {
+        let schema = &self.schema;
+        let with = schema.indexes.iter().filter(|i| {
+            has_column(i, column) || schema.columns_of(i).contains(&column)
+        });
+        with.map(|i| i.id).collect()
+    }
+
     /// An index, check or foreign key of the table that has a column.
     fn user_of(&self, column: ColumnId) -> Option<String> {
         let schema = &self.schema;
-        let index = schema.indexes.iter().find(|i| has_column(i, column));
+        let with = self.indexes_with(column);
+        let index = schema.indexes.iter().find(|i| with.contains(&i.id));
         let index = index.map(|i| format!("index {}", i.name));
         index.or_else(|| self.constraint_of(column))
     }
@@ -257,6 +288,10 @@ impl Plan {
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
         if let Some(user) = self.constraint_of(old.id) {
+            return Err(in_use(&self.schema, name, &user));
+        }
+        if let Some(derived) = self.schema.derived.iter().find(|d| d.reads.contains(&old.id)) {
+            let user = format!("the expression {} of an index", derived.column.name);
             return Err(in_use(&self.schema, name, &user));
         }
         let mut column = old.clone();

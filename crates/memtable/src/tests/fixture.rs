@@ -29,6 +29,8 @@ pub(crate) fn schema(types: &[DataType], indexes: &[(&[i32], &[usize], bool)]) -
         primary: false,
         fences_only: false,
         since: 0,
+        filter: None,
+        only_since: false,
         ready: true,
     };
     Arc::new(TableSchema {

@@ -62,6 +62,8 @@ pub(crate) fn schema(include: bool) -> TableSchema {
         primary: false,
         fences_only: false,
         since: 0,
+        filter: None,
+        only_since: false,
         ready: true,
     };
     TableSchema {

@@ -25,6 +25,8 @@ fn schema() -> TableSchema {
             primary: false,
             fences_only: false,
             since: 0,
+        filter: None,
+        only_since: false,
             ready: true,
         }],
         next_column: 15,
