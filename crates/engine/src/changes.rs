@@ -39,9 +39,10 @@ pub enum Change {
 
 /// Whether nothing but the row depends on a column.
 pub(crate) fn is_free(schema: &TableSchema, column: ColumnId) -> bool {
-    let indexed = schema.indexes.iter().any(|index| {
-        schema.columns_of(index).contains(&column) || index.include.contains(&column)
-    });
+    let indexed = schema
+        .indexes
+        .iter()
+        .any(|index| schema.columns_of(index).contains(&column) || index.include.contains(&column));
     let checked = schema.checks.iter().any(|check| check.expr.columns().contains(&column));
     let refers = schema.foreign_keys.iter().any(|key| key.columns.contains(&column));
     let serial = schema.columns.iter().any(|c| c.id == column && c.is_serial());

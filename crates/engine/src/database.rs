@@ -20,11 +20,11 @@ use onlap_format::{Batch, Expr, Row, TableSchema, Value};
 use onlap_storage::StorageContext;
 use onlap_storage::version::{Changed, TableVersion, Versions};
 
-use crate::derive::{Calculator, Formulas};
 use crate::background::Background;
 use crate::catalog::Catalog;
 use crate::commit::Commits;
 use crate::debts::SnapshotDebt;
+use crate::derive::{Calculator, Formulas};
 use crate::history::Timeline;
 use crate::index_build::BuildControl;
 use crate::locks::Locks;

@@ -17,7 +17,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use onlap_base::{ColumnId, Error, ErrorKind, Result};
-use onlap_format::{Batch, Column, DerivedSchema, Physical, Row, TableSchema, Value, Vector, convert};
+use onlap_format::{
+    Batch, Column, DerivedSchema, Physical, Row, TableSchema, Value, Vector, convert,
+};
 use parking_lot::RwLock;
 
 use crate::table::index_positions;
@@ -37,6 +39,9 @@ pub trait Formulas: Send + Sync {
         rows: usize,
     ) -> Result<Column>;
 }
+
+/// Rows for which is calculated at once: what a program takes on its way is bounded by a few of them.
+const STEP_ROWS: usize = 4096;
 
 /// Who calculates for a database.
 #[derive(Default)]
@@ -80,21 +85,33 @@ impl Calculator {
         let formulas = self.get(schema)?;
         let wanted: Option<Vec<u32>> = of.only_if.map(|id| members(columns(id)));
         let form = of.column.ty.physical();
-        let calculate = |places: Option<&[u32]>, rows| {
-            let input = |id: &ColumnId| {
-                let from = columns(*id);
-                let Some(places) = places else { return from.clone() };
-                let mut some = Column::new(from.data.physical());
-                some.extend_selected(from, places);
-                some
-            };
-            let inputs: Vec<Column> = of.reads.iter().map(input).collect();
+        let step = |input: &dyn Fn(&Column) -> Column, rows| {
+            let inputs: Vec<Column> = of.reads.iter().map(|id| input(columns(*id))).collect();
             let made = formulas.calculate(schema, of, &inputs, rows)?;
             if made.len() != rows || made.data.physical() != form {
                 let text = format!("{} was calculated in another form than its own", of.column.name);
                 return Err(Error::new(ErrorKind::WrongType, text));
             }
             Ok(made)
+        };
+        let calculate = |places: Option<&[u32]>, rows: usize| {
+            if places.is_none() && rows <= STEP_ROWS {
+                return step(&Column::clone, rows);
+            }
+            let mut all = Column::new(form);
+            for from in (0..rows).step_by(STEP_ROWS) {
+                let to = rows.min(from + STEP_ROWS);
+                let input = |column: &Column| {
+                    let mut some = Column::new(column.data.physical());
+                    match places {
+                        Some(places) => some.extend_selected(column, &places[from..to]),
+                        None => some.extend_range(column, from..to),
+                    }
+                    some
+                };
+                all.extend_range(&step(&input, to - from)?, 0..to - from);
+            }
+            Ok(all)
         };
         match wanted {
             Some(places) if places.len() < rows => {
@@ -146,7 +163,8 @@ pub(crate) fn fill(calculator: &Calculator, schema: &TableSchema, batch: &mut Ba
     let rows = batch.rows;
     for derived in &schema.derived {
         let column = |id: ColumnId| -> &Column {
-            &batch.columns[schema.position(id).expect("a derived column reads columns of its table")]
+            &batch.columns
+                [schema.position(id).expect("a derived column reads columns of its table")]
         };
         let made = match rows {
             0 => Column::new(derived.column.ty.physical()),
@@ -300,9 +318,8 @@ fn one_by_one<'a>(
             (*id, one)
         });
         let one: Vec<(ColumnId, Column)> = one.collect();
-        let column = |id: ColumnId| -> &Column {
-            &one.iter().find(|c| c.0 == id).expect("each is there").1
-        };
+        let column =
+            |id: ColumnId| -> &Column { &one.iter().find(|c| c.0 == id).expect("each is there").1 };
         match calculator.column(schema, of, &column, 1) {
             Ok(made) => out.extend_range(&made, 0..1),
             Err(e) if !is_of_values(&e) || lives(row)? => return Err(e),

@@ -201,9 +201,7 @@ pub(crate) fn claims(
         let def = key_def(schema, index);
         let columns: Vec<&Column> = positions.iter().map(|&p| &rows.columns[p]).collect();
         let claim = match counter {
-            Some(c)
-                if positions == [c] && !def.columns[0].descending && index.filter.is_none() =>
-            {
+            Some(c) if positions == [c] && !def.columns[0].descending && index.filter.is_none() => {
                 let (min, max) = ends(&def, &columns, rows.rows);
                 Some((Claim::Counter { min, max }, None))
             }

@@ -8,9 +8,9 @@
 use std::sync::Arc;
 
 use onlap::{
-    Change, CheckOptions, Column, DataType, Database, DerivedSchema, DerivedSpec,
-    Error, ErrorKind, Formulas, IndexPart, IndexSpec, KeyRange, Options, Result, Row, Scan,
-    SyncMode, Table, TableSchema, TableSpec, Value, Vector, check_with,
+    Change, CheckOptions, Column, DataType, Database, DerivedSchema, DerivedSpec, Error, ErrorKind,
+    Formulas, IndexPart, IndexSpec, KeyRange, Options, Result, Row, Scan, SyncMode, Table,
+    TableSchema, TableSpec, Value, Vector, check_with,
 };
 use onlap_base::rng::Rng;
 use onlap_vfs::MemFs;

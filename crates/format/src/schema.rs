@@ -258,7 +258,8 @@ impl TableSchema {
             };
             indexes.iter().any(has)
         };
-        let used: Vec<ColumnId> = self.derived.iter().map(|d| d.column.id).filter(|id| named(*id)).collect();
+        let used: Vec<ColumnId> =
+            self.derived.iter().map(|d| d.column.id).filter(|id| named(*id)).collect();
         let conditions: Vec<ColumnId> = (self.derived.iter())
             .filter(|d| used.contains(&d.column.id))
             .filter_map(|d| d.only_if)

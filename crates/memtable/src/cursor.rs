@@ -340,12 +340,9 @@ impl Limits {
             .lower
             .as_ref()
             .map_or(0, |(bound, inclusive)| group.seek(index, order, bound, !inclusive));
-        let end = self
-            .upper
-            .as_ref()
-            .map_or(order.entries(group.rows()), |(bound, inclusive)| {
-                group.seek(index, order, bound, *inclusive)
-            });
+        let end = self.upper.as_ref().map_or(order.entries(group.rows()), |(bound, inclusive)| {
+            group.seek(index, order, bound, *inclusive)
+        });
         start..end.max(start)
     }
 }

@@ -31,6 +31,7 @@ mod group;
 mod group_parts;
 mod group_sets;
 mod hypothetical;
+mod implied;
 mod joins;
 mod keys;
 mod layout;
@@ -63,10 +64,10 @@ mod within;
 pub use build::{Output, OutputColumn, compile};
 pub use carried::{Carried, parts};
 pub use change::{Change, RowExprs, Source, Taken, Update, Whole, compile_change};
-pub use condition::Condition;
+pub use condition::{Condition, Formula};
 pub use env::{
-    Env, Facts, Locker, Order, ROW_ID, Restriction, RestrictionKind, Scanned, Tables, Values, View,
-    Wanted,
+    Derived, Env, Facts, Locker, Order, ROW_ID, Restriction, RestrictionKind, Scanned, Tables,
+    Values, View, Wanted,
 };
 pub use error::{external, of_external};
 pub use node::{Node, Rows};

@@ -244,6 +244,17 @@ impl SqlError {
         }
         self
     }
+    /// That two rows have the same key, as CREATE INDEX says it.
+    #[must_use]
+    pub fn of_new_index(mut self, index: &str) -> SqlError {
+        if self.0.state == "23505" {
+            self.0.message = format!("could not create unique index \"{index}\"");
+            let detail = self.0.detail.take();
+            let told = detail.as_deref().and_then(|text| text.strip_suffix("already exists."));
+            self.0.detail = told.map(|text| format!("{text}is duplicated."));
+        }
+        self
+    }
     /// The same without these values.
     #[must_use]
     pub fn without_values(mut self) -> SqlError {
@@ -298,7 +309,7 @@ impl From<onlap::Error> for SqlError {
         if let Some(subject) = e.subject() {
             return rules::broken(&e, subject);
         }
-        let error = SqlError::new(e.kind().sqlstate(), e.to_string());
+        let error = SqlError::new(e.sqlstate(), e.to_string());
         match e.kind() {
             ErrorKind::Conflict => error.hint("Run the transaction again."),
             _ => error,

@@ -171,7 +171,11 @@ impl TableCheck {
         let sums = vec![Sums::default(); schema.indexes.len()];
         let mut look = Look {
             schema,
-            of_rows: shape.indexes.iter().map(|i| Indexed::of_rows(i, schema.columns.len())).collect(),
+            of_rows: shape
+                .indexes
+                .iter()
+                .map(|i| Indexed::of_rows(i, schema.columns.len()))
+                .collect(),
             of_entries: shape.indexes.iter().map(Indexed::of_entries).collect(),
             version: &self.view.version,
             calculator: &self.shared.calculator,

@@ -245,7 +245,8 @@ impl Pass {
         // What a row was wrong about matters while somebody may find the row.
         let lives = |at: usize| {
             let mut keep = [true];
-            let dead = |version: &Arc<TableVersion>| version.drop_dead(&[ids[at]], Csn::MAX, &mut keep);
+            let dead =
+                |version: &Arc<TableVersion>| version.drop_dead(&[ids[at]], Csn::MAX, &mut keep);
             self.version.as_ref().map_or(Ok(()), dead)?;
             Ok(keep[0])
         };

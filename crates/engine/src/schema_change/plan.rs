@@ -249,9 +249,10 @@ impl Plan {
     /// Indexes that have a column, or calculate with it.
     fn indexes_with(&self, column: ColumnId) -> Vec<IndexId> {
         let schema = &self.schema;
-        let with = schema.indexes.iter().filter(|i| {
-            has_column(i, column) || schema.columns_of(i).contains(&column)
-        });
+        let with = schema
+            .indexes
+            .iter()
+            .filter(|i| has_column(i, column) || schema.columns_of(i).contains(&column));
         with.map(|i| i.id).collect()
     }
 

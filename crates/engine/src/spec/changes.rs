@@ -31,24 +31,65 @@ pub struct TableChanges(pub(crate) Vec<TableChange>);
 /// One change.
 #[derive(Clone, Debug)]
 pub(crate) enum TableChange {
-    AddColumn { name: String, ty: DataType, default: Option<Value> },
-    DropColumn { name: String, cascade: bool },
-    RenameColumn { name: String, to: String },
-    SetType { name: String, ty: DataType },
-    SetNullable { name: String, nullable: bool },
-    SetDefault { name: String, default: Option<Value> },
-    SetDefaultSequence { name: String, sequence: String },
-    MakePrimary { index: String },
-    MakeSecondary { index: String },
-    RenameConstraint { name: String, to: String },
-    RenameIndex { name: String, to: String },
-    Rename { to: String },
+    AddColumn {
+        name: String,
+        ty: DataType,
+        default: Option<Value>,
+    },
+    DropColumn {
+        name: String,
+        cascade: bool,
+    },
+    RenameColumn {
+        name: String,
+        to: String,
+    },
+    SetType {
+        name: String,
+        ty: DataType,
+    },
+    SetNullable {
+        name: String,
+        nullable: bool,
+    },
+    SetDefault {
+        name: String,
+        default: Option<Value>,
+    },
+    SetDefaultSequence {
+        name: String,
+        sequence: String,
+    },
+    MakePrimary {
+        index: String,
+    },
+    MakeSecondary {
+        index: String,
+    },
+    RenameConstraint {
+        name: String,
+        to: String,
+    },
+    RenameIndex {
+        name: String,
+        to: String,
+    },
+    Rename {
+        to: String,
+    },
     /// Derived columns that an index is going to need.
-    Derive { index: Box<IndexSpec> },
+    Derive {
+        index: Box<IndexSpec>,
+    },
     /// Derived columns that no index needs.
     ForgetDerived,
-    DropIndex { name: String },
-    RenameDerived { id: ColumnId, to: String },
+    DropIndex {
+        name: String,
+    },
+    RenameDerived {
+        id: ColumnId,
+        to: String,
+    },
 }
 
 impl TableChanges {

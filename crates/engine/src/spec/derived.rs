@@ -60,7 +60,8 @@ impl IndexSpec {
 
     /// Whether anything is calculated for it.
     pub(crate) fn derives(&self) -> bool {
-        self.filter.is_some() || self.key.iter().any(|(name, _)| matches!(name, KeyName::Derived(_)))
+        self.filter.is_some()
+            || self.key.iter().any(|(name, _)| matches!(name, KeyName::Derived(_)))
     }
 
     /// Whether it needs derived columns that a table does not have.
@@ -127,11 +128,16 @@ impl IndexSpec {
         }
         check_type(&of.name, of.ty)?;
         if schema.derived.len() >= limits::COLUMNS {
-            return Err(too_many("expressions in indexes", schema.derived.len() + 1, limits::COLUMNS));
+            return Err(too_many(
+                "expressions in indexes",
+                schema.derived.len() + 1,
+                limits::COLUMNS,
+            ));
         }
         let reads = of.reads.iter().map(|name| {
             let at = schema.position_by_name(name).ok_or_else(|| {
-                let text = format!("index {}: table {} has no column {name}", self.name, schema.name);
+                let text =
+                    format!("index {}: table {} has no column {name}", self.name, schema.name);
                 Error::new(ErrorKind::UnknownColumn, text)
             })?;
             Ok(schema.columns[at].id)

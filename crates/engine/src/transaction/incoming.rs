@@ -108,7 +108,9 @@ impl Buffer {
         one.rows = 1;
         derive::fill(&self.table.shared.calculator, &self.schema, &mut one)?;
         let derived = one.columns[own..].iter();
-        derived.zip(&mut self.rows.columns[own..]).for_each(|(from, to)| to.extend_range(from, 0..1));
+        derived
+            .zip(&mut self.rows.columns[own..])
+            .for_each(|(from, to)| to.extend_range(from, 0..1));
         Ok(())
     }
 

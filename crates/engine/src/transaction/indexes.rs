@@ -12,9 +12,9 @@ use std::sync::atomic::Ordering;
 use onlap_base::{Error, ErrorKind, IndexId, Result, RowId};
 use onlap_format::{IndexSchema, TableSchema};
 
-use super::{Isolation, Transaction};
 use super::altered::Altered;
 use super::schema::Step;
+use super::{Isolation, Transaction};
 use crate::database::{Table, unknown_table};
 use crate::flush;
 use crate::index_build::{NOT_YET, NewIndex, changed_before, judge_view};

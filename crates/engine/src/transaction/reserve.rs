@@ -17,10 +17,10 @@ use onlap_format::{BytesVec, Column, IndexSchema};
 
 use super::{STEPS, Transaction, may_wait, wait_context};
 use crate::database::Table;
+use crate::derive::has_entry;
 use crate::index_build::NOT_YET;
 use crate::locks::{LockWait, Locked, RowLock, Target};
 use crate::options::Rule;
-use crate::derive::has_entry;
 use crate::table::{index_positions, key_def};
 use crate::unique;
 

@@ -71,8 +71,8 @@ fn parse_schema(input: &str) -> TableSchema {
             primary: false,
             fences_only: false,
             since: 0,
-        filter: None,
-        only_since: false,
+            filter: None,
+            only_since: false,
             ready: true,
             key: key.split(',').map(part).collect(),
             include: include

@@ -5,13 +5,14 @@ use onlap_pg::ast::{CreateIndex, IndexElement, SortOrder};
 
 use super::change::notice;
 use super::columns::collation;
+use super::index_parts::{Part, Parts};
 use super::naming;
 use crate::catalog::Name;
 use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
 use crate::session::Session;
-use crate::source::strings;
+use crate::source::{Source, strings};
 use crate::view::View;
 use crate::wire::Client;
 
@@ -22,6 +23,7 @@ use crate::wire::Client;
 pub fn create(
     session: &mut Session,
     view: &View,
+    source: Source<'_>,
     create: &CreateIndex,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
@@ -33,7 +35,7 @@ pub fn create(
         let text = "CREATE INDEX CONCURRENTLY cannot run inside a transaction block";
         return Err(SqlError::new(state::ACTIVE_TRANSACTION, text));
     }
-    let mut spec = described(view, create, &table)?;
+    let (mut spec, mut columns) = described(view, source, create, &table_name, &table)?;
     let name = match &create.name {
         Some(name) => name.to_string(),
         None => {
@@ -41,8 +43,10 @@ pub fn create(
                 let name = Name::new(&table_name.schema, name);
                 !matches!(naming::find(view, &name), Ok(None))
             };
-            let all = create.elements.iter().chain(&create.include);
-            let columns = all.map(column_of).collect::<Result<Vec<_>>>()?;
+            for element in &create.include {
+                columns.push(included(element)?);
+            }
+            number_twins(&mut columns);
             naming::choose(&table_name.name, &columns.join("_"), "idx", &is_taken)
         }
     };
@@ -53,30 +57,54 @@ pub fn create(
         }
         return Err(e);
     }
-    spec = spec.named(name);
+    spec = spec.named(&name);
+    let failed = |e: onlap::Error| SqlError::from(e).of_new_index(&name);
     if session.is_in_block() || session.current()?.changed {
-        view.scope.tx()?.create_index(&table, spec)?;
+        let made = view.scope.tx()?.create_index(&table, spec);
+        made.map_err(failed)?;
         session.catalog_changed()?;
     } else {
         session.catalog_changes()?;
-        session.instance.db.create_index(&table.name(), spec)?;
+        session.instance.db.create_index(&table.name(), spec).map_err(failed)?;
     }
     Ok("CREATE INDEX")
 }
 
-fn column_of(element: &IndexElement) -> Result<String> {
+fn included(element: &IndexElement) -> Result<String> {
     match &element.column {
         Some(column) => Ok(column.to_string()),
-        None => Err(SqlError::unsupported("an index on an expression")
-            .hint("Keep the value in a column of its own.")),
+        None => {
+            let text = "expressions are not supported in included columns";
+            Err(SqlError::new(state::UNSUPPORTED, text))
+        }
+    }
+}
+
+/// Gives names that stand before them already a number.
+pub fn number_twins(names: &mut [String]) {
+    for at in 1..names.len() {
+        let mut number = 0;
+        let mut name = names[at].clone();
+        while names[..at].contains(&name) {
+            number += 1;
+            name = format!("{}{number}", names[at]);
+        }
+        names[at] = name;
     }
 }
 
 /// Ways of access that PostgreSQL has and Onlap does not.
 const METHODS: &[&str] = &["gin", "gist", "spgist", "brin"];
 
+/// Columns of an index, as in PostgreSQL.
+const KEY_COLUMNS: usize = 32;
+
 /// Fails on what Onlap does not have of an index.
 fn refuse(create: &CreateIndex) -> Result<()> {
+    if create.elements.len() + create.include.len() > KEY_COLUMNS {
+        let text = format!("cannot use more than {KEY_COLUMNS} columns in an index");
+        return Err(SqlError::new("54011", text));
+    }
     match create.method.as_deref() {
         // What PostgreSQL's hash index answers, ours do.
         None | Some("btree" | "hash") => {}
@@ -88,23 +116,37 @@ fn refuse(create: &CreateIndex) -> Result<()> {
             return Err(SqlError::new(state::NO_OBJECT, text));
         }
     }
-    if create.filter.is_some() {
-        return Err(SqlError::unsupported("a partial index"));
-    }
     if create.nulls_not_distinct {
         return Err(SqlError::unsupported("UNIQUE NULLS NOT DISTINCT"));
     }
     Ok(())
 }
 
-fn described(view: &View, create: &CreateIndex, table: &Table) -> Result<IndexSpec> {
+/// What the engine is asked for, and what the key's columns are called.
+fn described(
+    view: &View,
+    source: Source<'_>,
+    create: &CreateIndex,
+    name: &Name,
+    table: &Table,
+) -> Result<(IndexSpec, Vec<String>)> {
     refuse(create)?;
     let schema = table.schema();
     let types = Types::of(&view.objects, &schema);
     let known = schema.columns.iter().map(|c| c.name.clone()).zip(types.iter().copied());
     let known: Vec<_> = known.collect();
-    let columns = create.elements.iter().map(column_of).collect::<Result<Vec<_>>>()?;
-    let include = create.include.iter().map(column_of).collect::<Result<Vec<_>>>()?;
+    let parts = Parts::of(view, source, name, &schema)?;
+    let part = |element: &IndexElement| match (&element.column, element.value) {
+        (None, Some(value)) => parts.expression(value),
+        (column, _) => Ok(Part::Column(column.iter().map(|name| name.to_string()).collect())),
+    };
+    let key = create.elements.iter().map(part).collect::<Result<Vec<_>>>()?;
+    let include = create.include.iter().map(included).collect::<Result<Vec<_>>>()?;
+    let plain = |part: &Part| match part {
+        Part::Column(name) => Some(name.clone()),
+        Part::Expression(_) => None,
+    };
+    let columns: Vec<String> = key.iter().filter_map(plain).collect();
     for column in columns.iter().chain(&include) {
         if schema.position_by_name(column).is_none() {
             let text = format!("column \"{column}\" does not exist");
@@ -112,8 +154,14 @@ fn described(view: &View, create: &CreateIndex, table: &Table) -> Result<IndexSp
         }
     }
     super::keys::must_be_ordered(&known, &columns)?;
-    let mut spec = IndexSpec::new("", columns.clone()).include(include);
-    for (element, column) in create.elements.iter().zip(&columns) {
+    let mut spec = IndexSpec::new("", Vec::<String>::new()).include(include);
+    if let Some(filter) = create.filter {
+        spec = spec.only_where(parts.condition(filter)?);
+    }
+    for (element, part) in create.elements.iter().zip(&key) {
+        if let Part::Expression(made) = part {
+            super::keys::must_have_order(made.2)?;
+        }
         if let Some(name) = &element.collation {
             collation(name)?;
         }
@@ -127,16 +175,15 @@ fn described(view: &View, create: &CreateIndex, table: &Table) -> Result<IndexSp
             return Err(SqlError::new(state::NO_OBJECT, text));
         }
         let descending = element.order == SortOrder::Descending;
-        if descending {
-            spec = spec.descending(column);
-        }
+        spec = spec.part(part.of_engine(), descending);
         // NULL is above all: last where the order rises, first where it falls.
         if element.nulls_first.is_some_and(|first| first != descending) {
             return Err(SqlError::unsupported("this place of NULL in an index")
                 .hint("NULLS LAST goes with ASC, NULLS FIRST with DESC."));
         }
     }
-    Ok(if create.unique { spec.unique() } else { spec })
+    let names = key.iter().map(|part| part.name().to_string()).collect();
+    Ok((if create.unique { spec.unique() } else { spec }, names))
 }
 
 /// An index by name, with its table.

@@ -61,7 +61,12 @@ pub fn facts(definition: &Definition) -> Facts {
         false => relation(definition).key,
         true => Vec::new(),
     };
-    Facts { rows: if many { MANY_ROWS } else { ROWS }, unique, indexed: Vec::new() }
+    Facts {
+        rows: if many { MANY_ROWS } else { ROWS },
+        unique,
+        indexed: Vec::new(),
+        derived: Vec::new(),
+    }
 }
 
 /// A scan.

@@ -21,7 +21,7 @@ use onlap_kernels::{Repr, arrow_type};
 use onlap_pg::ast::{LockStrength, LockWait};
 use onlap_pg::value::numeric::{Numeric, Small};
 use onlap_pg::{Oid, Result};
-use onlap_query::{Facts, Locker, ROW_ID, Restriction, Scanned, Step, Wanted, stream_of};
+use onlap_query::{Derived, Facts, Locker, ROW_ID, Restriction, Scanned, Step, Wanted, stream_of};
 
 use super::{locking, ranges};
 use crate::plan::TableHandle;
@@ -66,13 +66,22 @@ impl Known {
     pub fn facts(&self, relation: Oid) -> Facts {
         let Some(table) = self.0.get(&relation) else { return Facts::default() };
         let schema = &table.handle.schema;
-        let unique = schema.indexes.iter().filter(|index| index.unique && index.key.len() == 1);
+        let whole = || schema.indexes.iter().filter(|index| index.filter.is_none());
+        let unique = whole().filter(|index| index.unique && index.key.len() == 1);
         let number = |column| schema.position(column).map(|at| at as i32 + 1);
         let unique = unique.filter_map(|index| number(index.key[0].column)).collect();
-        let ready = schema.indexes.iter().filter(|index| index.ready);
+        let ready = whole().filter(|index| index.ready);
         let indexed = ready.filter_map(|index| number(index.key[0].column)).collect();
+        let derived = schema.derived.iter().enumerate().filter_map(|(at, derived)| {
+            let reads = derived.reads.iter().map(|id| number(*id)).collect::<Option<_>>()?;
+            let is_filter = schema.indexes.iter().any(|i| i.filter == Some(derived.column.id));
+            let made = crate::formulas::made(&derived.program).ok()?;
+            let column = (schema.columns.len() + at) as i32 + 1;
+            Some(Derived { column, made: Arc::clone(&made.tree), reads, is_filter })
+        });
+        let derived = derived.collect();
         let rows = table.handle.table.approximate_rows().max(1) as f64;
-        Facts { rows, unique, indexed }
+        Facts { rows, unique, indexed, derived }
     }
 
     /// A step that reads columns of a table, as [`onlap_query::Tables::scan`] says.
@@ -100,7 +109,7 @@ impl Known {
         };
         let schema = Arc::new(schema);
         let shown = crate::rights::ask::shown(&table.schema);
-        let way = ranges::way(&table.schema, &restrictions, &wanted.order);
+        let way = ranges::way(&table.schema, &restrictions, &wanted.order, &wanted.implied);
         let ordered = way.ordered;
         let (name, detail) = match &way.index {
             None => ("Seq Scan", format!(" on {shown}")),
