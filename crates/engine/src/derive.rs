@@ -89,7 +89,8 @@ impl Calculator {
             let inputs: Vec<Column> = of.reads.iter().map(|id| input(columns(*id))).collect();
             let made = formulas.calculate(schema, of, &inputs, rows)?;
             if made.len() != rows || made.data.physical() != form {
-                let text = format!("{} was calculated in another form than its own", of.column.name);
+                let text =
+                    format!("{} was calculated in another form than its own", of.column.name);
                 return Err(Error::new(ErrorKind::WrongType, text));
             }
             Ok(made)

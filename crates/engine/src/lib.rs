@@ -68,7 +68,7 @@ pub use onlap_base::{
 };
 pub use onlap_format::{
     Action, Batch, BytesVec, CheckSchema, Column, ColumnDefault, ColumnSchema, DataType,
-    DerivedSchema, Expr, ForeignKeySchema, Identity, IndexSchema, NullMask, Numeric, Row,
+    DerivedSchema, Expr, ForeignKeySchema, Identity, IndexSchema, KeyPart, NullMask, Numeric, Row,
     SequenceSchema, TableSchema, Value, Vector, convert, expr,
 };
 pub use onlap_storage::written::{IndexWritten, WrittenReport};

@@ -656,18 +656,22 @@ pub(crate) fn check_key_lengths(schema: &TableSchema, rows: &Batch) -> Result<()
             key.clear();
             def.encode_row(&columns, row, &mut key);
             if key.len() > limits::KEY_BYTES {
-                let text = format!(
-                    "key of {} bytes in index {} of table {}; at most {} fit",
-                    key.len(),
-                    index.name,
-                    schema.name,
-                    limits::KEY_BYTES
-                );
-                return Err(Error::new(ErrorKind::TooLong, text));
+                return Err(too_long(schema, index, key.len()));
             }
         }
     }
     Ok(())
+}
+
+/// A key above the limit.
+pub(crate) fn too_long(schema: &TableSchema, index: &IndexSchema, bytes: usize) -> Error {
+    let text = format!(
+        "key of {bytes} bytes in index {} of table {}; at most {} fit",
+        index.name,
+        schema.name,
+        limits::KEY_BYTES
+    );
+    Error::new(ErrorKind::TooLong, text)
 }
 
 fn longest_value(column: &Column) -> usize {

@@ -16,6 +16,7 @@ use onlap_base::rng::Rng;
 use onlap_vfs::MemFs;
 use support::small_options;
 
+#[allow(dead_code, reason = "these tests need a part of it")]
 mod support;
 
 const DIR: &str = "/db";
@@ -105,7 +106,7 @@ fn spec() -> TableSpec {
 fn row(id: i64) -> Row {
     let name = match id % 7 {
         0 => Value::Null,
-        _ => Value::Text(format!("Name {}", id * 7919 % 97).into()),
+        _ => Value::Text(format!("Name {}", id * 7919 % 97)),
     };
     let n = if id % 13 == 0 { Value::Null } else { Value::Int(id * 7919 % 1000) };
     let free = Value::Int(id % 5);
@@ -145,7 +146,7 @@ fn agree(db: &Database) {
     for row in rows.iter().step_by(17) {
         if table.schema().index_by_name("by_lower").is_some() {
             let name = match &row[1] {
-                Value::Text(name) => Value::Text(name.to_lowercase().into()),
+                Value::Text(name) => Value::Text(name.to_lowercase()),
                 _ => Value::Null,
             };
             let scan = snapshot.index_scan(&table, "by_lower", KeyRange::eq([name]), Scan::all());
@@ -177,7 +178,7 @@ fn scribble(db: &Database, table: &Table, rng: &mut Rng, next: &mut i64) {
             0 => tx.delete(table, &key).map(drop),
             1 => tx.update(table, &key, &[("n", Value::Int(rng.below(1000) as i64))]).map(drop),
             2 => {
-                let name = Value::Text(format!("Other {}", rng.below(50)).into());
+                let name = Value::Text(format!("Other {}", rng.below(50)));
                 tx.change(table, &key, &[("name", Change::Set(name))]).map(drop)
             }
             3 => tx.change(table, &key, &[("free", Change::Add(Value::Int(1)))]).map(drop),

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use onlap_base::memory::Part;
-use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId};
+use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId, limits};
 use onlap_format::key::{ColumnStats, Entries, Keys, Packing, sort_permutation};
 use onlap_format::manifest::{Edit, RunMeta};
 use onlap_format::{Batch, Column, IndexSchema, KeyPart, Physical, TableSchema, Vector};
@@ -32,6 +32,7 @@ use crate::database::Shared;
 use crate::derive::{Needed, has_entry};
 use crate::flush;
 use crate::table::{index_positions, key_def};
+use crate::unique;
 
 /// Rows of a stretch at most: more sort slower, because the sort's memory outgrows the caches, and
 /// fewer leave more runs to merge.
@@ -252,12 +253,33 @@ impl Pass {
         };
         let calculator = &self.shared.calculator;
         self.needed.complete(calculator, &self.schema, &mut piece.rows, &lives)?;
+        self.check_keys(piece, &lives)?;
         for wanted in &self.wanted {
             check(&self.shared, &self.control)?;
             let run = self.write_run(wanted, piece, piece.start..end)?;
             self.runs.lock().push((wanted.index.id, run));
         }
         self.control.advance(piece.row_ids.len() as u64);
+        Ok(())
+    }
+
+    /// Refuses calculated keys above the limit, as a new row's are.
+    fn check_keys(&self, piece: &Piece, lives: &dyn Fn(usize) -> Result<bool>) -> Result<()> {
+        let read = self.needed.columns.len();
+        for wanted in self.wanted.iter().filter(|w| w.keys.iter().any(|at| *at >= read)) {
+            let columns: Vec<&Column> =
+                wanted.keys.iter().map(|&k| &piece.rows.columns[k]).collect();
+            let filter = wanted.filter.map(|at| &piece.rows.columns[at]);
+            let def = key_def(&self.schema, &wanted.index);
+            let mut key = Vec::new();
+            for row in (0..piece.row_ids.len()).filter(|&row| has_entry(filter, row)) {
+                key.clear();
+                def.encode_row(&columns, row, &mut key);
+                if key.len() > limits::KEY_BYTES && lives(row)? {
+                    return Err(unique::too_long(&self.schema, &wanted.index, key.len()));
+                }
+            }
+        }
         Ok(())
     }
 

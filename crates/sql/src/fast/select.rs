@@ -364,7 +364,7 @@ impl Select {
         }
         self.limit.as_ref()?;
         let schema = &self.source.schema;
-        let indexes = schema.indexes.iter().filter(|index| access::is_usable(schema, index, &[]));
+        let indexes = schema.indexes.iter().filter(|index| access::is_plain(schema, index));
         let mut fitting =
             indexes.filter_map(|index| Some((self.direction(index, 0)?, index.name.clone())));
         let (reverse, name) = fitting.next()?;

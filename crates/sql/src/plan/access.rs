@@ -48,12 +48,20 @@ pub enum BoundOp {
     GreaterOrEqual,
 }
 
-/// The index that is best for some bounds.
+/// The index of all rows and of plain columns that is best for some bounds.
 pub fn best<'a>(schema: &'a TableSchema, bounds: &[Bound]) -> Option<(&'a IndexSchema, Choice)> {
-    best_of(schema, bounds, &[])
+    let plain = schema.indexes.iter().filter(|index| is_plain(schema, index));
+    let choices = plain.filter_map(|index| Some((index, range_of(schema, index, bounds)?)));
+    choices.max_by_key(|(_, choice)| choice.score)
 }
 
-/// The same where derived columns (by position in the table) are true in all wanted rows: partial indexes of such
+/// Whether an index has all rows, and nothing in its key is calculated.
+pub fn is_plain(schema: &TableSchema, index: &IndexSchema) -> bool {
+    let own = |part: &onlap::KeyPart| schema.derived(part.column).is_none();
+    index.ready && index.filter.is_none() && index.key.iter().all(own)
+}
+
+/// The index that is best for some bounds, where derived columns (by position in the table) are true in all wanted rows: partial indexes of such
 /// rows count too.
 pub fn best_of<'a>(
     schema: &'a TableSchema,

@@ -97,8 +97,8 @@ impl Session {
     /// Whether the role may read columns of a table, which may be one of the transaction's own.
     fn may_read(&self, table: &str, columns: &[String]) -> bool {
         let Some((schema, objects)) = self.known_table(table) else { return false };
-        // As in PostgreSQL, a value that an index calculated is for who may read all columns.
-        let is_derived = |name: &String| schema.derived.iter().any(|d| d.column.name == *name);
+        // As in PostgreSQL, a value that an index calculated is for who may read all columns; the index may be gone again.
+        let is_derived = |name: &String| schema.position_by_name(name).is_none();
         let places = match columns.iter().any(is_derived) {
             true => Some((0..schema.columns.len()).collect()),
             false => columns.iter().map(|name| schema.position_by_name(name)).collect(),
