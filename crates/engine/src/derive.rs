@@ -145,6 +145,8 @@ pub(crate) fn has_entry(filter: Option<&Column>, row: usize) -> bool {
 fn scattered(values: &Column, places: &[u32], rows: usize) -> Column {
     let form = values.data.physical();
     let mut out = Column::new(form);
+    assert_eq!(values.len(), places.len(), "a value for each place");
+    assert!(places.is_sorted_by(|a, b| a < b), "places rise");
     let (mut null, mut at) = (Column::new(form), 0);
     null.push_null();
     for (i, place) in places.iter().enumerate() {
@@ -154,12 +156,14 @@ fn scattered(values: &Column, places: &[u32], rows: usize) -> Column {
         at = place + 1;
     }
     out.extend_selected(&null, &vec![0; rows - at]);
+    assert_eq!(out.len(), rows, "each row has a value or none");
     out
 }
 
 /// Calculates the derived columns of whole rows, in the place of what the batch has behind the table's own.
 pub(crate) fn fill(calculator: &Calculator, schema: &TableSchema, batch: &mut Batch) -> Result<()> {
     let own = schema.columns.len();
+    assert!(batch.columns.len() >= own, "whole rows are given");
     batch.columns.truncate(own);
     let rows = batch.rows;
     for derived in &schema.derived {
@@ -171,8 +175,10 @@ pub(crate) fn fill(calculator: &Calculator, schema: &TableSchema, batch: &mut Ba
             0 => Column::new(derived.column.ty.physical()),
             _ => calculator.column(schema, derived, &column, rows)?,
         };
+        assert_eq!(made.len(), rows, "a value for each row");
         batch.columns.push(made);
     }
+    assert_eq!(batch.columns.len(), schema.width(), "derived columns stand behind the others");
     Ok(())
 }
 
@@ -189,6 +195,7 @@ pub(crate) fn whole_row(
             value => convert::push_value(described.ty, value, column, &described.name)?,
         }
     }
+    assert!(batch.columns.iter().all(|c| c.len() == 1), "a row has a value for each column");
     batch.rows = 1;
     fill(calculator, schema, &mut batch)?;
     let derived = schema.derived.iter().zip(&batch.columns[schema.columns.len()..]);
@@ -272,6 +279,7 @@ impl Needed {
         lives: &dyn Fn(usize) -> Result<bool>,
     ) -> Result<()> {
         let rows = batch.rows;
+        assert!(batch.columns.len() >= self.columns.len(), "what is needed was read");
         batch.columns.truncate(self.columns.len());
         for &at in &self.derived {
             let derived = &schema.derived[at];
@@ -289,6 +297,7 @@ impl Needed {
                 }
                 made => made?,
             };
+            assert_eq!(made.len(), rows, "a value for each row");
             batch.columns.push(made);
         }
         Ok(())

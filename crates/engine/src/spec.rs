@@ -307,24 +307,8 @@ impl IndexSpec {
             );
             return Err(Error::new(ErrorKind::InvalidInput, text));
         }
-        let mut seen = HashSet::new();
-        let mut key = Vec::new();
-        for (name, descending) in &self.key {
-            let column = match name {
-                KeyName::Column(name) => find(name)?,
-                KeyName::Derived(of) => self.derived_column(schema, of)?,
-            };
-            let name = &column.name;
-            if !column.ty.is_ordered() {
-                let text =
-                    format!("index {}: {} is {}, which has no order", self.name, name, column.ty);
-                return Err(Error::new(ErrorKind::WrongType, text));
-            }
-            if !seen.insert(column.id) {
-                return Err(self.named_twice(name));
-            }
-            key.push(KeyPart { column: column.id, descending: *descending });
-        }
+        let key = self.key_parts(schema, &find)?;
+        let mut seen: HashSet<ColumnId> = key.iter().map(|part| part.column).collect();
         let mut include = Vec::new();
         for name in &self.include {
             let column = find(name)?;
@@ -351,6 +335,33 @@ impl IndexSpec {
             only_since: false,
             ready: true,
         })
+    }
+
+    /// The parts of the key, each with an order, and none twice.
+    fn key_parts<'s>(
+        &self,
+        schema: &'s TableSchema,
+        find: &dyn Fn(&str) -> Result<&'s ColumnSchema>,
+    ) -> Result<Vec<KeyPart>> {
+        let mut key: Vec<KeyPart> = Vec::with_capacity(self.key.len());
+        for (name, descending) in &self.key {
+            let column = match name {
+                KeyName::Column(name) => find(name)?,
+                KeyName::Derived(of) => self.derived_column(schema, of)?,
+            };
+            let name = &column.name;
+            if !column.ty.is_ordered() {
+                let text =
+                    format!("index {}: {} is {}, which has no order", self.name, name, column.ty);
+                return Err(Error::new(ErrorKind::WrongType, text));
+            }
+            if key.iter().any(|part| part.column == column.id) {
+                return Err(self.named_twice(name));
+            }
+            key.push(KeyPart { column: column.id, descending: *descending });
+        }
+        assert!(!key.is_empty(), "an index has a key");
+        Ok(key)
     }
 
     /// An index of a table with blind writes has the columns of the primary key.

@@ -85,6 +85,7 @@ pub(crate) fn rows(
     if !to.derived.is_empty() {
         derive::fill(calculator, to, &mut out)?;
     }
+    assert_eq!(out.columns.len(), to.width(), "rows have the columns of their schema");
     Ok(out)
 }
 

@@ -69,7 +69,7 @@ impl Order {
         Order::Sorted { plan, prefixes, picks }
     }
 
-    /// How many entries there are, of so many rows.
+    /// How many entries there are for this number of rows.
     pub(crate) fn entries(&self, rows: usize) -> usize {
         match self {
             Order::Rising => rows,

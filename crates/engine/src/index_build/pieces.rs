@@ -299,6 +299,7 @@ impl Pass {
         if let Some(filter) = wanted.filter {
             let filter = Some(&piece.rows.columns[filter]);
             order.retain(|&row| has_entry(filter, row as usize));
+            assert!(order.len() <= n, "a row has one entry");
         }
         let mut spec =
             flush::run_spec(&self.shared, schema, index, packing, rows.clone(), n as u64)?;

@@ -115,26 +115,27 @@ impl Plan {
                 self.schema.name = to.clone();
                 Ok(())
             }
-            TableChange::Derive { index } => {
-                self.columns |= index.derive(&mut self.schema)?;
-                Ok(())
-            }
-            TableChange::ForgetDerived => {
-                self.columns |= self.schema.forget_unused_derived();
-                Ok(())
-            }
+            derived => self.change_derived(derived, references),
+        }
+    }
+
+    /// Changes of what indexes calculate.
+    fn change_derived(&mut self, change: &TableChange, references: &References) -> Result<()> {
+        match change {
+            TableChange::Derive { index } => self.columns |= index.derive(&mut self.schema)?,
+            TableChange::ForgetDerived => self.columns |= self.schema.forget_unused_derived(),
             TableChange::DropIndex { name } => {
                 let index = super::droppable_index(references, &self.schema, name)?;
                 self.schema.indexes.retain(|i| i.id != index);
                 self.columns |= self.schema.forget_unused_derived();
-                Ok(())
             }
             TableChange::RenameDerived { id, to } => {
                 let derived = self.schema.derived.iter_mut().find(|d| d.column.id == *id);
                 derived.into_iter().for_each(|d| d.column.name.clone_from(to));
-                Ok(())
             }
+            other => unreachable!("{other:?} is made above"),
         }
+        Ok(())
     }
 
     fn make_primary(&mut self, name: &str) -> Result<()> {
@@ -288,11 +289,9 @@ impl Plan {
             let text = format!("column {name} is filled by a counter and stays {}", old.ty);
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
-        if let Some(user) = self.constraint_of(old.id) {
-            return Err(in_use(&self.schema, name, &user));
-        }
-        if let Some(derived) = self.schema.derived.iter().find(|d| d.reads.contains(&old.id)) {
-            let user = format!("the expression {} of an index", derived.column.name);
+        let read = self.schema.derived.iter().find(|d| d.reads.contains(&old.id));
+        let read = read.map(|d| format!("the expression {} of an index", d.column.name));
+        if let Some(user) = self.constraint_of(old.id).or(read) {
             return Err(in_use(&self.schema, name, &user));
         }
         let mut column = old.clone();

@@ -143,7 +143,9 @@ impl IndexSpec {
             Ok(schema.columns[at].id)
         });
         let reads = reads.collect::<Result<_>>()?;
+        assert!(schema.next_derived < DERIVED_FIRST, "ids of derived columns do not run over");
         let id = ColumnId(DERIVED_FIRST + schema.next_derived);
+        assert!(schema.derived(id).is_none(), "an id is given once");
         schema.next_derived += 1;
         let column = ColumnSchema::new(id, &of.name, of.ty, true);
         schema.derived.push(DerivedSchema { column, reads, program: of.program.clone(), only_if });
