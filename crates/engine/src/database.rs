@@ -672,12 +672,6 @@ impl Table {
         &self.shared
     }
 
-    /// Says who calculates for indexes on expressions and partial indexes. Before, rows of tables that have
-    /// such indexes can be read and deleted, but not inserted or changed.
-    pub fn set_formulas(&self, formulas: Arc<dyn Formulas>) {
-        self.shared.calculator.set(formulas);
-    }
-
     /// Refuses a table of another database, or of a closed one.
     pub(crate) fn check_same(&self, shared: &Arc<Shared>) -> Result<()> {
         if !Arc::ptr_eq(&self.shared, shared) {
