@@ -146,6 +146,7 @@ struct Inner {
     message: String,
     place: Option<Place>,
     subject: Option<Subject>,
+    code: Option<&'static str>,
 }
 
 /// Which rule of which table was broken, for programs.
@@ -186,7 +187,8 @@ pub struct Place {
 impl Error {
     /// An error of the given kind; the message says what to do where that is known.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error(Box::new(Inner { kind, message: message.into(), place: None, subject: None }))
+        let message = message.into();
+        Error(Box::new(Inner { kind, message, place: None, subject: None, code: None }))
     }
 
     /// Damage at a byte offset of a file (rule I8). `file` may be empty where pure decoders do not
@@ -198,6 +200,7 @@ impl Error {
             message: message.into(),
             place: Some(place),
             subject: None,
+            code: None,
         }))
     }
 
@@ -224,6 +227,18 @@ impl Error {
     pub fn about(mut self, subject: Subject) -> Error {
         self.0.subject = Some(subject);
         self
+    }
+
+    /// Gives it the SQLSTATE of who calculated for the engine, which the kind does not tell.
+    #[must_use]
+    pub fn with_code(mut self, code: &'static str) -> Error {
+        self.0.code = Some(code);
+        self
+    }
+
+    /// Its SQLSTATE.
+    pub fn sqlstate(&self) -> &'static str {
+        self.0.code.unwrap_or_else(|| self.0.kind.sqlstate())
     }
 
     /// What the caller does next.

@@ -24,7 +24,7 @@ pub struct Args {
 /// Runs `onlap check`.
 pub fn run(args: &Args) -> Result<Outcome> {
     let began = SystemClock.monotonic_ns();
-    let report = match onlap::check(&args.dir, &CheckOptions::default()) {
+    let report = match onlap::check_with(&args.dir, &CheckOptions::default(), &onlap_sql::attach) {
         Ok(report) => report,
         // Damage that shows first while checking is a finding, not a directory that does not open.
         Err(error) if error.kind() == ErrorKind::Corruption => return Err(error),

@@ -2,7 +2,7 @@
 //!
 //! An update of columns that stand in nothing but the row appends a *column change*: the row keeps its id,
 //! no index gets an entry, and the row is not read. That is right only where nothing else depends on the
-//! column ([`is_free`]): no index key, no INCLUDE, no CHECK, no foreign key, no serial counter. Numbers are
+//! column ([`is_free`]): no index key, expression or predicate of an index, no INCLUDE, no CHECK, no foreign key, no serial counter. Numbers are
 //! added blindly only where no value that the row may have leaves its type by it ([`may_add`]).
 //!
 //! Whoever begins to depend on a column (an index that is built, a rule that is added) ends the changes
@@ -42,9 +42,10 @@ pub enum Change {
 pub(crate) fn is_free(schema: &TableSchema, column: ColumnId) -> bool {
     let asks = schema.checks.iter().any(|check| check.unproven)
         || schema.foreign_keys.iter().any(|key| key.unproven && key.full);
-    let indexed = schema.indexes.iter().any(|index| {
-        index.key.iter().any(|part| part.column == column) || index.include.contains(&column)
-    });
+    let indexed = schema
+        .indexes
+        .iter()
+        .any(|index| schema.columns_of(index).contains(&column) || index.include.contains(&column));
     let checked = schema.checks.iter().any(|check| check.expr.columns().contains(&column));
     let refers = schema.foreign_keys.iter().any(|key| key.columns.contains(&column));
     let serial = schema.columns.iter().any(|c| c.id == column && c.is_serial());

@@ -60,6 +60,8 @@ pub struct CheckReport {
     pub changes: u64,
     /// Bytes of the files read.
     pub bytes: u64,
+    /// Indexes that were not compared with their rows, because nobody calculates for them.
+    pub unchecked: u64,
 }
 
 /// Findings after which a check gives up: the rest would repeat them.
@@ -70,6 +72,19 @@ const FINDINGS_MAX: usize = 100;
 /// # Errors
 /// There is none, another process has it open, or a newer release wrote it. Damage is a finding.
 pub fn check(dir: impl AsRef<Path>, options: &CheckOptions) -> Result<CheckReport> {
+    check_with(dir, options, &|_| ())
+}
+
+/// The same; `prepare` gets the open database before anything is looked at, and may say who calculates for
+/// indexes ([`Database::set_formulas`]).
+///
+/// # Errors
+/// As [`check`].
+pub fn check_with(
+    dir: impl AsRef<Path>,
+    options: &CheckOptions,
+    prepare: &dyn Fn(&Database),
+) -> Result<CheckReport> {
     let mut report = CheckReport::default();
     let opened = Database::open_still(dir.as_ref(), options.options.clone().create(false));
     let db = match opened {
@@ -80,13 +95,14 @@ pub fn check(dir: impl AsRef<Path>, options: &CheckOptions) -> Result<CheckRepor
         }
         Err(e) => return Err(e),
     };
+    prepare(&db);
     if let Err(e) = db.flush() {
         report.findings.push(Finding { table: None, text: e.to_string() });
     }
     for (name, state) in db.shared().catalog.named() {
         let view = state.view();
         let shared = db.shared();
-        let check = TableCheck::new(&name, &view, shared.snapshots.published());
+        let check = TableCheck::new(&name, &view, shared);
         check.run(&*shared.tasks, shared.options.background_jobs, &mut report);
         match blind::unmarked(&view, FINDINGS_MAX) {
             Ok(found) => report

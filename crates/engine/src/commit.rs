@@ -281,7 +281,8 @@ impl Commits {
         }
         shared.check_writable()?;
         for looks in 0.. {
-            writes.iter_mut().try_for_each(upgrade::upgrade)?;
+            let calculator = &shared.calculator;
+            writes.iter_mut().try_for_each(|write| upgrade::upgrade(calculator, write))?;
             for write in writes.iter_mut().filter(|w| replace::is_due(w)) {
                 replace::replace(shared, write)?;
             }

@@ -24,6 +24,7 @@ use crate::background::Background;
 use crate::catalog::Catalog;
 use crate::commit::Commits;
 use crate::debts::SnapshotDebt;
+use crate::derive::{Calculator, Formulas};
 use crate::history::Timeline;
 use crate::index_build::BuildControl;
 use crate::locks::Locks;
@@ -77,6 +78,7 @@ pub(crate) struct Shared {
     /// Held while ids of tables, indexes and sequences are given.
     pub schema_lock: ChangeLock,
     pub quiet: Quiet,
+    pub calculator: Calculator,
     pub counters: crate::read::ReadTotals,
     closed: AtomicBool,
     poisoned: OnceLock<Error>,
@@ -125,6 +127,7 @@ impl Shared {
             memtable_bytes: options.tuning.memtable_bytes.unwrap_or(memtable_bytes),
             schema_lock: ChangeLock::new(&*options.tasks),
             quiet: Quiet::default(),
+            calculator: Calculator::default(),
             counters: crate::read::ReadTotals::default(),
             closed: AtomicBool::new(false),
             poisoned: OnceLock::new(),
@@ -300,6 +303,7 @@ impl Database {
         let jobs = options.background_jobs;
         let shared = Arc::new(recovery::open(dir.as_ref(), options)?);
         Background::start(&shared, jobs);
+        schema_change::forget_derived(&shared)?;
         Ok(Database::of(shared))
     }
 
@@ -317,6 +321,12 @@ impl Database {
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
+    }
+
+    /// Says who calculates for indexes on expressions and partial indexes. Before, rows of tables that have
+    /// such indexes can be read and deleted, but not inserted or changed.
+    pub fn set_formulas(&self, formulas: Arc<dyn Formulas>) {
+        self.shared.calculator.set(formulas);
     }
 
     /// Creates a table with its indexes.

@@ -23,6 +23,7 @@ mod commit;
 mod compaction;
 mod database;
 mod debts;
+mod derive;
 mod flush;
 mod history;
 mod index_build;
@@ -53,9 +54,10 @@ pub use backup::{
 };
 pub use budgets::TableDebts;
 pub use changes::Change;
-pub use check::{CheckOptions, CheckReport, Finding, check};
+pub use check::{CheckOptions, CheckReport, Finding, check, check_with};
 pub use commit::CommitLockStats;
 pub use database::{Database, Table};
+pub use derive::Formulas;
 pub use history::AsOf;
 pub use index_build::{BuildControl, BuildProgress};
 pub use locks::{LockWait, RowLock};
@@ -65,9 +67,9 @@ pub use onlap_base::{
     TableId, memory,
 };
 pub use onlap_format::{
-    Action, Batch, BytesVec, CheckSchema, Column, ColumnDefault, ColumnSchema, DataType, Expr,
-    ForeignKeySchema, Identity, IndexSchema, Judged, NullMask, Numeric, Row, SequenceSchema,
-    TableSchema, Time, Value, Vector, convert, expr,
+    Action, Batch, BytesVec, CheckSchema, Column, ColumnDefault, ColumnSchema, DataType,
+    DerivedSchema, Expr, ForeignKeySchema, Identity, IndexSchema, Judged, KeyPart, NullMask,
+    Numeric, Row, SequenceSchema, TableSchema, Time, Value, Vector, convert, expr,
 };
 pub use onlap_storage::written::{IndexWritten, WrittenReport};
 #[doc(hidden)]
@@ -75,7 +77,10 @@ pub use options::Rule;
 pub use options::{Options, SyncMode, Tuning};
 pub use read::{KeyRange, Predicate, ReadCounters, RowBatch, RowSet, Rows, Scan, Snapshot};
 pub use sequences::Sequence;
-pub use spec::{CheckSpec, ForeignKeySpec, IndexSpec, SequenceSpec, TableChanges, TableSpec};
+pub use spec::{
+    CheckSpec, DerivedSpec, ForeignKeySpec, IndexPart, IndexSpec, SequenceSpec, TableChanges,
+    TableSpec,
+};
 pub use stats::{
     IndexStats, KeyEstimates, QUANTILE_PARTS, RunStats, Stats, TableStats, TransactionStats,
 };

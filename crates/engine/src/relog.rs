@@ -33,8 +33,8 @@ pub(crate) fn relog(leader: &mut Leader, state: &TableState) -> Result<bool> {
         return Ok(false);
     }
     let (first, end) = (active.first_row(), active.end_row());
-    let columns: Vec<usize> = (0..view.schema.columns.len()).collect();
-    let mut rows = Batch::new(view.schema.columns.iter().map(|c| c.ty.physical()));
+    let columns: Vec<usize> = (0..view.schema.width()).collect();
+    let mut rows = Batch::new(view.schema.all_columns().map(|c| c.ty.physical()));
     for piece in active.pieces(first..end, &columns) {
         rows.extend_range(piece.batch(), piece.range());
     }

@@ -11,6 +11,7 @@ use onlap_format::{ColumnSchema, DataType, Identity, IndexSchema, Judged, KeyPar
 
 mod changes;
 mod constraints;
+mod derived;
 mod sequence;
 
 pub(crate) use changes::TableChange;
@@ -18,6 +19,8 @@ pub use changes::TableChanges;
 use constraints::RulesSpec;
 pub use constraints::{CheckSpec, ForeignKeySpec};
 pub(crate) use constraints::{DefaultSpec, build_check, build_default};
+use derived::KeyName;
+pub use derived::{DerivedSpec, IndexPart};
 pub use sequence::SequenceSpec;
 
 /// A table to create.
@@ -46,8 +49,9 @@ struct ColumnSpec {
 #[derive(Clone, Debug)]
 pub struct IndexSpec {
     name: String,
-    key: Vec<(String, bool)>,
+    key: Vec<(KeyName, bool)>,
     include: Vec<String>,
+    filter: Option<DerivedSpec>,
     unique: bool,
     judged: Option<Judged>,
     fences_only: bool,
@@ -218,6 +222,7 @@ impl TableSpec {
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
         for spec in &self.indexes {
+            spec.derive(&mut schema)?;
             let index = spec.build(&schema, next_index)?;
             schema.indexes.push(index);
         }
@@ -233,8 +238,9 @@ impl IndexSpec {
     ) -> IndexSpec {
         IndexSpec {
             name: name.into(),
-            key: columns.into_iter().map(|c| (c.into(), false)).collect(),
+            key: columns.into_iter().map(|c| (KeyName::Column(c.into()), false)).collect(),
             include: Vec::new(),
+            filter: None,
             unique: false,
             judged: None,
             fences_only: false,
@@ -271,7 +277,8 @@ impl IndexSpec {
     /// Sorts a key column descending, NULL first.
     #[must_use]
     pub fn descending(mut self, column: &str) -> IndexSpec {
-        self.key.iter_mut().filter(|(c, _)| c == column).for_each(|(_, d)| *d = true);
+        let is_it = |name: &KeyName| matches!(name, KeyName::Column(c) if c == column);
+        self.key.iter_mut().filter(|(name, _)| is_it(name)).for_each(|(_, d)| *d = true);
         self
     }
     /// Stores further columns next to the key, so that reads of them need no row.
@@ -319,20 +326,8 @@ impl IndexSpec {
             })
         };
         self.check_kind()?;
-        let mut seen = HashSet::new();
-        let mut key = Vec::new();
-        for (name, descending) in &self.key {
-            let column = find(name)?;
-            if !column.ty.is_ordered() {
-                let text =
-                    format!("index {}: {} is {}, which has no order", self.name, name, column.ty);
-                return Err(Error::new(ErrorKind::WrongType, text));
-            }
-            if !seen.insert(column.id) {
-                return Err(self.named_twice(name));
-            }
-            key.push(KeyPart { column: column.id, descending: *descending });
-        }
+        let key = self.key_parts(schema, &find)?;
+        let mut seen: HashSet<ColumnId> = key.iter().map(|part| part.column).collect();
         let mut include = Vec::new();
         for name in &self.include {
             let column = find(name)?;
@@ -341,6 +336,8 @@ impl IndexSpec {
             }
             include.push(column.id);
         }
+        let filter = self.filter.as_ref().map(|of| self.derived_column(schema, of));
+        let filter = filter.transpose()?.map(|column| column.id);
         if schema.blind && schema.primary().is_some() {
             self.complete_blind(schema, &key, &mut include)?;
         }
@@ -349,11 +346,13 @@ impl IndexSpec {
             name: self.name.clone(),
             key,
             include,
+            filter,
             unique: self.unique,
             primary: false,
             judged: self.judged,
             fences_only: self.fences_only,
             since: 0,
+            only_since: false,
             ready: true,
         })
     }
@@ -364,11 +363,41 @@ impl IndexSpec {
             let text = format!("index {}: keys are kept apart or looked at, not both", self.name);
             return Err(Error::new(ErrorKind::InvalidInput, text));
         }
-        if self.fences_only && (self.unique || self.judged.is_some()) {
-            let text = format!("index {}: a unique index cannot be fences-only", self.name);
+        if self.fences_only && (self.unique || self.judged.is_some() || self.derives()) {
+            let text = format!(
+                "index {}: an index that is unique, partial or of expressions cannot be fences-only",
+                self.name
+            );
             return Err(Error::new(ErrorKind::InvalidInput, text));
         }
         Ok(())
+    }
+
+    /// The parts of the key, each with an order, and none twice.
+    fn key_parts<'s>(
+        &self,
+        schema: &'s TableSchema,
+        find: &dyn Fn(&str) -> Result<&'s ColumnSchema>,
+    ) -> Result<Vec<KeyPart>> {
+        let mut key: Vec<KeyPart> = Vec::with_capacity(self.key.len());
+        for (name, descending) in &self.key {
+            let column = match name {
+                KeyName::Column(name) => find(name)?,
+                KeyName::Derived(of) => self.derived_column(schema, of)?,
+            };
+            let name = &column.name;
+            if !column.ty.is_ordered() {
+                let text =
+                    format!("index {}: {} is {}, which has no order", self.name, name, column.ty);
+                return Err(Error::new(ErrorKind::WrongType, text));
+            }
+            if key.iter().any(|part| part.column == column.id) {
+                return Err(self.named_twice(name));
+            }
+            key.push(KeyPart { column: column.id, descending: *descending });
+        }
+        assert!(!key.is_empty(), "an index has a key");
+        Ok(key)
     }
 
     /// An index of a table with blind writes has the columns of the primary key.

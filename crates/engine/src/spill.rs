@@ -35,6 +35,7 @@ use onlap_storage::version::{PrivateFiles, PrivateMarks, TableVersion};
 use parking_lot::Mutex;
 
 use crate::database::Shared;
+use crate::derive::Calculator;
 use crate::{flush, index_build};
 use onlap_memtable::{DeadRows, Memtable};
 
@@ -87,6 +88,11 @@ impl Spill {
     /// Ordinal of the first row of the last file.
     pub(crate) fn begin_of_last(&self) -> Option<RowId> {
         self.files.segments.last().map(|s| s.rows.start)
+    }
+
+    /// Who calculates derived columns.
+    pub(crate) fn calculator(&self) -> &Calculator {
+        &self.shared.calculator
     }
 
     /// Keeps an error for whoever asks next.

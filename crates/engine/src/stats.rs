@@ -314,6 +314,10 @@ fn pattern_at(state: &TableState, index: &IndexSchema, at: &Registration) -> Res
     let (positions, _) = index_positions(&schema, index);
     let def = key_def(&schema, index);
     let mut pattern: Pattern<Vec<u8>> = Pattern::new();
+    if index.filter.is_some() || positions.iter().any(|p| *p >= schema.columns.len()) {
+        // Its keys stand in no row.
+        return Ok(pattern.report());
+    }
     let names = positions.iter().map(|&p| schema.columns[p].name.clone());
     let rows = view.count.saturating_sub(2 * PATTERN_ROWS)..view.count;
     for batch in view.scan(Scan::all().columns(names).row_ids(rows))? {

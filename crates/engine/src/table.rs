@@ -479,7 +479,7 @@ impl TableState {
 pub(crate) fn key_def(schema: &TableSchema, index: &onlap_format::IndexSchema) -> KeyDef {
     let columns = index.key.iter().map(|part| {
         let at = schema.position(part.column).expect("an index names columns of its table");
-        KeyColumn { ty: schema.columns[at].ty, descending: part.descending }
+        KeyColumn { ty: schema.column_at(at).ty, descending: part.descending }
     });
     KeyDef::new(columns.collect())
 }

@@ -18,6 +18,7 @@ use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::commit::{PendingMark, TableWrite};
+use crate::derive::has_entry;
 use crate::table::{Highs, TableState, TableView, index_positions, key_def};
 
 /// Keys that a transaction brings to one unique index.
@@ -200,11 +201,14 @@ pub(crate) fn claims(
         let def = key_def(schema, index);
         let columns: Vec<&Column> = positions.iter().map(|&p| &rows.columns[p]).collect();
         let claim = match counter {
-            Some(c) if positions == [c] && !def.columns[0].descending => {
+            Some(c) if positions == [c] && !def.columns[0].descending && index.filter.is_none() => {
                 let (min, max) = ends(&def, &columns, rows.rows);
                 Some((Claim::Counter { min, max }, None))
             }
-            _ => claim(schema, index, &def, &columns, rows.rows)?,
+            _ => {
+                let filter = schema.filter_position(index).map(|p| &rows.columns[p]);
+                claim(schema, index, &def, &columns, filter, rows.rows)?
+            }
         };
         out.extend(claim.map(|(how, keys)| UniqueKeys::new(index.id, how, keys)));
     }
@@ -229,7 +233,7 @@ pub(crate) fn blind_claims(
         let (how, keys) = (Claim::Any { max: Some(max) }, Keys { bytes: keys, order: None });
         return Ok(vec![UniqueKeys::new(index.id, how, Some(keys))]);
     }
-    let all = key_bytes(&def, &columns, 0..rows.rows);
+    let all = key_bytes(&def, &columns, None, 0..rows.rows);
     let max = all.iter().max().map(<[u8]>::to_vec);
     let is_blind = |i: usize| blind.contains(i as u64);
     if blind.len() < rows.rows as u64 {
@@ -261,13 +265,14 @@ fn claim(
     index: &IndexSchema,
     def: &KeyDef,
     columns: &[&Column],
+    filter: Option<&Column>,
     rows: usize,
 ) -> Result<Option<(Claim, Option<Keys>)>> {
-    if rising_ints(def, columns, 0..rows) {
+    if filter.is_none() && rising_ints(def, columns, 0..rows) {
         let (min, max) = ends(def, columns, rows);
         return Ok(Some((Claim::Rising { min, max }, None)));
     }
-    let keys = key_bytes(def, columns, 0..rows);
+    let keys = key_bytes(def, columns, filter, 0..rows);
     if keys.is_empty() {
         return Ok(None);
     }
@@ -302,12 +307,17 @@ pub(crate) fn rising_ints(def: &KeyDef, columns: &[&Column], rows: Range<usize>)
     }
 }
 
-/// Key bytes of the rows without a NULL in the key.
-fn key_bytes(def: &KeyDef, columns: &[&Column], rows: std::ops::Range<usize>) -> BytesVec {
+/// Key bytes of the rows that have an entry without a NULL in the key.
+fn key_bytes(
+    def: &KeyDef,
+    columns: &[&Column],
+    filter: Option<&Column>,
+    rows: std::ops::Range<usize>,
+) -> BytesVec {
     let mut keys = BytesVec::default();
     let mut key = Vec::new();
     for row in rows {
-        if columns.iter().any(|c| c.is_null(row)) {
+        if !has_entry(filter, row) || columns.iter().any(|c| c.is_null(row)) {
             continue;
         }
         key.clear();
@@ -377,7 +387,9 @@ fn row_keys(schema: &TableSchema, index: IndexId, rows: &Batch) -> Keys {
     let (positions, _) = index_positions(schema, index);
     let columns: Vec<&Column> = positions.iter().map(|&p| &rows.columns[p]).collect();
     // Keys are written out late only where they rise.
-    Keys { bytes: key_bytes(&key_def(schema, index), &columns, 0..rows.rows), order: None }
+    let filter = schema.filter_position(index).map(|p| &rows.columns[p]);
+    let bytes = key_bytes(&key_def(schema, index), &columns, filter, 0..rows.rows);
+    Keys { bytes, order: None }
 }
 
 /// The live row below `below` that carries a key. Only the newest carrier can be alive, since there is
@@ -474,11 +486,17 @@ fn walk_since(
     for memtable in view.memtables_newest_first().take_while(|m| m.end_row() > since) {
         let position = |part: &KeyPart| memtable.schema().position(part.column);
         let positions: Vec<usize> = index.key.iter().map(position).collect::<Option<_>>()?;
-        for piece in memtable.pieces(since..RowId::MAX, &positions) {
+        let filter = match index.filter {
+            Some(id) => Some(memtable.schema().position(id)?),
+            None => None,
+        };
+        let wanted: Vec<usize> = positions.iter().copied().chain(filter).collect();
+        for piece in memtable.pieces(since..RowId::MAX, &wanted) {
+            let filter = filter.map(|p| &piece.batch().columns[p]);
             let columns: Vec<&Column> =
                 positions.iter().map(|&p| &piece.batch().columns[p]).collect();
             for at in piece.range() {
-                if columns.iter().any(|c| c.is_null(at)) {
+                if !has_entry(filter, at) || columns.iter().any(|c| c.is_null(at)) {
                     continue;
                 }
                 key.clear();
@@ -575,11 +593,12 @@ pub(crate) fn raise_highs_of_rows(schema: &TableSchema, rows: &Batch, highs: &mu
         let (positions, _) = index_positions(schema, index);
         let columns: Vec<&Column> = positions.iter().map(|&p| &rows.columns[p]).collect();
         let def = key_def(schema, index);
-        if rising_ints(&def, &columns, 0..rows.rows) {
+        let filter = schema.filter_position(index).map(|p| &rows.columns[p]);
+        if filter.is_none() && rising_ints(&def, &columns, 0..rows.rows) {
             let mut max = Vec::new();
             def.encode_row(&columns, rows.rows - 1, &mut max);
             raise(highs, index.id, &max);
-        } else if let Some(max) = key_bytes(&def, &columns, 0..rows.rows).iter().max() {
+        } else if let Some(max) = key_bytes(&def, &columns, filter, 0..rows.rows).iter().max() {
             raise(highs, index.id, max);
         }
     }
@@ -610,7 +629,7 @@ pub(crate) fn key_texts(
     values: &[Value],
 ) -> Vec<(String, String)> {
     let shown = columns.iter().zip(values).filter_map(|(id, value)| {
-        let column = &schema.columns[schema.position(*id)?];
+        let column = schema.column_at(schema.position(*id)?);
         let mut text = String::new();
         match value {
             Value::Null => text.push_str("null"),
@@ -625,6 +644,7 @@ pub(crate) fn key_texts(
 pub(crate) fn check_key_lengths(schema: &TableSchema, rows: &Batch) -> Result<()> {
     for index in &schema.indexes {
         let (positions, _) = index_positions(schema, index);
+        let filter = schema.filter_position(index).map(|p| &rows.columns[p]);
         let longest: usize = positions.iter().map(|&p| longest_value(&rows.columns[p])).sum();
         if longest * 2 + 16 * positions.len() <= limits::KEY_BYTES {
             continue;
@@ -632,22 +652,26 @@ pub(crate) fn check_key_lengths(schema: &TableSchema, rows: &Batch) -> Result<()
         let def = key_def(schema, index);
         let columns: Vec<&Column> = positions.iter().map(|&p| &rows.columns[p]).collect();
         let mut key = Vec::new();
-        for row in 0..rows.rows {
+        for row in (0..rows.rows).filter(|&row| has_entry(filter, row)) {
             key.clear();
             def.encode_row(&columns, row, &mut key);
             if key.len() > limits::KEY_BYTES {
-                let text = format!(
-                    "key of {} bytes in index {} of table {}; at most {} fit",
-                    key.len(),
-                    index.name,
-                    schema.name,
-                    limits::KEY_BYTES
-                );
-                return Err(Error::new(ErrorKind::TooLong, text));
+                return Err(too_long(schema, index, key.len()));
             }
         }
     }
     Ok(())
+}
+
+/// A key above the limit.
+pub(crate) fn too_long(schema: &TableSchema, index: &IndexSchema, bytes: usize) -> Error {
+    let text = format!(
+        "key of {bytes} bytes in index {} of table {}; at most {} fit",
+        index.name,
+        schema.name,
+        limits::KEY_BYTES
+    );
+    Error::new(ErrorKind::TooLong, text)
 }
 
 fn longest_value(column: &Column) -> usize {

@@ -3,7 +3,7 @@
 //! A schema change holds nobody up, so a transaction may come to its next statement, or to its commit,
 //! with rows in the form of a schema that is gone. They are put into the new form on the client's
 //! thread ([`rows`]): a column that was added gets the value that rows from before read, one that was
-//! dropped is left out. At the commit keys of unique indexes are claimed anew ([`upgrade`]). The leader
+//! dropped is left out, and derived columns are calculated. At the commit keys of unique indexes are claimed anew ([`upgrade`]). The leader
 //! looks again; where the schema changed once more in between, the transaction comes back
 //! ([`is_outdated`]) and the same happens again.
 //!
@@ -18,17 +18,18 @@ use onlap_format::{Batch, Column, ColumnSchema, TableSchema, convert};
 
 use crate::changes;
 use crate::commit::TableWrite;
+use crate::derive::{self, Calculator};
 use crate::rules::alter::judge_again;
 use crate::rules::not_null;
 use crate::unique;
 
 /// Puts what a transaction does to a table into the form of the schema of the moment.
-pub(crate) fn upgrade(write: &mut TableWrite) -> Result<()> {
+pub(crate) fn upgrade(calculator: &Calculator, write: &mut TableWrite) -> Result<()> {
     let schema = write.state.schema();
     if schema.version == write.schema.version {
         return Ok(());
     }
-    let rows = rows(&write.schema, &schema, &write.rows)?;
+    let rows = rows(calculator, &write.schema, &schema, &write.rows)?;
     let counts = |row: usize| write.gone.binary_search(&(row as u32)).is_err();
     judge_again(&write.schema, &schema, &rows, &counts)?;
     write.changes.retain(|c| schema.position(c.column).is_some());
@@ -56,7 +57,12 @@ pub(crate) fn is_outdated(e: &Error, writes: &[TableWrite]) -> bool {
 }
 
 /// Rows of one schema in the form of another.
-pub(crate) fn rows(from: &TableSchema, to: &TableSchema, rows: &Batch) -> Result<Batch> {
+pub(crate) fn rows(
+    calculator: &Calculator,
+    from: &TableSchema,
+    to: &TableSchema,
+    rows: &Batch,
+) -> Result<Batch> {
     let mut out = Batch { columns: Vec::with_capacity(to.columns.len()), rows: rows.rows };
     for column in &to.columns {
         let old = from.position(column.id);
@@ -76,6 +82,10 @@ pub(crate) fn rows(from: &TableSchema, to: &TableSchema, rows: &Batch) -> Result
         }
         out.columns.push(values);
     }
+    if !to.derived.is_empty() {
+        derive::fill(calculator, to, &mut out)?;
+    }
+    assert_eq!(out.columns.len(), to.width(), "rows have the columns of their schema");
     Ok(out)
 }
 

@@ -70,6 +70,8 @@ pub struct IndexSchema {
     pub key: Vec<KeyPart>,
     /// INCLUDE columns: stored, not ordered.
     pub include: Vec<ColumnId>,
+    /// A derived boolean column: only rows in which it is true have entries. `None`: all rows have.
+    pub filter: Option<ColumnId>,
     /// Whether no two live rows may have equal keys (rows with a NULL in the key never clash).
     pub unique: bool,
     /// Whether this is the primary key (unique, no NULL).
@@ -83,6 +85,9 @@ pub struct IndexSchema {
     /// The newest commit when it was built on a table with rows. It answers for snapshots before, but
     /// in these several visible rows may have a key, were it unique or not.
     pub since: Csn,
+    /// Whether it does not answer for snapshots before [`IndexSchema::since`]: columns of its had been changed in
+    /// place, and it has the values of the newest commit alone.
+    pub only_since: bool,
     /// Whether it is read. One that is not is maintained, and judges new rows where it is unique, while
     /// rows from before are searched for duplicates; it goes at the next open.
     pub ready: bool,
@@ -110,6 +115,23 @@ pub enum Time {
     /// At the end of each transaction, unless it wants it at once.
     Deferred,
 }
+/// A column that follows from others of its row: the value of an expression, or whether a condition is true.
+/// Indexes name it in their keys and filters; users never do. Rows in memory and in the log have its values
+/// behind those of the table's own columns, segments have none: who needs them there calculates them again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DerivedSchema {
+    /// Its id is [`DERIVED_FIRST`] or above; its name says what it is, for messages. It takes NULL.
+    pub column: ColumnSchema,
+    /// The columns that the program reads, in its order.
+    pub reads: Vec<ColumnId>,
+    /// What is calculated, in the words of who does it: the engine only keeps it.
+    pub program: String,
+    /// A derived column that comes before; where it is not true, this one is NULL and not calculated.
+    pub only_if: Option<ColumnId>,
+}
+
+/// Ids of derived columns begin here; those of other columns stay below.
+pub const DERIVED_FIRST: u32 = 1 << 31;
 
 /// A condition on each row of a table; it holds where it is true or NULL.
 #[derive(Clone, Debug, PartialEq)]
@@ -180,6 +202,11 @@ pub struct TableSchema {
     pub indexes: Vec<IndexSchema>,
     /// Next free column id.
     pub next_column: u32,
+    /// Columns that indexes have and users do not see, in creation order. Their positions follow those of
+    /// [`TableSchema::columns`].
+    pub derived: Vec<DerivedSchema>,
+    /// Next free id of a derived column, less [`DERIVED_FIRST`].
+    pub next_derived: u32,
     /// Conditions on each row, in creation order.
     pub checks: Vec<CheckSchema>,
     /// Foreign keys of which this table is the child, in creation order.
@@ -264,9 +291,75 @@ impl TableSchema {
             || self.checks.iter().any(|check| check.unproven || check.own)
             || self.foreign_keys.iter().any(more)
     }
-    /// Position of a column by id.
+    /// Position of a column by id; of a derived one, behind the others.
     pub fn position(&self, id: ColumnId) -> Option<usize> {
-        self.columns.iter().position(|c| c.id == id)
+        if id.0 < DERIVED_FIRST {
+            return self.columns.iter().position(|c| c.id == id);
+        }
+        let at = self.derived.iter().position(|d| d.column.id == id)?;
+        Some(self.columns.len() + at)
+    }
+    /// Columns as rows in memory and in the log have them: the table's own, then derived ones.
+    pub fn all_columns(&self) -> impl Iterator<Item = &ColumnSchema> {
+        self.columns.iter().chain(self.derived.iter().map(|d| &d.column))
+    }
+    /// The column at a position, derived ones included.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn column_at(&self, position: usize) -> &ColumnSchema {
+        match position.checked_sub(self.columns.len()) {
+            None => &self.columns[position],
+            Some(at) => &self.derived[at].column,
+        }
+    }
+    /// The number of columns, derived ones included.
+    pub fn width(&self) -> usize {
+        self.columns.len() + self.derived.len()
+    }
+    /// Derived columns of which an index has no need any more go; says whether there were any.
+    pub fn forget_unused_derived(&mut self) -> bool {
+        let before = self.derived.len();
+        let indexes = &self.indexes;
+        let named = |id: ColumnId| {
+            let has = |i: &IndexSchema| {
+                i.filter == Some(id) || i.key.iter().any(|part| part.column == id)
+            };
+            indexes.iter().any(has)
+        };
+        let used: Vec<ColumnId> =
+            self.derived.iter().map(|d| d.column.id).filter(|id| named(*id)).collect();
+        let conditions: Vec<ColumnId> = (self.derived.iter())
+            .filter(|d| used.contains(&d.column.id))
+            .filter_map(|d| d.only_if)
+            .collect();
+        self.derived.retain(|d| used.contains(&d.column.id) || conditions.contains(&d.column.id));
+        self.derived.len() < before
+    }
+    /// A derived column by id.
+    pub fn derived(&self, id: ColumnId) -> Option<&DerivedSchema> {
+        self.derived.iter().find(|d| d.column.id == id)
+    }
+    /// Position of the column that says which rows an index has.
+    pub fn filter_position(&self, index: &IndexSchema) -> Option<usize> {
+        index.filter.and_then(|id| self.position(id))
+    }
+    /// The table's own columns that decide on the entry of a row, INCLUDE columns not among them: those of the key,
+    /// and those that derived columns read. A column may come twice.
+    pub fn columns_of(&self, index: &IndexSchema) -> Vec<ColumnId> {
+        let mut out = Vec::new();
+        let keys = index.key.iter().map(|part| part.column);
+        let mut open: Vec<ColumnId> = keys.chain(index.filter).collect();
+        while let Some(id) = open.pop() {
+            match self.derived(id) {
+                Some(derived) => {
+                    out.extend(&derived.reads);
+                    open.extend(derived.only_if);
+                }
+                None => out.push(id),
+            }
+        }
+        out
     }
     /// Position of a column by name.
     pub fn position_by_name(&self, name: &str) -> Option<usize> {

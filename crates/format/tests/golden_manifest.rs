@@ -10,8 +10,9 @@ use onlap_format::manifest::{
 };
 use onlap_format::marks::MarkShift;
 use onlap_format::{
-    Action, CheckSchema, ColumnDefault, ColumnSchema, DataType, Expr, ForeignKeySchema, Identity,
-    IndexSchema, Judged, KeyPart, Numeric, SequenceSchema, TableSchema, Time, Value,
+    Action, CheckSchema, ColumnDefault, ColumnSchema, DERIVED_FIRST, DataType, DerivedSchema, Expr,
+    ForeignKeySchema, Identity, IndexSchema, Judged, KeyPart, Numeric, SequenceSchema, TableSchema,
+    Time, Value,
 };
 
 const T: TableId = TableId(1);
@@ -53,6 +54,8 @@ fn schema() -> TableSchema {
         judged: None,
         fences_only: !unique,
         since: 0,
+        filter: None,
+        only_since: false,
         ready: true,
     };
     TableSchema {
@@ -305,6 +308,44 @@ fn tables_with_more_rules() {
     let mut snapshot = encode_header(5).to_vec();
     snapshot.extend(encode_record(5, snapshot.len() as u64, &state.to_edits()));
     assert_eq!(load("manifest-00000005", 5, &snapshot).unwrap().state, state);
+}
+
+/// A table that indexes calculate columns of.
+#[test]
+fn deriving_tables() {
+    let derived = |id: u32, ty, only_if| DerivedSchema {
+        column: ColumnSchema::new(ColumnId(DERIVED_FIRST + id), format!("d{id}"), ty, true),
+        reads: vec![ColumnId(9), ColumnId(4)],
+        program: format!("program {id}"),
+        only_if,
+    };
+    let filter = ColumnId(DERIVED_FIRST + 3);
+    let mut table = schema();
+    table.derived =
+        vec![derived(3, DataType::Bool, None), derived(5, DataType::Text, Some(filter))];
+    table.next_derived = 6;
+    table.indexes[0].filter = Some(filter);
+    table.indexes[0].since = 9;
+    table.indexes[0].only_since = true;
+    table.indexes[0].key.push(KeyPart { column: ColumnId(DERIVED_FIRST + 5), descending: true });
+    let mut forgotten = TableSchema { version: 4, ..table.clone() };
+    forgotten.indexes[0].filter = None;
+    forgotten.indexes[0].key.pop();
+    assert!(forgotten.forget_unused_derived() && forgotten.derived.is_empty());
+    let records =
+        [vec![Edit::CreateTable(table.clone())], vec![Edit::ChangeTable(forgotten.clone())]];
+    let mut bytes = encode_header(4).to_vec();
+    bytes.extend(encode_record(4, bytes.len() as u64, &records[0]));
+    assert_eq!(load("manifest-00000004", 4, &bytes).unwrap().state.tables[&T].schema, table);
+    bytes.extend(encode_record(4, bytes.len() as u64, &records[1]));
+    golden_files::check("manifest-derived.bin", &bytes);
+    assert_eq!(load("manifest-00000004", 4, &bytes).unwrap().state.tables[&T].schema, forgotten);
+
+    let mut wrong = table;
+    wrong.derived.remove(0);
+    let mut bytes = encode_header(4).to_vec();
+    bytes.extend(encode_record(4, bytes.len() as u64, &[Edit::CreateTable(wrong)]));
+    assert!(load("manifest-00000004", 4, &bytes).is_err());
 }
 
 /// Files that were written before their commit.

@@ -126,13 +126,15 @@ impl MemtableCursor {
         let (tail, covered) = rows.tail(&self.shared.shape, self.shared.tuning.tail_rows);
         let len = self.upto.saturating_sub(rows.open_first).min(rows.open.rows as u64) as usize;
         let first = covered.max(from.saturating_sub(rows.open_first) as usize);
-        let inside = (first..len).filter(|&i| limits.contain(shape, &rows.open, i));
+        let wanted = |&i: &usize| shape.has(&rows.open, i) && limits.contain(shape, &rows.open, i);
+        let inside = (first..len).filter(wanted);
         let picks: Vec<Pick> = inside.map(|i| pick(0, i)).collect();
         if picks.is_empty() {
             return (rows.groups.clone(), tail, None);
         }
         let mut batch = Batch::new(self.shared.shape.forms.iter().copied());
-        for column in shape.fields.iter().map(|f| f.column).chain(self.columns.iter().copied()) {
+        let keys = shape.fields.iter().map(|f| f.column);
+        for column in keys.chain(self.columns.iter().copied()).chain(shape.filter) {
             let out = &mut batch.columns[column];
             if out.is_empty() {
                 gather_columns(&[&rows.open.columns[column]], &picks, out);
@@ -338,10 +340,9 @@ impl Limits {
             .lower
             .as_ref()
             .map_or(0, |(bound, inclusive)| group.seek(index, order, bound, !inclusive));
-        let end = self
-            .upper
-            .as_ref()
-            .map_or(group.rows(), |(bound, inclusive)| group.seek(index, order, bound, *inclusive));
+        let end = self.upper.as_ref().map_or(order.entries(group.rows()), |(bound, inclusive)| {
+            group.seek(index, order, bound, *inclusive)
+        });
         start..end.max(start)
     }
 }

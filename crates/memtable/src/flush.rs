@@ -19,7 +19,7 @@ use onlap_format::key::{Entries, Packing};
 use onlap_format::{Batch, Column};
 
 use super::chunk::{Chunk, Pick, gather_chunks, picked};
-use super::group::{Group, common_plan, compare_picks, extract, search};
+use super::group::{Group, common_plan, compare_picks, covering, extract, search};
 use super::merge::{Runs, Sorted};
 use super::order::Order;
 use super::prefix::Plan;
@@ -128,6 +128,12 @@ struct Source {
     at: usize,
 }
 
+impl Source {
+    fn entries(&self) -> usize {
+        self.order.entries(self.group.rows())
+    }
+}
+
 impl Memtable {
     /// Rows in row order with their ids, without dead ones.
     ///
@@ -181,11 +187,9 @@ impl EntryStream {
             self.plan = common_plan(&orders);
             return;
         }
-        let fields = &self.shared.shape.indexes[self.index].fields;
         let plan = common_plan(&orders).unwrap_or_else(|| {
-            let batches: Vec<&Batch> =
-                self.sources.iter().flat_map(|s| s.group.batches()).collect();
-            self.shared.plans[self.index].covering(fields, &batches)
+            let groups = self.sources.iter().map(|s| (&s.group, &s.order));
+            covering(&self.shared.shape, &self.shared.plans[self.index], self.index, groups)
         });
         for source in &mut self.sources {
             source.order = source.group.with_plan(&source.order, &plan);
@@ -197,7 +201,7 @@ impl EntryStream {
     /// sample; between two samples of one source lie fewer than `stride` of its entries.
     fn split(&self) -> Vec<Vec<usize>> {
         let step = self.shared.tuning.flush_rows;
-        let ends: Vec<usize> = self.sources.iter().map(|s| s.group.rows()).collect();
+        let ends: Vec<usize> = self.sources.iter().map(Source::entries).collect();
         let total: usize = ends.iter().sum();
         let mut steps = Vec::new();
         if ends.is_empty() {
@@ -240,8 +244,8 @@ impl EntryStream {
         if source == entry.0 {
             return entry.1;
         }
-        let rows = self.sources[source].group.rows();
-        search(0..rows, |at| self.compare_places((source, at), entry).is_lt())
+        let entries = self.sources[source].entries();
+        search(0..entries, |at| self.compare_places((source, at), entry).is_lt())
     }
 
     /// Entries of the next step in index order; without prefixes where rows arrived in order.

@@ -94,7 +94,7 @@ impl Group {
         self.orders[index].get_or_init(|| {
             debug_assert_eq!(self.chunks.len(), 1, "larger groups are made sorted");
             let rows = &self.chunks[0].rows;
-            Arc::new(Order::of_rows(&shape.indexes[index], &books[index], rows))
+            Arc::new(Order::of_rows(&shape.indexes[index], &books[index], &shape.forms, rows))
         })
     }
 
@@ -138,7 +138,7 @@ impl Group {
         bound: &Bound,
         after: bool,
     ) -> usize {
-        let mut places = 0..self.rows();
+        let mut places = 0..order.entries(self.rows());
         if let (Order::Sorted { plan, prefixes, .. }, Some(values)) = (order, &bound.values) {
             let range = plan.range_of(values);
             let below = |end: u128| prefixes.partition_point(|&p| u128::from(p) < end);
@@ -161,6 +161,21 @@ impl Group {
     pub(crate) fn with_plan(&self, order: &Arc<Order>, plan: &Arc<Plan>) -> Arc<Order> {
         if matches!(&**order, Order::Sorted { plan: own, .. } if Arc::ptr_eq(own, plan)) {
             return Arc::clone(order);
+        }
+        if let Order::Sorted { picks, .. } = &**order
+            && picks.len() < self.rows()
+        {
+            // The plan may not cover the other rows.
+            let prefix = |&p: &Pick| {
+                let (chunk, row) = picked(p);
+                plan.prefix(&self.chunks[chunk].rows, row)
+            };
+            let prefixes = picks.iter().map(prefix).collect();
+            return Arc::new(Order::Sorted {
+                plan: Arc::clone(plan),
+                prefixes,
+                picks: picks.clone(),
+            });
         }
         // Prefixes are made in row order, column by column, and then put in order: reading columns in
         // index order would miss the cache at every step.
@@ -240,17 +255,42 @@ fn merge_orders(groups: &[Arc<Group>], shape: &Shape, books: &[PlanBook], index:
         }
     }
     let batches: Vec<&Batch> = groups.iter().flat_map(|g| g.batches()).collect();
-    let plan = common_plan(&orders).unwrap_or_else(|| books[index].covering(fields, &batches));
+    let plan = common_plan(&orders).unwrap_or_else(|| {
+        let pairs = groups.iter().zip(orders.iter().copied());
+        covering(shape, &books[index], index, pairs)
+    });
     let mut first_chunk = 0;
-    let mut runs = Runs::with_capacity(groups.iter().map(|g| g.rows()).sum());
+    let entries = groups.iter().zip(&orders).map(|(g, order)| order.entries(g.rows()));
+    let mut runs = Runs::with_capacity(entries.sum());
     for (group, order) in groups.iter().zip(&orders) {
         let order = group.with_plan(order, &plan);
-        extract(&order, 0..group.rows(), first_chunk, &mut runs);
+        extract(&order, 0..order.entries(group.rows()), first_chunk, &mut runs);
         first_chunk += group.chunks.len();
     }
     let compare = |a: Pick, b: Pick| compare_picks(shape, index, &batches, a, b);
     let merged = runs.merge(if plan.exact { None } else { Some(&compare) });
     Order::Sorted { plan, prefixes: merged.prefixes, picks: merged.picks }
+}
+
+/// A plan for the entries of groups.
+pub(crate) fn covering<'a>(
+    shape: &Shape,
+    book: &PlanBook,
+    index: usize,
+    groups: impl Iterator<Item = (&'a Arc<Group>, &'a Arc<Order>)>,
+) -> Arc<Plan> {
+    let index = &shape.indexes[index];
+    let (mut whole, mut parts): (Vec<&Batch>, Vec<Batch>) = (Vec::new(), Vec::new());
+    for (group, order) in groups {
+        match &**order {
+            Order::Sorted { picks, .. } if picks.len() < group.rows() => {
+                parts.push(index.keys_of(&group.batches(), &shape.forms, picks));
+            }
+            _ => whole.extend(group.batches()),
+        }
+    }
+    whole.extend(&parts);
+    book.covering(&index.fields, &whole)
 }
 
 /// The plan that all orders share.

@@ -2,7 +2,7 @@
 //!
 //! An [`Order`] is the sorted permutation of a group of chunks: per entry a 64-bit key prefix
 //! ([`super::prefix`]) and a [`Pick`], 12 bytes, no key copied. Rows that arrived in key order need
-//! neither. A chunk is sorted by a radix sort on the leading bits of its prefixes; what those leave
+//! neither. Rows that a partial index does not have are left out. A chunk is sorted by a radix sort on the leading bits of its prefixes; what those leave
 //! equal is sorted by comparing.
 //!
 //! Pure functions on immutable data.
@@ -10,7 +10,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use onlap_format::Batch;
+use onlap_format::{Batch, Physical};
 
 use super::chunk::{Pick, pick};
 use super::prefix::{Plan, PlanBook};
@@ -20,9 +20,9 @@ use super::shape::IndexShape;
 /// Entries of one index over a group of chunks, sorted by (key, row id).
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// The rows arrived in this order.
+    /// The rows arrived in this order, and all of them have entries.
     Rising,
-    /// Prefixes and rows, of equal length.
+    /// Prefixes and rows, of equal length: those that have entries.
     Sorted {
         /// What the prefixes mean.
         plan: Arc<Plan>,
@@ -33,7 +33,30 @@ pub(crate) enum Order {
 
 impl Order {
     /// Sorts one chunk.
-    pub(crate) fn of_rows(index: &IndexShape, book: &PlanBook, rows: &Batch) -> Order {
+    pub(crate) fn of_rows(
+        index: &IndexShape,
+        book: &PlanBook,
+        forms: &[Physical],
+        rows: &Batch,
+    ) -> Order {
+        if let Some(members) = index.members(rows) {
+            let keys = index.keys_of(&[rows], forms, &members);
+            return match Order::of_all(index, book, &keys) {
+                Order::Sorted { plan, prefixes, mut picks } => {
+                    picks.iter_mut().for_each(|p| *p = members[*p as usize]);
+                    Order::Sorted { plan, prefixes, picks }
+                }
+                Order::Rising => {
+                    let plan = book.covering(&index.fields, &[&keys]);
+                    let prefixes = plan.prefixes(&keys);
+                    Order::Sorted { plan, prefixes, picks: members }
+                }
+            };
+        }
+        Order::of_all(index, book, rows)
+    }
+
+    fn of_all(index: &IndexShape, book: &PlanBook, rows: &Batch) -> Order {
         if is_rising(&index.fields, rows) {
             return Order::Rising;
         }
@@ -44,6 +67,14 @@ impl Order {
         let picks = order.iter().map(|&row| pick(0, row as usize)).collect();
         let prefixes = order.iter().map(|&row| prefixes[row as usize]).collect();
         Order::Sorted { plan, prefixes, picks }
+    }
+
+    /// How many entries there are for this number of rows.
+    pub(crate) fn entries(&self, rows: usize) -> usize {
+        match self {
+            Order::Rising => rows,
+            Order::Sorted { picks, .. } => picks.len(),
+        }
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {

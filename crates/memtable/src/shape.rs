@@ -8,14 +8,16 @@ use std::sync::Arc;
 
 use onlap_base::IndexId;
 use onlap_format::key::{KeyColumn, KeyDef};
-use onlap_format::{DataType, Physical, TableSchema};
+use onlap_format::{Batch, Column, DataType, Physical, TableSchema, Vector};
+
+use super::chunk::{Pick, gather, pick};
 
 /// A table's columns and indexes by position.
 #[derive(Debug)]
 pub struct Shape {
     /// The schema.
     pub schema: Arc<TableSchema>,
-    /// Forms of the columns.
+    /// Forms of the columns, derived ones included.
     pub forms: Vec<Physical>,
     /// In the order of the schema.
     pub indexes: Vec<IndexShape>,
@@ -45,8 +47,42 @@ pub struct IndexShape {
     pub fields: Vec<Field>,
     /// Positions of INCLUDE columns in the table.
     pub include: Vec<usize>,
+    /// Position of the column that is true in rows that have entries, where not all have.
+    pub filter: Option<usize>,
     /// Whether a key stands for one row.
     pub unique: bool,
+}
+
+impl IndexShape {
+    /// Whether a row has an entry.
+    #[inline]
+    pub(crate) fn has(&self, rows: &Batch, i: usize) -> bool {
+        self.filter.is_none_or(|column| is_true(&rows.columns[column], i))
+    }
+
+    /// The rows of a batch that have entries, rising; `None` where all have.
+    pub(crate) fn members(&self, rows: &Batch) -> Option<Vec<Pick>> {
+        let column = &rows.columns[self.filter?];
+        let members: Vec<Pick> =
+            (0..rows.rows).filter(|&i| is_true(column, i)).map(|i| pick(0, i)).collect();
+        (members.len() < rows.rows).then_some(members)
+    }
+
+    /// The key columns of some rows of several batches; others are left empty.
+    pub(crate) fn keys_of(&self, batches: &[&Batch], forms: &[Physical], picks: &[Pick]) -> Batch {
+        let mut keys = Batch::new(forms.iter().copied());
+        for field in &self.fields {
+            // A column may stand in a key once.
+            gather(batches, field.column, picks, &mut keys.columns[field.column]);
+        }
+        keys.rows = picks.len();
+        keys
+    }
+}
+
+/// Whether a boolean column is true in a row.
+fn is_true(column: &Column, i: usize) -> bool {
+    matches!(&column.data, Vector::Int(v) if v[i] != 0) && !column.is_null(i)
 }
 
 impl Shape {
@@ -56,7 +92,7 @@ impl Shape {
         let indexes = schema.indexes.iter().map(|index| {
             let field = |part: &onlap_format::KeyPart| {
                 let column = at(part.column);
-                let ty = schema.columns[column].ty;
+                let ty = schema.column_at(column).ty;
                 Field { column, ty, descending: part.descending }
             };
             let fields: Vec<Field> = index.key.iter().map(field).collect();
@@ -67,17 +103,18 @@ impl Shape {
                 def: KeyDef { columns },
                 fields,
                 include: index.include.iter().map(|&c| at(c)).collect(),
+                filter: schema.filter_position(index),
                 unique: index.unique,
             }
         });
         let indexes: Vec<IndexShape> = indexes.collect();
         let held = |i: &IndexShape| {
             let key = i.fields.iter().map(|f| f.column);
-            key.chain(i.include.iter().copied()).collect::<Vec<_>>()
+            key.chain(i.include.iter().copied()).chain(i.filter).collect::<Vec<_>>()
         };
         let indexed: BTreeSet<usize> = indexes.iter().flat_map(held).collect();
         let indexed = indexed.into_iter().collect();
-        let forms = schema.columns.iter().map(|c| c.ty.physical()).collect();
+        let forms = schema.all_columns().map(|c| c.ty.physical()).collect();
         Shape { schema, forms, indexes, indexed }
     }
 

@@ -98,18 +98,21 @@ impl UniqueKeys {
             return;
         }
         let mut from = range.start;
-        if self.hashed.is_none() {
+        // Rows without entries would stand between those that rise.
+        if self.hashed.is_none() && index.filter.is_none() {
             let end = rising_end(index, rows, range.clone());
             from = self.insert(index, rows, from..end, first, locate);
             if from == range.end {
                 return;
             }
+        }
+        if self.hashed.is_none() {
             self.hashed = Some(self.begin_hashing(index, locate));
         }
         let hashed = self.hashed.as_mut().expect("made above");
         let columns: Vec<&Column> = index.fields.iter().map(|f| &rows.columns[f.column]).collect();
         let mut key = Vec::new();
-        for i in from..range.end {
+        for i in (from..range.end).filter(|&i| index.has(rows, i)) {
             let row = first + (i - range.start) as RowId;
             key.clear();
             index.def.encode_row(&columns, i, &mut key);

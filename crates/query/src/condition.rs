@@ -11,7 +11,7 @@ use onlap_pg::{Oid, Result};
 
 use crate::compile::{Compiler, Frame, unsupported};
 use crate::env::{Env, Facts, Read, Restriction, Scanned, Tables, Wanted};
-use crate::node::{Node, Rows, truth};
+use crate::node::{Node, Rows, Spread, truth};
 use crate::physical::Computed;
 
 /// A condition of one value.
@@ -25,18 +25,7 @@ impl Condition {
     /// # Errors
     /// `0A000` for what has no kernel; errors of constants.
     pub fn new(bound: &Bound, query: QueryId, env: &Arc<Env>) -> Result<Condition> {
-        let tables = &Nothing;
-        let env = Arc::clone(env);
-        let mut compiler = Compiler { bound, env, tables, carried: None, frames: Vec::new() };
-        compiler.frames.push(Frame::new(query, None));
-        let read = bound.query(query);
-        for (n, entry) in read.entries.iter().enumerate() {
-            for (at, ty) in entry.types.iter().enumerate() {
-                compiler.frame().layout.add_var((n + 1, at as i32 + 1), *ty);
-            }
-        }
-        let node = compiler.node(read.targets[0].value)?;
-        Ok(Condition { node })
+        node_of(bound, query, env).map(|node| Condition { node })
     }
 
     /// The first of the values that does not meet it. NULL meets it: the condition is not false.
@@ -87,6 +76,45 @@ impl Keys {
         let rows = Rows { columns, count };
         self.exprs.iter().map(|expr| expr.of(&rows)).collect()
     }
+}
+
+/// An expression over the columns of an entry.
+pub struct Formula {
+    node: Node,
+}
+
+impl Formula {
+    /// Of an expression that was bound.
+    ///
+    /// # Errors
+    /// As [`Condition::new`].
+    pub fn new(bound: &Bound, query: QueryId, env: &Arc<Env>) -> Result<Formula> {
+        node_of(bound, query, env).map(|node| Formula { node })
+    }
+
+    /// Its values for rows, of which these are the columns of the entry.
+    ///
+    /// # Errors
+    /// The first error that a row meets.
+    pub fn values(&self, columns: &[ArrayRef], count: usize, env: &Env) -> Result<ArrayRef> {
+        let made = self.node.eval(&Rows { columns, count }, env)?;
+        made.spread(count, env)
+    }
+}
+
+/// The only target of a query, over the columns of its entries.
+fn node_of(bound: &Bound, query: QueryId, env: &Arc<Env>) -> Result<Node> {
+    let tables = &Nothing;
+    let env = Arc::clone(env);
+    let mut compiler = Compiler { bound, env, tables, carried: None, frames: Vec::new() };
+    compiler.frames.push(Frame::new(query, None));
+    let read = bound.query(query);
+    for (n, entry) in read.entries.iter().enumerate() {
+        for (at, ty) in entry.types.iter().enumerate() {
+            compiler.frame().layout.add_var((n + 1, at as i32 + 1), *ty);
+        }
+    }
+    compiler.node(read.targets[0].value)
 }
 
 /// A condition reads nothing.

@@ -18,7 +18,7 @@ use onlap_pg::{Oid, Result, TypeRef};
 
 use crate::build::{Rel, schema_of};
 use crate::compile::{Compiler, Lateral, slots, unsupported};
-use crate::env::{Env, ROW_ID, Read, RestrictionKind, TABLE_OID};
+use crate::env::{Env, ROW_ID, Read, RestrictionKind, TABLE_OID, Wanted};
 use crate::error::external;
 use crate::joins::Part;
 use crate::layout::{Layout, PRESENT, Var};
@@ -236,7 +236,9 @@ impl Compiler<'_> {
             columns.push(ROW_ID);
             layout.add_var((entry, ROW_ID), TypeRef::new(oids::INT8));
         }
-        let scanned = self.tables.scan(read, &columns, restrictions, &wanted.end(facts.rows))?;
+        let implied = self.implied(entry, conditions, &facts)?;
+        let wanted = Wanted { implied, ..wanted.end(facts.rows) };
+        let scanned = self.tables.scan(read, &columns, restrictions, &wanted)?;
         self.frame().sorted |= scanned.ordered;
         let plan = scanned.plan;
         if columns.is_empty() {

@@ -128,6 +128,8 @@ pub struct Wanted {
     pub first: usize,
     /// Whether rows are left out after the scan, so that more are read than are needed.
     pub filtered: bool,
+    /// Derived columns, by number, that are true in all rows that are needed.
+    pub implied: Vec<i32>,
 }
 
 /// A step that reads a relation.
@@ -150,6 +152,27 @@ pub struct Facts {
     pub indexed: Vec<i32>,
     /// Whether its rows are those of several relations, which say of each row whose it is ([`TABLE_OID`]).
     pub several: bool,
+    /// What indexes calculate of its rows.
+    pub derived: Vec<Derived>,
+}
+
+/// What an index calculates of a relation's rows: it counts as a column, which no row has.
+#[derive(Clone)]
+pub struct Derived {
+    /// Its number, above those of columns.
+    pub column: i32,
+    /// The query whose only target it is, over one entry.
+    pub made: View,
+    /// The columns of the relation, by number, that those of the entry are.
+    pub reads: Vec<i32>,
+    /// Whether it says which rows a partial index has.
+    pub is_filter: bool,
+}
+
+impl std::fmt::Debug for Derived {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Derived({})", self.column)
+    }
 }
 
 /// Locks rows by their ids, without waiting; says of each whether it is locked, and is not to be left out.

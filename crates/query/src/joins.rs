@@ -110,7 +110,7 @@ impl Compiler<'_> {
     }
 
     /// Whether an expression asks no query and names no column.
-    fn is_plain(&self, id: ExprId) -> bool {
+    pub fn is_plain(&self, id: ExprId) -> bool {
         let mut plain = true;
         self.bound.visit(id, 0, &mut |id, _| {
             plain &= !matches!(self.bound.expr(id), Expr::SubQuery(_) | Expr::Var { .. });

@@ -32,6 +32,7 @@ mod group;
 mod group_parts;
 mod group_sets;
 mod hypothetical;
+mod implied;
 mod joins;
 mod keys;
 mod layout;
@@ -66,10 +67,10 @@ mod within;
 pub use build::{Output, OutputColumn, compile};
 pub use carried::{Carried, parts};
 pub use change::{Change, RowExprs, Source, Taken, Update, Whole, compile_change};
-pub use condition::{Condition, Keys};
+pub use condition::{Condition, Formula, Keys};
 pub use env::{
-    Env, Facts, Locker, Order, ROW_ID, Read, Restriction, RestrictionKind, Scanned, TABLE_OID,
-    Tables, Values, View, Wanted,
+    Derived, Env, Facts, Locker, Order, ROW_ID, Read, Restriction, RestrictionKind, Scanned,
+    TABLE_OID, Tables, Values, View, Wanted,
 };
 pub use error::{external, of_external};
 pub use node::{Node, Rows};

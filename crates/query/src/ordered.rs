@@ -12,7 +12,7 @@ use onlap_pg::Result;
 use onlap_pg::bound::{Aggregate, EntryKind, Expr, ExprId, JoinTree, Query, SortItem};
 
 use crate::compile::{Compiler, unsupported};
-use crate::env::{Facts, Order, Restriction, RestrictionKind, Wanted};
+use crate::env::{Facts, Order, Read, Restriction, RestrictionKind, Wanted};
 use crate::node::Node;
 
 /// Rows that are read and sorted in the time in which one is read by an index.
@@ -48,19 +48,31 @@ impl Compiler<'_> {
         }
         // What is wrong with the numbers is said where they are used.
         let first = self.limits(query).ok()?.sort_fetch()?;
+        let facts = match query.entries[entry - 1].kind {
+            EntryKind::Relation { oid, inherited, .. } => {
+                self.tables.facts(Read { relation: oid, inherited })
+            }
+            _ => Facts::default(),
+        };
         let order: Option<Vec<Order>> =
-            query.order.iter().map(|item| self.order_of(entry, query, item)).collect();
+            query.order.iter().map(|item| self.order_of(entry, query, item, &facts)).collect();
         // A row that is locked may be left out.
         let locks = self.row_locks().is_ok_and(|locks| !locks.is_empty());
-        Some(Wanted { order: order?, first, filtered: query.ties || locks })
+        Some(Wanted { order: order?, first, filtered: query.ties || locks, implied: Vec::new() })
     }
 
-    fn order_of(&self, entry: usize, query: &Query, item: &SortItem) -> Option<Order> {
+    fn order_of(
+        &self,
+        entry: usize,
+        query: &Query,
+        item: &SortItem,
+        facts: &Facts,
+    ) -> Option<Order> {
         let name = self.env.catalog.operator(item.less)?.name;
         if !matches!(name, "<" | ">") {
             return None;
         }
-        let column = self.column_of(entry, self.target_of(query, item).value)?;
+        let column = self.key_of(entry, self.target_of(query, item).value, facts)?;
         Some(Order { column, descending: name == ">", nulls_first: item.nulls_first })
     }
 
@@ -74,7 +86,7 @@ impl Compiler<'_> {
         let (column, descending) = self.extreme_of(entry, call)?;
         let order = vec![Order { column, descending, nulls_first: descending }];
         // NULLs, of which there may be many, come first among the greatest.
-        Some(Wanted { order, first: 1, filtered: descending })
+        Some(Wanted { order, first: 1, filtered: descending, implied: Vec::new() })
     }
 
     /// The aggregate that all of a query's are.

@@ -27,9 +27,9 @@ impl Compiler<'_> {
     ) -> Result<Option<Restriction>> {
         match self.bound.expr(id) {
             Expr::Op(op) => self.of_operator(entry, op, facts),
-            Expr::ArrayOp(op, false) => self.of_array(entry, op),
+            Expr::ArrayOp(op, false) => self.of_array(entry, op, facts),
             Expr::SubQuery(sub) => self.of_query(entry, sub, facts),
-            Expr::Or(_) => self.of_terms(entry, id),
+            Expr::Or(_) => self.of_terms(entry, id, facts),
             _ => Ok(None),
         }
     }
@@ -53,7 +53,7 @@ impl Compiler<'_> {
             other => other,
         };
         for (column, value, kind) in [(left, right, kind), (right, left, turned)] {
-            let Some(number) = self.column_of(entry, column) else { continue };
+            let Some(number) = self.key_of(entry, column, facts) else { continue };
             let ty = self.bound.ty(value);
             let runs = facts.indexed.contains(&number) && self.is_query_of_one_value(value);
             if !(runs || self.is_known(value)) || !self.is_of_order(column, ty.oid) {
@@ -72,9 +72,9 @@ impl Compiler<'_> {
     }
 
     /// `= ANY (array)`.
-    fn of_array(&mut self, entry: usize, op: &Op) -> Result<Option<Restriction>> {
+    fn of_array(&mut self, entry: usize, op: &Op, facts: &Facts) -> Result<Option<Restriction>> {
         let (column, array) = (op.args[0], op.args[1]);
-        let Some(number) = self.column_of(entry, column) else { return Ok(None) };
+        let Some(number) = self.key_of(entry, column, facts) else { return Ok(None) };
         let element = self.element(self.bound.ty(array).oid)?;
         let operator = self.env.catalog.operator(op.operator);
         let is_equal = operator.is_some_and(|operator| operator.name == "=");
@@ -89,12 +89,12 @@ impl Compiler<'_> {
     }
 
     /// Equalities of one column that OR connects.
-    fn of_terms(&mut self, entry: usize, id: ExprId) -> Result<Option<Restriction>> {
+    fn of_terms(&mut self, entry: usize, id: ExprId, facts: &Facts) -> Result<Option<Restriction>> {
         let before = std::mem::take(&mut self.frame().layout);
         let found = self.one_of(id);
         self.frame().layout = before;
         let Some((column, array, ty)) = found? else { return Ok(None) };
-        let Some(number) = self.column_of(entry, column) else { return Ok(None) };
+        let Some(number) = self.key_of(entry, column, facts) else { return Ok(None) };
         if !self.is_of_order(column, ty.oid) {
             return Ok(None);
         }
@@ -181,6 +181,14 @@ impl Compiler<'_> {
             || [of, value].iter().all(|oid| matches!(oid, 20 | 21 | 23))
     }
 
+    /// The number of the column, derived ones included, that an expression is to indexes of a table.
+    pub fn key_of(&self, entry: usize, id: ExprId, facts: &Facts) -> Option<i32> {
+        self.column_of(entry, id).or_else(|| {
+            let mut keys = facts.derived.iter();
+            keys.find(|of| self.is_derived(entry, id, of, of.root())).map(|of| of.column)
+        })
+    }
+
     /// The number of the entry's column that an expression is, perhaps as another text type.
     pub fn column_of(&self, entry: usize, id: ExprId) -> Option<i32> {
         match self.bound.expr(id) {
@@ -262,7 +270,7 @@ fn one(node: &Node, env: &Env) -> Result<ArrayRef> {
 }
 
 /// The elements of an array; none where it is NULL.
-fn elements(array: &ArrayRef, repr: Repr) -> Vec<Datum<'static>> {
+pub fn elements(array: &ArrayRef, repr: Repr) -> Vec<Datum<'static>> {
     match Datum::at(array, Repr::Bytes, 0) {
         Datum::Bytes(bytes) => {
             let array = onlap_kernels::array::Array::load(&bytes, repr);

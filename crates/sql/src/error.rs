@@ -330,7 +330,7 @@ impl From<onlap::Error> for SqlError {
         if let Some(subject) = e.subject() {
             return rules::broken(&e, subject);
         }
-        let error = SqlError::new(e.kind().sqlstate(), e.to_string());
+        let error = SqlError::new(e.sqlstate(), e.to_string());
         match e.kind() {
             ErrorKind::Conflict => error.hint("Run the transaction again."),
             _ => error,

@@ -110,6 +110,7 @@ impl Instance {
     /// # Errors
     /// Its catalog cannot be read.
     pub fn open_with(db: Database, defaults: Arc<Configuration>) -> Result<Arc<Instance>> {
+        crate::formulas::attach(&db);
         let (objects_table, objects) = Objects::load(&db)?;
         let memory: u64 = db.memory().iter().map(|part| part.limit).sum();
         let of_queries = (memory / QUERY_SHARE).max(16 << 20);

@@ -17,6 +17,7 @@ mod ddl;
 mod deep;
 mod error;
 mod fast;
+mod formulas;
 mod functions;
 mod instance;
 mod parse;
@@ -37,6 +38,7 @@ mod waits;
 mod wire;
 
 pub use error::{Result, SqlError, state};
+pub use formulas::attach;
 pub use instance::{Instance, Secret, SessionKey};
 pub use secrets::without_passwords;
 pub use session::{Session, SessionInfo, Waker};

@@ -19,6 +19,7 @@ use onlap_storage::{Direction, EntryWants, KeyBounds};
 
 use super::{Part, is_dead, own_row};
 use crate::database::Shared;
+use crate::derive::{Needed, has_entry};
 use crate::index_build::{self, Keys, NOT_YET, NewIndex, twice_of};
 use crate::options::Rule;
 use crate::table::{Highs, TableView, index_positions, key_def};
@@ -170,25 +171,32 @@ pub(super) fn each_key_since(
     since: RowId,
     f: &mut dyn FnMut(RowId, &[u8]) -> Result<()>,
 ) -> Result<()> {
-    let (positions, _) = index_positions(&part.schema, index);
-    let def = key_def(&part.schema, index);
-    let columns = || positions.iter().map(|&p| &part.schema.columns[p]);
-    let ids: Vec<ColumnId> = columns().map(|c| c.id).collect();
+    let schema = &part.schema;
+    let (positions, _) = index_positions(schema, index);
+    let def = key_def(schema, index);
+    let needed = Needed::of_index(schema, index);
+    let ids: Vec<ColumnId> = needed.columns.iter().map(|c| c.0).collect();
+    let places: Vec<usize> = positions.iter().map(|&p| needed.place(schema, p)).collect();
+    let filter = schema.filter_position(index).map(|p| needed.place(schema, p));
     let mut key = Vec::new();
     for segment in view.version.segments().filter(|s| s.row_ids().end > since) {
         let range = since..segment.row_ids().end;
         let mut scan = SegmentScan::new(segment, range, Direction::Forward);
-        let mut rows = Batch::new(columns().map(|c| c.ty.physical()));
+        let mut rows = Batch::new(needed.columns.iter().map(|c| c.1));
         let mut row_ids = Vec::new();
         while scan.next(&ids, &mut rows, &mut row_ids)? {
-            let columns: Vec<&Column> = rows.columns.iter().collect();
+            let alive = |at: usize| lives(part, view, row_ids[at]);
+            needed.complete(part.spill.calculator(), schema, &mut rows, &alive)?;
+            let columns: Vec<&Column> = places.iter().map(|&at| &rows.columns[at]).collect();
+            let filter = filter.map(|at| &rows.columns[at]);
             for (i, &row) in row_ids.iter().enumerate() {
-                if !columns.iter().any(|c| c.is_null(i)) {
+                if has_entry(filter, i) && !columns.iter().any(|c| c.is_null(i)) {
                     key.clear();
                     def.encode_row(&columns, i, &mut key);
                     f(row, &key)?;
                 }
             }
+            rows.columns.truncate(ids.len());
         }
     }
     Ok(())

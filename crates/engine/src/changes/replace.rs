@@ -13,6 +13,7 @@ use onlap_format::{Batch, TableSchema};
 use super::{is_free, no_longer_free};
 use crate::commit::{PendingMark, TableWrite};
 use crate::database::Shared;
+use crate::derive;
 use crate::read::{ReadCounters, ReadView, Registration};
 use crate::rules::not_null;
 use crate::unique;
@@ -57,11 +58,14 @@ pub(crate) fn replace(shared: &Arc<Shared>, w: &mut TableWrite) -> Result<()> {
         }
     }
     judge(w, &batch)?;
+    if !w.schema.derived.is_empty() {
+        derive::fill(&shared.calculator, &w.schema, &mut batch)?;
+    }
     for (i, &row) in found.iter().enumerate() {
         let successor = u32::try_from(w.rows.rows).ok();
         w.marks.push(PendingMark { row, successor });
         if w.rows.columns.is_empty() {
-            w.rows = Batch::new(w.schema.columns.iter().map(|c| c.ty.physical()));
+            w.rows = Batch::new(w.schema.all_columns().map(|c| c.ty.physical()));
         }
         w.rows.extend_range(&batch, i..i + 1);
     }

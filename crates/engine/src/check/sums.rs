@@ -67,12 +67,18 @@ impl Sums {
 pub(super) struct Indexed {
     pub key: Vec<Field>,
     include: Vec<usize>,
+    /// Of batches of rows: the column that is true in rows that have entries.
+    pub filter: Option<usize>,
+    /// Whether anything of it is calculated.
+    pub derived: bool,
 }
 
 impl Indexed {
-    /// In batches of whole rows.
-    pub(super) fn of_rows(index: &IndexShape) -> Indexed {
-        Indexed { key: index.fields.clone(), include: index.include.clone() }
+    /// In batches of whole rows of a table with so many columns of its own.
+    pub(super) fn of_rows(index: &IndexShape, own: usize) -> Indexed {
+        let derived = index.filter.is_some() || index.fields.iter().any(|f| f.column >= own);
+        let (key, include) = (index.fields.clone(), index.include.clone());
+        Indexed { key, include, filter: index.filter, derived }
     }
 
     /// In batches of whole entries.
@@ -80,7 +86,7 @@ impl Indexed {
         let key = index.fields.iter().enumerate().map(|(column, f)| Field { column, ..*f });
         let key: Vec<Field> = key.collect();
         let include = (key.len()..key.len() + index.include.len()).collect();
-        Indexed { key, include }
+        Indexed { key, include, filter: None, derived: false }
     }
 
     /// The key columns, and whether they descend, where all are numbers that are their own order.

@@ -21,6 +21,8 @@ use parking_lot::Mutex;
 
 use super::sums::{Indexed, STRETCH_ROWS, Sums};
 use super::{CheckReport, FINDINGS_MAX, Finding};
+use crate::database::Shared;
+use crate::derive::{self, Calculator};
 use crate::read::merge_cursors;
 use crate::table::TableView;
 use onlap_memtable::{Shape, compare_rows};
@@ -43,6 +45,7 @@ enum Piece {
 pub(super) struct TableCheck {
     name: String,
     view: Arc<TableView>,
+    shared: Arc<Shared>,
     csn: Csn,
     pieces: Vec<Piece>,
     next: AtomicUsize,
@@ -72,7 +75,8 @@ fn takes(column: &ColumnSchema, op: &ChangeOp) -> bool {
 }
 
 impl TableCheck {
-    pub(super) fn new(name: &str, view: &Arc<TableView>, csn: Csn) -> Arc<TableCheck> {
+    pub(super) fn new(name: &str, view: &Arc<TableView>, shared: &Arc<Shared>) -> Arc<TableCheck> {
+        let csn = shared.snapshots.published();
         let version = &view.version;
         let mut pieces = Vec::new();
         pieces.extend(
@@ -92,6 +96,7 @@ impl TableCheck {
         Arc::new(TableCheck {
             name: name.to_owned(),
             view: Arc::clone(view),
+            shared: Arc::clone(shared),
             csn,
             pieces: pieces.into_iter().map(|(_, piece)| piece).collect(),
             next: AtomicUsize::new(0),
@@ -127,7 +132,18 @@ impl TableCheck {
         }
         findings.sort_by_key(|f| f.0);
         let mut texts: Vec<String> = findings.into_iter().map(|f| f.1).collect();
-        for (index, (rows, entries)) in indexes.iter().zip(rows.iter().zip(&entries)) {
+        let own = self.view.schema.columns.len();
+        let derived: Vec<bool> = Shape::new(Arc::clone(&self.view.schema))
+            .indexes
+            .iter()
+            .map(|index| Indexed::of_rows(index, own).derived)
+            .collect();
+        let sums = rows.iter().zip(&entries);
+        for ((index, derived), (rows, entries)) in indexes.iter().zip(derived).zip(sums) {
+            if derived && !self.shared.calculator.is_set() {
+                report.unchecked += 1;
+                continue;
+            }
             if self.view.version.index(index.id).is_none() {
                 texts.push(format!("index {} has no place in the manifest", index.name));
                 continue;
@@ -155,9 +171,14 @@ impl TableCheck {
         let sums = vec![Sums::default(); schema.indexes.len()];
         let mut look = Look {
             schema,
-            of_rows: shape.indexes.iter().map(Indexed::of_rows).collect(),
+            of_rows: shape
+                .indexes
+                .iter()
+                .map(|i| Indexed::of_rows(i, schema.columns.len()))
+                .collect(),
             of_entries: shape.indexes.iter().map(Indexed::of_entries).collect(),
             version: &self.view.version,
+            calculator: &self.shared.calculator,
             csn: self.csn,
             piece: 0,
             seen: Seen {
@@ -185,6 +206,7 @@ struct Look<'a> {
     of_rows: Vec<Indexed>,
     of_entries: Vec<Indexed>,
     version: &'a TableVersion,
+    calculator: &'a Calculator,
     csn: Csn,
     /// Number of the piece.
     piece: usize,
@@ -296,7 +318,9 @@ impl Look<'_> {
             let count = keep.iter().filter(|k| **k).count();
             self.seen.report.rows += count as u64;
             let all = count == rows.len();
-            for (columns, sums) in self.of_rows.iter().zip(&mut self.seen.rows) {
+            self.calculated(&rows, &batch, &keep)?;
+            let plain = self.of_rows.iter().zip(&mut self.seen.rows).filter(|(c, _)| !c.derived);
+            for (columns, sums) in plain {
                 columns.hashes(&rows, &batch, &mut hashes);
                 if all {
                     sums.add_rising(&rows, &hashes);
@@ -310,6 +334,30 @@ impl Look<'_> {
         if seen != count {
             let text = format!("{seen} rows, the manifest says {count}");
             self.find(format!("segment {}: {text}", segment.id()));
+        }
+        Ok(())
+    }
+
+    /// Adds live rows to the sums of indexes for which something is calculated.
+    fn calculated(&mut self, rows: &[RowId], batch: &Batch, keep: &[bool]) -> Result<()> {
+        if self.schema.derived.is_empty() || !self.calculator.is_set() {
+            return Ok(());
+        }
+        let places: Vec<u32> =
+            keep.iter().zip(0..).filter(|(keep, _)| **keep).map(|(_, at)| at).collect();
+        let rows: Vec<RowId> = places.iter().map(|&at| rows[at as usize]).collect();
+        let mut live = Batch::new(batch.columns.iter().map(|c| c.data.physical()));
+        live.extend_selected(batch, &places);
+        derive::fill(self.calculator, self.schema, &mut live)?;
+        let mut hashes = Vec::new();
+        for (columns, sums) in self.of_rows.iter().zip(&mut self.seen.rows) {
+            if columns.derived {
+                columns.hashes(&rows, &live, &mut hashes);
+                let filter = columns.filter.map(|at| &live.columns[at]);
+                for i in (0..rows.len()).filter(|&i| derive::has_entry(filter, i)) {
+                    sums.add(rows[i], hashes[i]);
+                }
+            }
         }
         Ok(())
     }

@@ -22,6 +22,10 @@
 //! removes the files at once. Indexes that are not ready at an open go too. Recording a build in the
 //! manifest, to go on after a crash, was left out: what is lost is work that takes seconds.
 //!
+//! Rows whose columns were changed in place before step 1 get the entries that they have at its end: an index
+//! over such columns does not answer for snapshots from before ([`IndexSchema::only_since`]). Entries for what a
+//! row was at each of its changes were left out: merges and counts take a row to have one entry.
+//!
 //! A writer whose row clashes during step 5 is refused, although the index may turn out to be
 //! impossible. Letting it pass and looking up what came in since, again and again, was tried: with
 //! many small flushes rows came in faster than they were looked up.
@@ -86,8 +90,18 @@ pub(crate) fn run(
         (csn, begin(shared, state, indexes, csn))
     });
     let runs = Vec::new();
-    let mut build = Build { shared, state, indexes, control, first_maintained, runs, ended: false };
+    let mut build = Build {
+        shared,
+        state,
+        indexes,
+        control,
+        first_maintained,
+        runs,
+        only_since: Vec::new(),
+        ended: false,
+    };
     flush::drain(shared, state, csn)?;
+    build.only_since = changed_before(&state.view(), indexes);
     let mut todo: Vec<Range<RowId>> = std::iter::once(0..first_maintained).collect();
     while !build.ended {
         build.cover(todo)?;
@@ -95,6 +109,16 @@ pub(crate) fn run(
         todo = shared.commits().exclusively(|leader| build.end(leader))?;
     }
     if indexes.iter().any(|i| i.unique) { build.approve() } else { Ok(()) }
+}
+
+/// Indexes over columns that were changed in place: entries have the newest values, which older snapshots must
+/// not see. The changes have ended, and are in files.
+pub(crate) fn changed_before(view: &TableView, indexes: &[IndexSchema]) -> Vec<IndexId> {
+    let changed = |index: &&IndexSchema| {
+        let columns = view.landing.columns_of(index);
+        columns.iter().chain(&index.include).any(|column| view.changes_column(*column))
+    };
+    indexes.iter().filter(changed).map(|index| index.id).collect()
 }
 
 /// Step 1; returns X.
@@ -131,6 +155,8 @@ struct Build<'a> {
     first_maintained: RowId,
     /// Runs of rows that were there, and of those that landed in segments directly.
     runs: Vec<(IndexId, RunMeta)>,
+    /// Those that do not answer for older snapshots.
+    only_since: Vec<IndexId>,
     ended: bool,
 }
 
@@ -195,7 +221,8 @@ impl Build<'_> {
         let ready = highs.is_empty();
         let csn = leader.next_csn - 1;
         let new = schema.indexes.iter_mut().filter(|i| building.has(i.id));
-        new.for_each(|i| (i.since, i.ready) = (csn, ready));
+        let only_since = |id: &IndexId| self.only_since.contains(id);
+        new.for_each(|i| (i.since, i.only_since, i.ready) = (csn, only_since(&i.id), ready));
         let added = runs().map(|(index, run)| Edit::AddRun(state.id, *index, run.clone()));
         let ended = state.change_schema(self.shared, schema, added.collect());
         // After any other failure the record that names the files may be there.

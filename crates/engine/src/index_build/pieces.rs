@@ -3,7 +3,8 @@
 //! Row-id ranges are cut into stretches of whole blocks. Patient tasks take one stretch after another:
 //! read the columns that any of the indexes has, once, and sort and write one run per index. Nothing
 //! is shared between them but the list of stretches, so that they keep as many cores busy as there are
-//! tasks; while writers need those, the tasks give way.
+//! tasks; while writers need those, the tasks give way. Derived columns are calculated a piece at a time; of
+//! a partial index only the rows that it has are written.
 //!
 //! Memory (I7): the tasks together use half of [`Part::Background`]. A stretch whose rows turn out to
 //! be larger than thought becomes several runs.
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use onlap_base::memory::Part;
-use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId};
+use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId, limits};
 use onlap_format::key::{ColumnStats, Entries, Keys, Packing, sort_permutation};
 use onlap_format::manifest::{Edit, RunMeta};
 use onlap_format::{Batch, Column, IndexSchema, KeyPart, Physical, TableSchema, Vector};
@@ -28,8 +29,10 @@ use parking_lot::Mutex;
 
 use super::{BuildControl, check};
 use crate::database::Shared;
+use crate::derive::{Needed, has_entry};
 use crate::flush;
 use crate::table::{index_positions, key_def};
+use crate::unique;
 
 /// Rows of a stretch at most: more sort slower, because the sort's memory outgrows the caches, and
 /// fewer leave more runs to merge.
@@ -87,11 +90,12 @@ struct Stretch {
     count: u64,
 }
 
-/// An index, by positions among the columns that are read.
+/// An index, by positions among the columns that are read and calculated.
 struct Wanted {
     index: IndexSchema,
     keys: Vec<usize>,
     include: Vec<usize>,
+    filter: Option<usize>,
 }
 
 struct Pass {
@@ -99,7 +103,7 @@ struct Pass {
     schema: TableSchema,
     /// Where changes of the columns lie, if any may; there come no more.
     version: Option<Arc<TableVersion>>,
-    columns: Vec<(ColumnId, Physical)>,
+    needed: Needed,
     wanted: Vec<Wanted>,
     control: BuildControl,
     /// Bytes that one task may use.
@@ -119,24 +123,23 @@ impl Pass {
         control: &BuildControl,
         limit: usize,
     ) -> Pass {
-        let mut columns: Vec<usize> = Vec::new();
-        let mut place = |p: usize| {
-            columns.iter().position(|&c| c == p).unwrap_or_else(|| {
-                columns.push(p);
-                columns.len() - 1
-            })
-        };
-        let mut wanted = Vec::new();
-        for index in indexes {
+        let of_index = |index: &IndexSchema| {
             let (keys, include) = index_positions(schema, index);
-            let keys = keys.into_iter().map(&mut place).collect();
-            let include = include.into_iter().map(&mut place).collect();
-            wanted.push(Wanted { index: index.clone(), keys, include });
-        }
-        let column = |&p: &usize| (schema.columns[p].id, schema.columns[p].ty.physical());
+            keys.into_iter().chain(include).chain(schema.filter_position(index)).collect::<Vec<_>>()
+        };
+        let needed = Needed::new(schema, indexes.iter().flat_map(of_index));
+        let place = |p: usize| needed.place(schema, p);
+        let wanted = indexes.iter().map(|index| {
+            let (keys, include) = index_positions(schema, index);
+            let keys = keys.into_iter().map(place).collect();
+            let include = include.into_iter().map(place).collect();
+            let filter = schema.filter_position(index).map(place);
+            Wanted { index: index.clone(), keys, include, filter }
+        });
+        let wanted = wanted.collect();
         Pass {
             shared: Arc::clone(shared),
-            columns: columns.iter().map(column).collect(),
+            needed,
             schema: schema.clone(),
             version: version.cloned(),
             wanted,
@@ -157,7 +160,8 @@ impl Pass {
             Physical::Numeric => 17,
             Physical::Bytes => STRING_BYTES,
         };
-        let row: usize = self.columns.iter().map(|c| bytes(c.1)).sum();
+        let row: usize = self.needed.columns.iter().map(|c| bytes(c.1)).sum();
+        let row = row + self.needed.derived_count() * STRING_BYTES;
         let most = (self.limit / (row + SORT_BYTES)).clamp(1, STRETCH_ROWS) as u64;
         let mut stretches = Vec::new();
         for range in ranges {
@@ -205,7 +209,7 @@ impl Pass {
     fn write_stretch(&self, stretch: &Stretch, piece: &mut Piece) -> Result<()> {
         let memory = &self.shared.storage.memory;
         let mut charge = memory.charge(Part::Background, 0);
-        let columns: Vec<ColumnId> = self.columns.iter().map(|c| c.0).collect();
+        let columns: Vec<ColumnId> = self.needed.columns.iter().map(|c| c.0).collect();
         piece.clear(stretch.rows.start);
         let (mut ids, mut scratch) = (Vec::new(), ChangeScratch::default());
         for (segment, rows) in &stretch.parts {
@@ -234,16 +238,48 @@ impl Pass {
     }
 
     /// Writes a run per index of a piece that ends before row `end`.
-    fn write_piece(&self, piece: &Piece, end: RowId) -> Result<()> {
+    fn write_piece(&self, piece: &mut Piece, end: RowId) -> Result<()> {
         if piece.row_ids.is_empty() {
             return Ok(());
         }
+        let ids = &piece.row_ids;
+        // What a row was wrong about matters while somebody may find the row.
+        let lives = |at: usize| {
+            let mut keep = [true];
+            let dead =
+                |version: &Arc<TableVersion>| version.drop_dead(&[ids[at]], Csn::MAX, &mut keep);
+            self.version.as_ref().map_or(Ok(()), dead)?;
+            Ok(keep[0])
+        };
+        let calculator = &self.shared.calculator;
+        self.needed.complete(calculator, &self.schema, &mut piece.rows, &lives)?;
+        self.check_keys(piece, &lives)?;
         for wanted in &self.wanted {
             check(&self.shared, &self.control)?;
             let run = self.write_run(wanted, piece, piece.start..end)?;
             self.runs.lock().push((wanted.index.id, run));
         }
         self.control.advance(piece.row_ids.len() as u64);
+        Ok(())
+    }
+
+    /// Refuses calculated keys above the limit, as a new row's are.
+    fn check_keys(&self, piece: &Piece, lives: &dyn Fn(usize) -> Result<bool>) -> Result<()> {
+        let read = self.needed.columns.len();
+        for wanted in self.wanted.iter().filter(|w| w.keys.iter().any(|at| *at >= read)) {
+            let columns: Vec<&Column> =
+                wanted.keys.iter().map(|&k| &piece.rows.columns[k]).collect();
+            let filter = wanted.filter.map(|at| &piece.rows.columns[at]);
+            let def = key_def(&self.schema, &wanted.index);
+            let mut key = Vec::new();
+            for row in (0..piece.row_ids.len()).filter(|&row| has_entry(filter, row)) {
+                key.clear();
+                def.encode_row(&columns, row, &mut key);
+                if key.len() > limits::KEY_BYTES && lives(row)? {
+                    return Err(unique::too_long(&self.schema, &wanted.index, key.len()));
+                }
+            }
+        }
         Ok(())
     }
 
@@ -259,7 +295,12 @@ impl Pass {
         let mut keys = packing.new_keys();
         let packed = packing.pack(&columns, 0..n, &mut keys);
         assert!(packed, "a packing that was fitted to the columns holds them");
-        let order = sort_permutation(&keys);
+        let mut order = sort_permutation(&keys);
+        if let Some(filter) = wanted.filter {
+            let filter = Some(&piece.rows.columns[filter]);
+            order.retain(|&row| has_entry(filter, row as usize));
+            assert!(order.len() <= n, "a row has one entry");
+        }
         let mut spec =
             flush::run_spec(&self.shared, schema, index, packing, rows.clone(), n as u64)?;
         // Who reads rows instead of entries sees no changes.
@@ -311,18 +352,22 @@ impl Drop for Pass {
 /// Rows at hand.
 struct Piece {
     start: RowId,
+    /// So many of the columns are read; what is calculated comes behind.
+    read: usize,
     rows: Batch,
     row_ids: Vec<RowId>,
 }
 
 impl Piece {
     fn new(pass: &Pass) -> Piece {
-        let forms = pass.columns.iter().map(|c| c.1);
-        Piece { start: 0, rows: Batch::new(forms), row_ids: Vec::new() }
+        let forms = pass.needed.columns.iter().map(|c| c.1);
+        let rows = Batch::new(forms);
+        Piece { start: 0, read: rows.columns.len(), rows, row_ids: Vec::new() }
     }
 
     fn clear(&mut self, start: RowId) {
         self.start = start;
+        self.rows.columns.truncate(self.read);
         self.rows.truncate(0);
         self.rows.columns.iter_mut().for_each(|c| c.nulls = None);
         self.row_ids.clear();

@@ -48,13 +48,14 @@ impl NewIndex {
     pub(crate) fn new(
         shared: &Arc<Shared>,
         state: &Arc<TableState>,
+        schema: &TableSchema,
         index: IndexSchema,
     ) -> NewIndex {
         debug_assert_eq!(index.since, NOT_YET);
         let (shared, state) = (Arc::clone(shared), Arc::clone(state));
-        let columns = index.key.iter().map(|part| part.column);
-        let columns = columns.chain(index.include.iter().copied());
-        let _fixed = Fixed::new(&shared, &state, columns.collect::<Vec<_>>());
+        let mut columns = schema.columns_of(&index);
+        columns.extend(&index.include);
+        let _fixed = Fixed::new(&shared, &state, columns);
         NewIndex { shared, state, index, runs: Vec::new(), covered: 0, _fixed }
     }
 

@@ -133,7 +133,7 @@ pub(crate) fn encode_key(
 
 fn name_of<'a>(schema: &'a TableSchema, index: &IndexSchema, i: usize) -> &'a str {
     let at = schema.position(index.key[i].column).expect("an index names columns of its table");
-    &schema.columns[at].name
+    &schema.column_at(at).name
 }
 
 /// Names index, column and both types in an error of the encoder, which knows none of them.
@@ -253,9 +253,20 @@ pub(crate) fn projection<S: AsRef<str>>(schema: &TableSchema, names: &[S]) -> Re
 
 /// The index of a name.
 pub(crate) fn index_by_name<'a>(schema: &'a TableSchema, name: &str) -> Result<&'a IndexSchema> {
-    schema.index_by_name(name).filter(|i| i.ready).ok_or_else(|| {
-        let text = format!("table {} has no index {name}", schema.name);
-        Error::new(ErrorKind::UnknownIndex, text)
+    let found = schema.index_by_name(name);
+    found.filter(|i| i.ready).ok_or_else(|| match found {
+        Some(index) if index.only_since => {
+            let text = format!(
+                "index {name} of table {} was built after this snapshot, and columns of it had been \
+                 changed in place; read without it, or begin anew",
+                schema.name
+            );
+            Error::new(ErrorKind::SnapshotTooOld, text)
+        }
+        _ => {
+            let text = format!("table {} has no index {name}", schema.name);
+            Error::new(ErrorKind::UnknownIndex, text)
+        }
     })
 }
 

@@ -18,9 +18,11 @@
 use std::sync::Arc;
 
 use onlap_base::{Csn, Error, ErrorKind, Result, RowId};
+use onlap_format::IndexSchema;
 
 use crate::blind;
 use crate::history::count_of_past;
+use crate::index_build::NOT_YET;
 use crate::table::{TableState, TableView};
 use onlap_memtable::Memtable;
 
@@ -105,6 +107,7 @@ impl ReadView {
             let text = format!("table {} was created after this snapshot", view.schema.name);
             return Err(Error::new(ErrorKind::UnknownTable, text));
         };
+        hide_younger_indexes(&mut view, csn);
         Ok(ReadView { view, csn, count, own: None, tally: None })
     }
 
@@ -131,6 +134,18 @@ impl ReadView {
         let tally = self.tally.clone();
         let source = Source::Table(Box::new(TableScan::new(self, &columns, scan)));
         Ok(Rows::new(source, schema, columns, scan.row_limit(), tally, pin))
+    }
+}
+
+/// Indexes that do not answer for a snapshot are none for who reads by it.
+fn hide_younger_indexes(view: &mut Arc<TableView>, csn: Csn) {
+    let is_younger =
+        |i: &IndexSchema| i.only_since && i.since != NOT_YET && csn < i.since && i.ready;
+    if view.schema.indexes.iter().any(is_younger) {
+        let mut schema = (*view.schema).clone();
+        let younger = schema.indexes.iter_mut().filter(|i| is_younger(i));
+        younger.for_each(|index| index.ready = false);
+        Arc::make_mut(view).schema = Arc::new(schema);
     }
 }
 

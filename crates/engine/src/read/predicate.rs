@@ -98,7 +98,8 @@ impl Predicate {
     /// Whether it is true of a whole row, whose values are in the order of the schema's columns.
     ///
     /// # Errors
-    /// As [`crate::Snapshot::row_set`]; a row that is none of this table.
+    /// As [`crate::Snapshot::row_set`]; a row that is none of this table; [`ErrorKind::Unsupported`] for indexes that
+    /// are partial or have expressions.
     pub fn matches(&self, schema: &TableSchema, row: &[Value]) -> Result<bool> {
         self.check_depth()?;
         if row.len() != schema.columns.len() {
@@ -195,6 +196,14 @@ impl std::ops::Not for Predicate {
 
 /// Key bytes of a row.
 fn key_of(schema: &TableSchema, index: &IndexSchema, row: &[Value]) -> Result<Vec<u8>> {
+    let own = |part: &onlap_format::KeyPart| schema.derived(part.column).is_none();
+    if index.filter.is_some() || !index.key.iter().all(own) {
+        let text = format!(
+            "index {} has what is calculated of rows, and a row alone does not tell it",
+            index.name
+        );
+        return Err(Error::new(ErrorKind::Unsupported, text));
+    }
     let value = |part: &onlap_format::KeyPart| {
         let at = schema.position(part.column).expect("an index names columns of its table");
         row[at].clone()

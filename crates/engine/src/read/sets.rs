@@ -246,7 +246,7 @@ impl ReadView {
             runs.iter().flat_map(|entry| entry.run.files()).map(|file| file.bytes()).sum()
         };
         let indexes = self.view.schema.indexes.iter();
-        let whole = indexes.filter(|i| i.ready && !i.fences_only);
+        let whole = indexes.filter(|i| i.ready && !i.fences_only && i.filter.is_none());
         whole.map(|i| i.id).min_by_key(|&id| bytes(id))
     }
 

@@ -32,6 +32,16 @@ use crate::{flush, index_build, rules};
 pub(crate) fn alter_table(shared: &Arc<Shared>, table: &str, changes: &TableChanges) -> Result<()> {
     let _names = hold_names(shared, changes.names(table))?;
     let (state, _changing) = lock_table(shared, table)?;
+    alter_locked(shared, &state, table, changes)
+}
+
+/// The same for who holds the change lock of the table.
+pub(super) fn alter_locked(
+    shared: &Arc<Shared>,
+    state: &Arc<TableState>,
+    table: &str,
+    changes: &TableChanges,
+) -> Result<()> {
     let sequence = |name: &str| rules::find_sequence(shared, name);
     let taken = state.columns_taken.load(Ordering::Acquire);
     let plan = Plan::new(&state.schema(), taken, &changes.0, &shared.references, &sequence)?;
@@ -42,17 +52,17 @@ pub(crate) fn alter_table(shared: &Arc<Shared>, table: &str, changes: &TableChan
     let looked = Registration::new(shared);
     let converted = plan.convert.iter().map(|c| c.0);
     let fixed = plan.not_null.iter().copied().chain(converted).collect::<Vec<_>>();
-    let _fixed = (!fixed.is_empty()).then(|| Fixed::new(shared, &state, fixed));
+    let _fixed = (!fixed.is_empty()).then(|| Fixed::new(shared, state, fixed));
     let nulls = NotNull::new(&state.schema(), &plan);
-    let seen = nulls.check(shared, &state, 0, &looked)?;
+    let seen = nulls.check(shared, state, 0, &looked)?;
     if plan.columns {
-        flush::flush_table(shared, &state)?;
+        flush::flush_table(shared, state)?;
     }
     let _files = (!plan.convert.is_empty()).then(|| shared.background.hold(Claim::Files(state.id)));
     let ids = take_index_ids(shared, plan.rebuild.len())?;
-    let mut change = Change { shared, state: &state, plan, ids, edits: Vec::new() };
+    let mut change = Change { shared, state, plan, ids, edits: Vec::new() };
     shared.commits().exclusively(|leader| {
-        nulls.check(shared, &state, seen, &Registration::new(shared))?;
+        nulls.check(shared, state, seen, &Registration::new(shared))?;
         change.run(leader, table)
     })
 }
@@ -94,8 +104,10 @@ impl Change<'_> {
         let mut indexes: Vec<IndexSchema> = Vec::new();
         for index in &mut self.plan.schema.indexes {
             if self.plan.rebuild.contains(&index.id) {
-                index.id = *ids.next().expect("an id was taken for each");
+                let stale = index_build::changed_before(&view, std::slice::from_ref(index));
+                index.only_since |= !stale.is_empty();
                 index.since = csn;
+                index.id = *ids.next().expect("an id was taken for each");
                 indexes.push(index.clone());
             }
         }

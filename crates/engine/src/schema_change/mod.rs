@@ -20,7 +20,7 @@ use crate::index_build::{self, BuildControl};
 use crate::locks::{HeldLocks, RowLock, WaitContext};
 use crate::margin;
 use crate::rules::{FindSequence, FindTable, References};
-use crate::spec::{IndexSpec, TableSpec};
+use crate::spec::{IndexSpec, TableChange, TableChanges, TableSpec};
 use crate::table::TableState;
 use crate::{history, rules};
 
@@ -165,8 +165,34 @@ pub(crate) fn build_indexes(
     if specs.is_empty() {
         return Ok(());
     }
-    let indexes = take_indexes(shared, &state.schema(), specs)?;
-    index_build::run(shared, &state, &indexes, control)
+    let schema = state.schema();
+    let derives = specs.iter().any(|spec| spec.derives_new(&schema));
+    if derives {
+        let derive = |spec: &IndexSpec| TableChange::Derive { index: Box::new(spec.clone()) };
+        let changes = TableChanges(specs.iter().map(derive).collect());
+        alter::alter_locked(shared, &state, table, &changes)?;
+    }
+    let built = take_indexes(shared, &state.schema(), specs)
+        .and_then(|indexes| index_build::run(shared, &state, &indexes, control));
+    if derives && built.is_err() {
+        // The error is the build's, whatever becomes of this; what stays goes with the next open.
+        let changes = TableChanges(vec![TableChange::ForgetDerived]);
+        let _ = alter::alter_locked(shared, &state, table, &changes);
+    }
+    built
+}
+
+/// Takes away the derived columns of indexes whose build was interrupted: rows of the log had them, so that this
+/// comes after the replay.
+pub(crate) fn forget_derived(shared: &Arc<Shared>) -> Result<()> {
+    for state in shared.catalog.all() {
+        let mut schema = (*state.schema()).clone();
+        if schema.forget_unused_derived() && shared.check_writable().is_ok() {
+            let changes = TableChanges(vec![TableChange::ForgetDerived]);
+            alter_table(shared, &schema.name, &changes)?;
+        }
+    }
+    Ok(())
 }
 
 /// Checks specs and takes index ids for them for ever.
@@ -218,6 +244,10 @@ pub(crate) fn drop_index(shared: &Arc<Shared>, table: &str, name: &str) -> Resul
     let index = droppable_index(&shared.references, &schema, name)?;
     schema.version += 1;
     schema.indexes.retain(|i| i.id != index);
+    if schema.clone().forget_unused_derived() {
+        let changes = TableChanges(vec![TableChange::DropIndex { name: name.to_owned() }]);
+        return alter::alter_locked(shared, &state, table, &changes);
+    }
     shared.commits().exclusively(|_| {
         // Flushes under way leave the index out when they see the new schema.
         let _installing = state.building.lock();

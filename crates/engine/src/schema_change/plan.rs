@@ -115,7 +115,27 @@ impl Plan {
                 self.schema.name = to.clone();
                 Ok(())
             }
+            derived => self.change_derived(derived, references),
         }
+    }
+
+    /// Changes of what indexes calculate.
+    fn change_derived(&mut self, change: &TableChange, references: &References) -> Result<()> {
+        match change {
+            TableChange::Derive { index } => self.columns |= index.derive(&mut self.schema)?,
+            TableChange::ForgetDerived => self.columns |= self.schema.forget_unused_derived(),
+            TableChange::DropIndex { name } => {
+                let index = super::droppable_index(references, &self.schema, name)?;
+                self.schema.indexes.retain(|i| i.id != index);
+                self.columns |= self.schema.forget_unused_derived();
+            }
+            TableChange::RenameDerived { id, to } => {
+                let derived = self.schema.derived.iter_mut().find(|d| d.column.id == *id);
+                derived.into_iter().for_each(|d| d.column.name.clone_from(to));
+            }
+            other => unreachable!("{other:?} is made above"),
+        }
+        Ok(())
     }
 
     fn make_primary(&mut self, name: &str) -> Result<()> {
@@ -212,10 +232,12 @@ impl Plan {
             let user = self.user_of(id).unwrap_or_default();
             return Err(in_use(&self.schema, name, &user));
         }
-        for index in self.schema.indexes.iter().filter(|i| has_column(i, id)) {
-            references.check_index_droppable(&self.schema, index.id)?;
+        let with = self.indexes_with(id);
+        for index in &with {
+            references.check_index_droppable(&self.schema, *index)?;
         }
-        self.schema.indexes.retain(|i| !has_column(i, id));
+        self.schema.indexes.retain(|i| !with.contains(&i.id));
+        self.schema.forget_unused_derived();
         self.schema.checks.retain(|c| !c.expr.columns().contains(&id));
         self.schema.foreign_keys.retain(|f| !f.columns.contains(&id));
         self.schema.columns.remove(at);
@@ -225,10 +247,21 @@ impl Plan {
         Ok(())
     }
 
+    /// Indexes that have a column, or calculate with it.
+    fn indexes_with(&self, column: ColumnId) -> Vec<IndexId> {
+        let schema = &self.schema;
+        let with = schema
+            .indexes
+            .iter()
+            .filter(|i| has_column(i, column) || schema.columns_of(i).contains(&column));
+        with.map(|i| i.id).collect()
+    }
+
     /// An index, check or foreign key of the table that has a column.
     fn user_of(&self, column: ColumnId) -> Option<String> {
         let schema = &self.schema;
-        let index = schema.indexes.iter().find(|i| has_column(i, column));
+        let with = self.indexes_with(column);
+        let index = schema.indexes.iter().find(|i| with.contains(&i.id));
         let index = index.map(|i| format!("index {}", i.name));
         index.or_else(|| self.constraint_of(column))
     }
@@ -256,7 +289,9 @@ impl Plan {
             let text = format!("column {name} is filled by a counter and stays {}", old.ty);
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
-        if let Some(user) = self.constraint_of(old.id) {
+        let read = self.schema.derived.iter().find(|d| d.reads.contains(&old.id));
+        let read = read.map(|d| format!("the expression {} of an index", d.column.name));
+        if let Some(user) = self.constraint_of(old.id).or(read) {
             return Err(in_use(&self.schema, name, &user));
         }
         let mut column = old.clone();

@@ -1,7 +1,9 @@
 //! How does a program describe what is to change about a table?
 
+use onlap_base::ColumnId;
 use onlap_format::{DataType, Value};
 
+use super::IndexSpec;
 use crate::locks::RowLock;
 
 /// Changes of a table, made in their order and all at once.
@@ -29,18 +31,65 @@ pub struct TableChanges(pub(crate) Vec<TableChange>);
 /// One change.
 #[derive(Clone, Debug)]
 pub(crate) enum TableChange {
-    AddColumn { name: String, ty: DataType, default: Option<Value> },
-    DropColumn { name: String, cascade: bool },
-    RenameColumn { name: String, to: String },
-    SetType { name: String, ty: DataType },
-    SetNullable { name: String, nullable: bool },
-    SetDefault { name: String, default: Option<Value> },
-    SetDefaultSequence { name: String, sequence: String },
-    MakePrimary { index: String },
-    MakeSecondary { index: String },
-    RenameConstraint { name: String, to: String },
-    RenameIndex { name: String, to: String },
-    Rename { to: String },
+    AddColumn {
+        name: String,
+        ty: DataType,
+        default: Option<Value>,
+    },
+    DropColumn {
+        name: String,
+        cascade: bool,
+    },
+    RenameColumn {
+        name: String,
+        to: String,
+    },
+    SetType {
+        name: String,
+        ty: DataType,
+    },
+    SetNullable {
+        name: String,
+        nullable: bool,
+    },
+    SetDefault {
+        name: String,
+        default: Option<Value>,
+    },
+    SetDefaultSequence {
+        name: String,
+        sequence: String,
+    },
+    MakePrimary {
+        index: String,
+    },
+    MakeSecondary {
+        index: String,
+    },
+    RenameConstraint {
+        name: String,
+        to: String,
+    },
+    RenameIndex {
+        name: String,
+        to: String,
+    },
+    Rename {
+        to: String,
+    },
+    /// Derived columns that an index is going to need.
+    Derive {
+        index: Box<IndexSpec>,
+    },
+    /// Derived columns that no index needs.
+    ForgetDerived,
+    DropIndex {
+        name: String,
+    },
+    RenameDerived {
+        id: ColumnId,
+        to: String,
+    },
 }
 
 impl TableChanges {
@@ -158,6 +207,11 @@ impl TableChanges {
     #[must_use]
     pub fn rename_index(self, name: impl Into<String>, to: impl Into<String>) -> Self {
         self.push(TableChange::RenameIndex { name: name.into(), to: to.into() })
+    }
+    /// Says anew what a derived column is called in messages.
+    #[must_use]
+    pub fn rename_derived(self, id: ColumnId, to: impl Into<String>) -> Self {
+        self.push(TableChange::RenameDerived { id, to: to.into() })
     }
     /// Gives the table another name.
     #[must_use]

@@ -23,7 +23,7 @@ use super::due::check_nothing_due;
 use super::parents::{Parent, no_parent};
 use super::{Isolation, Transaction};
 use crate::database::Table;
-use crate::index_build::NOT_YET;
+use crate::index_build::{NOT_YET, changed_before};
 use crate::read::{Reader, Scan};
 use crate::rules::alter::judge_check;
 use crate::schema_change::{Plan, cast};
@@ -232,6 +232,9 @@ impl Transaction {
         }
         let mut built: Vec<IndexSchema> = Vec::new();
         for index in plan.schema.indexes.iter_mut().filter(|i| plan.rebuild.contains(&i.id)) {
+            // Nobody else changes the table.
+            let stale = changed_before(&table.state.view(), std::slice::from_ref(index));
+            index.only_since |= !stale.is_empty();
             index.id = self.take_index_id()?;
             index.since = NOT_YET;
             built.push(index.clone());

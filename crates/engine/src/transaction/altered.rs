@@ -94,7 +94,8 @@ impl Altered {
 
     /// A memtable with the columns of the private schema. Rows have the table's.
     fn memtable(&mut self, view: &TableView) -> Result<Arc<Memtable>> {
-        if view.schema.columns == self.schema.columns {
+        if view.schema.columns == self.schema.columns && view.schema.derived == self.schema.derived
+        {
             return Ok(Arc::clone(&view.active));
         }
         if !view.frozen.is_empty() || view.active.rows() > 0 {

@@ -30,6 +30,7 @@ use super::{MARK_BYTES, SPILLED_MARK_BYTES};
 use crate::changes;
 use crate::commit::{PendingMark, TableWrite};
 use crate::database::Table;
+use crate::derive;
 use crate::read::OwnRows;
 use crate::rules::Checks;
 use crate::rules::alter::judge_again;
@@ -170,7 +171,7 @@ impl Buffer {
     /// `private`: the table's schema where the transaction has changed it.
     pub(super) fn new(table: Table, private: Option<Arc<TableSchema>>) -> Buffer {
         let schema = private.unwrap_or_else(|| table.state.schema());
-        let rows = Batch::new(schema.columns.iter().map(|c| c.ty.physical()));
+        let rows = Batch::new(schema.all_columns().map(|c| c.ty.physical()));
         Buffer {
             table,
             schema,
@@ -230,7 +231,8 @@ impl Buffer {
             // What this transaction did to the column stands in no index.
             return Err(changes::no_longer_free(&schema));
         }
-        let rows = upgrade::rows(&self.schema, &schema, &self.rows)?;
+        let calculator = &self.table.shared.calculator;
+        let rows = upgrade::rows(calculator, &self.schema, &schema, &self.rows)?;
         let counts = |row| !self.dead.contains((self.first + row) as u64);
         judge_again(&self.schema, &schema, &rows, &counts)?;
         self.rows = rows;
@@ -259,7 +261,7 @@ impl Buffer {
     /// Before the table has columns of another form: rows in memory are spilled, from where they come
     /// back in the old form where this is undone.
     pub(super) fn make_room_for(&mut self, schema: &TableSchema) -> Result<()> {
-        let forms = |s: &TableSchema| s.columns.iter().map(|c| (c.id, c.ty)).collect::<Vec<_>>();
+        let forms = |s: &TableSchema| s.all_columns().map(|c| (c.id, c.ty)).collect::<Vec<_>>();
         if self.rows.rows > 0 && forms(&self.schema) != forms(schema) {
             let shared = Arc::clone(&self.table.shared);
             self.spill(&shared)?;
@@ -273,9 +275,9 @@ impl Buffer {
             return;
         }
         if self.rows.rows == 0 {
-            self.rows = Batch::new(schema.columns.iter().map(|c| c.ty.physical()));
+            self.rows = Batch::new(schema.all_columns().map(|c| c.ty.physical()));
         }
-        debug_assert_eq!(self.rows.columns.len(), schema.columns.len());
+        debug_assert_eq!(self.rows.columns.len(), schema.width());
         if let Some(spill) = &mut self.spill {
             spill.reform(Arc::clone(&schema));
         }
@@ -477,8 +479,9 @@ impl Buffer {
             other == key
         };
         let mut bytes = Vec::new();
+        let filter = self.schema.filter_position(index).map(|p| &self.rows.columns[p]);
         for row in keys.rows..end {
-            if !columns.iter().any(|c| c.is_null(row)) {
+            if derive::has_entry(filter, row) && !columns.iter().any(|c| c.is_null(row)) {
                 bytes.clear();
                 def.encode_row(&columns, row, &mut bytes);
                 keys.note(&bytes, row as u32, |other| has(&bytes, other));
@@ -510,7 +513,7 @@ impl Buffer {
             Mirror { memtable, rows: 0, events: 0, changes: 0 }
         });
         if mirror.rows < self.rows.rows {
-            let mut new = Batch::new(self.schema.columns.iter().map(|c| c.ty.physical()));
+            let mut new = Batch::new(self.schema.all_columns().map(|c| c.ty.physical()));
             new.extend_range(&self.rows, mirror.rows..self.rows.rows);
             mirror.memtable.append(&new, 1);
             mirror.rows = self.rows.rows;
@@ -609,7 +612,7 @@ impl Buffer {
     }
 
     fn compact(&mut self, marks: &mut [PendingMark]) {
-        let mut rows = Batch::new(self.schema.columns.iter().map(|c| c.ty.physical()));
+        let mut rows = Batch::new(self.schema.all_columns().map(|c| c.ty.physical()));
         let mut moved: HashMap<usize, usize> = HashMap::new();
         // Blind rows stay, dead or not: the table may have others with their keys.
         let stays = |o: u64| !self.dead.contains(o) || self.blind.contains(o);

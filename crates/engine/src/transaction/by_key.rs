@@ -14,6 +14,7 @@ use super::buffer::Found;
 use super::rows::Settled;
 use super::{Isolation, Transaction};
 use crate::database::Table;
+use crate::derive;
 use crate::index_build::NOT_YET;
 use crate::locks::{LockWait, RowLock};
 use crate::options::Rule;
@@ -63,6 +64,34 @@ impl Transaction {
     /// As [`Transaction::lock_by`].
     pub fn has_key(&mut self, table: &Table, index: &str, key: &[Value]) -> Result<bool> {
         Ok(self.settle_by(table, index, key, RowLock::Share, false)?.is_some())
+    }
+
+    /// The key that a row would have in an index, calculated parts included; `None` where the index would not have
+    /// the row.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownIndex`]; values that their columns cannot have, or that cannot be calculated with.
+    pub fn key_of(
+        &mut self,
+        table: &Table,
+        index: &str,
+        row: &[Value],
+    ) -> Result<Option<Vec<Value>>> {
+        let schema = std::sync::Arc::clone(&self.buffer(table)?.schema);
+        let index = schema.index_by_name(index).ok_or_else(|| {
+            let text = format!("table {} has no index {index}", schema.name);
+            Error::new(ErrorKind::UnknownIndex, text)
+        })?;
+        let keys = index.key.iter().map(|part| part.column).chain(index.filter);
+        let places: Vec<usize> = keys.filter_map(|id| schema.position(id)).collect();
+        let calculates = places.iter().any(|at| *at >= schema.columns.len());
+        let whole = match calculates {
+            true => derive::whole_row(&self.shared.calculator, &schema, row)?,
+            false => row.to_vec(),
+        };
+        let mut values: Vec<Value> = places.iter().map(|at| whole[*at].clone()).collect();
+        let is_member = index.filter.is_none() || values.pop() == Some(Value::Bool(true));
+        Ok(is_member.then_some(values))
     }
 
     fn settle_by(

@@ -20,6 +20,7 @@ use super::rows::{LockedRows, Recheck, Settled};
 use super::{Isolation, MARK_BYTES, STEPS, Transaction};
 use crate::changes::Change;
 use crate::database::Table;
+use crate::derive::{self, Calculator};
 use crate::locks::{LockWait, RowLock};
 use crate::read::Registration;
 
@@ -244,11 +245,13 @@ impl Transaction {
             let schema = Arc::clone(&tx.buffer(table)?.schema);
             let mut losses = tx.losses_of(table, mode);
             let old = losses.wanted.then(|| row.clone());
-            let keys = Keys::of(&schema, mode, &row);
+            let calculator = &tx.shared.calculator;
+            let keys = Keys::of(calculator, &schema, mode, &row)?;
             set(&mut row, &schema)?;
+            let keeps = keys.are_of(calculator, &schema, &row)?;
             tx.make_room(MARK_BYTES + row_bytes(&row))?;
             let from = tx.buffer(table)?.rows.rows;
-            tx.replace(table, found, &row, columns, keys.are_of(&row))?;
+            tx.replace(table, found, &row, columns, keeps)?;
             tx.note_replaced(table, old, &mut losses)?;
             tx.reserve_changed(table, from, mode)?;
             tx.check_rules(table, from, Some(columns))?;
@@ -400,10 +403,12 @@ impl Transaction {
         losses: &mut Losses,
     ) -> Result<()> {
         let schema = Arc::clone(&self.buffer(table)?.schema);
-        let keys = Keys::of(&schema, lock_for(&schema, columns), &row);
+        let calculator = &self.shared.calculator;
+        let keys = Keys::of(calculator, &schema, lock_for(&schema, columns), &row)?;
         let old = losses.wanted.then(|| row.clone());
         set(id, &mut row, &schema)?;
-        self.replace(table, Found::of(id), &row, columns, keys.are_of(&row))?;
+        let keeps = keys.are_of(&self.shared.calculator, &schema, &row)?;
+        self.replace(table, Found::of(id), &row, columns, keeps)?;
         self.note_replaced(table, old, losses)
     }
 
@@ -493,21 +498,49 @@ impl Transaction {
 }
 
 /// Values of a row in its unique keys, where columns of these are about to be set.
-struct Keys(Vec<(usize, Value)>);
+struct Keys {
+    values: Vec<(usize, Value)>,
+    /// Whether some of them are calculated.
+    derived: bool,
+}
 
 impl Keys {
-    fn of(schema: &TableSchema, mode: RowLock, row: &[Value]) -> Keys {
+    fn of(
+        calculator: &Calculator,
+        schema: &TableSchema,
+        mode: RowLock,
+        row: &[Value],
+    ) -> Result<Keys> {
         if mode != RowLock::Update {
-            return Keys(Vec::new());
+            return Ok(Keys { values: Vec::new(), derived: false });
         }
-        let unique = schema.indexes.iter().filter(|i| i.unique).flat_map(|i| &i.key);
-        let places = unique.filter_map(|part| schema.position(part.column));
-        Keys(places.map(|at| (at, row[at].clone())).collect())
+        let unique = || schema.indexes.iter().filter(|i| i.unique);
+        let columns = unique().flat_map(|i| i.key.iter().map(|part| part.column).chain(i.filter));
+        let places: Vec<usize> = columns.filter_map(|id| schema.position(id)).collect();
+        let derived = places.iter().any(|at| *at >= schema.columns.len());
+        let whole;
+        let row = match derived {
+            true => {
+                whole = derive::whole_row(calculator, schema, row)?;
+                &whole[..]
+            }
+            false => row,
+        };
+        let values = places.into_iter().map(|at| (at, row[at].clone())).collect();
+        Ok(Keys { values, derived })
     }
 
     /// Whether a row has the same.
-    fn are_of(&self, row: &[Value]) -> bool {
-        self.0.iter().all(|(at, value)| row[*at] == *value)
+    fn are_of(&self, calculator: &Calculator, schema: &TableSchema, row: &[Value]) -> Result<bool> {
+        let whole;
+        let row = match self.derived {
+            true => {
+                whole = derive::whole_row(calculator, schema, row)?;
+                &whole[..]
+            }
+            false => row,
+        };
+        Ok(self.values.iter().all(|(at, value)| row[*at] == *value))
     }
 }
 
@@ -524,8 +557,8 @@ pub(super) fn lock_for(schema: &TableSchema, columns: &[impl AsRef<str>]) -> Row
     let in_key = |name: &str| {
         let column = schema.columns.iter().find(|c| c.name == name);
         column.is_some_and(|column| {
-            let unique = schema.indexes.iter().filter(|i| i.unique);
-            unique.flat_map(|i| &i.key).any(|part| part.column == column.id)
+            let mut unique = schema.indexes.iter().filter(|i| i.unique);
+            unique.any(|index| schema.columns_of(index).contains(&column.id))
         })
     };
     if columns.iter().any(|name| in_key(name.as_ref())) {

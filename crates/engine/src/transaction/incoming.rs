@@ -10,6 +10,7 @@ use onlap_format::convert;
 use onlap_format::{Batch, ColumnSchema, Identity, TableSchema, Value, Vector};
 
 use super::buffer::Buffer;
+use crate::derive;
 use crate::rules::not_null;
 
 impl Buffer {
@@ -88,8 +89,28 @@ impl Buffer {
         if let Some(checks) = self.checks()? {
             checks.judge(&self.schema, &self.rows, at..at + 1)?;
         }
+        self.derive_last(at)?;
         self.rows.rows += 1;
         self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Calculates the derived columns of the row at a place, which is the last one.
+    fn derive_last(&mut self, at: usize) -> Result<()> {
+        if self.schema.derived.is_empty() {
+            return Ok(());
+        }
+        let own = self.schema.columns.len();
+        let mut one = Batch::new(self.schema.columns.iter().map(|c| c.ty.physical()));
+        for (to, from) in one.columns.iter_mut().zip(&self.rows.columns[..own]) {
+            to.extend_range(from, at..at + 1);
+        }
+        one.rows = 1;
+        derive::fill(&self.table.shared.calculator, &self.schema, &mut one)?;
+        let derived = one.columns[own..].iter();
+        derived
+            .zip(&mut self.rows.columns[own..])
+            .for_each(|(from, to)| to.extend_range(from, 0..1));
         Ok(())
     }
 
@@ -98,6 +119,9 @@ impl Buffer {
         convert::check_batch(&self.schema, &batch)?;
         if let Some(checks) = self.checks()? {
             checks.judge(&self.schema, &batch, 0..batch.rows)?;
+        }
+        if !self.schema.derived.is_empty() {
+            derive::fill(&self.table.shared.calculator, &self.schema, &mut batch)?;
         }
         self.bytes += batch.heap_bytes();
         if self.rows.rows == 0 {

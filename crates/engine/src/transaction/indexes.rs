@@ -9,18 +9,19 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use onlap_base::{IndexId, Result, RowId};
+use onlap_base::{Error, ErrorKind, IndexId, Result, RowId};
 use onlap_format::{IndexSchema, TableSchema};
 
-use super::Transaction;
 use super::altered::Altered;
 use super::schema::Step;
+use super::{Isolation, Transaction};
 use crate::database::{Table, unknown_table};
 use crate::flush;
-use crate::index_build::{NOT_YET, NewIndex, judge_view};
+use crate::index_build::{NOT_YET, NewIndex, changed_before, judge_view};
 use crate::read::{ReadView, Registration};
 use crate::schema_change;
 use crate::spec::IndexSpec;
+use crate::table::TableView;
 
 impl Transaction {
     /// Creates an index on a table, which others see with the commit. Statements of this transaction
@@ -56,22 +57,56 @@ impl Transaction {
                 tx.take_alone(table)?;
             }
             tx.hold_schema(table)?;
+            tx.derive(table, &spec)?;
             let schema = Arc::clone(&tx.buffer(table)?.schema);
-            let index = tx.take_index(&schema, &spec)?;
-            let columns = index.key.iter().map(|part| part.column);
-            let columns: Vec<_> = columns.chain(index.include.clone()).collect();
+            let mut index = tx.take_index(&schema, &spec)?;
+            let mut columns = schema.columns_of(&index);
+            columns.extend(&index.include);
             tx.replace_changed(table, &|column| columns.contains(&column))?;
+            tx.build_index(table, &index)?;
+            index.only_since = tx.is_changed(table, &index)?;
             let mut after = (*schema).clone();
             after.indexes.push(index.clone());
-            tx.build_index(table, &index)?;
             tx.set_schema(table, after)?;
             if index.is_unique() { tx.judge_index(table, &index) } else { Ok(()) }
         })
     }
 
+    /// Gives a table the derived columns that an index needs. That changes its columns, so that others wait
+    /// with changes of its rows.
+    fn derive(&mut self, table: &Table, spec: &IndexSpec) -> Result<()> {
+        if !spec.derives_new(&self.buffer(table)?.schema) {
+            return Ok(());
+        }
+        self.take_alone(table)?;
+        self.replace_changed(table, &|_| true)?;
+        let mut schema = (*self.buffer(table)?.schema).clone();
+        spec.derive(&mut schema)?;
+        self.set_schema(table, schema)
+    }
+
+    /// Whether columns of an index had been changed in place, so that it does not answer for older snapshots.
+    fn is_changed(&mut self, table: &Table, index: &IndexSchema) -> Result<bool> {
+        let schema = Arc::clone(&self.buffer(table)?.schema);
+        let view = TableView { landing: schema, ..(*table.state.view()).clone() };
+        if changed_before(&view, std::slice::from_ref(index)).is_empty() {
+            return Ok(false);
+        }
+        let committed = table.state.writer.lock().last_csn;
+        if self.options.isolation != Isolation::ReadCommitted && committed > self.snapshot.csn() {
+            let text = format!(
+                "table {} was changed by another transaction since this one began; run it again",
+                table.name()
+            );
+            return Err(Error::new(ErrorKind::Conflict, text));
+        }
+        Ok(true)
+    }
+
     /// Gives committed rows entries in an index that is about to come.
     pub(super) fn build_index(&mut self, table: &Table, index: &IndexSchema) -> Result<()> {
-        let mut new = NewIndex::new(&self.shared, &table.state, index.clone());
+        let schema = Arc::clone(&self.buffer(table)?.schema);
+        let mut new = NewIndex::new(&self.shared, &table.state, &schema, index.clone());
         if !table.state.unborn.load(Ordering::Acquire) {
             flush::flush_table(&self.shared, &table.state)?;
         }
@@ -96,6 +131,10 @@ impl Transaction {
             let references = tx.references();
             let index = schema_change::droppable_index(&references, &schema, name)?;
             schema.indexes.retain(|i| i.id != index);
+            if schema.forget_unused_derived() {
+                tx.take_alone(table)?;
+                tx.replace_changed(table, &|_| true)?;
+            }
             tx.set_schema(table, schema)
         })
     }

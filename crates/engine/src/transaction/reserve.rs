@@ -17,6 +17,7 @@ use onlap_format::{BytesVec, Column, IndexSchema};
 
 use super::{STEPS, Transaction, may_wait, wait_context};
 use crate::database::Table;
+use crate::derive::has_entry;
 use crate::index_build::NOT_YET;
 use crate::locks::{LockWait, Locked, RowLock, Target};
 use crate::options::Rule;
@@ -54,15 +55,16 @@ impl Transaction {
         let to = buffer.rows.rows;
         let (positions, _) = index_positions(&buffer.schema, index);
         let serial = buffer.schema.serial();
-        if from == to || buffer.counter_only && positions.len() == 1 && Some(positions[0]) == serial
-        {
+        let counted = positions.len() == 1 && Some(positions[0]) == serial;
+        if from == to || buffer.counter_only && counted && index.filter.is_none() {
             return Ok(());
         }
         let def = key_def(&buffer.schema, index);
         let columns: Vec<&Column> = positions.iter().map(|&p| &buffer.rows.columns[p]).collect();
         let rising = (from..to).len() == 1 || unique::rising_ints(&def, &columns, from..to);
         // Own blind rows reserved nothing, and may have the keys.
-        let rising = rising && buffer.blind.is_empty();
+        let filter = buffer.schema.filter_position(index).map(|p| &buffer.rows.columns[p]);
+        let rising = rising && buffer.blind.is_empty() && filter.is_none();
         if rising && index.since != NOT_YET && !columns.iter().any(|c| c.is_null(from)) {
             let (mut min, mut max) = (Vec::new(), Vec::new());
             def.encode_row(&columns, from, &mut min);
@@ -81,7 +83,8 @@ impl Transaction {
             if row % STEPS == 0 {
                 stop::check()?;
             }
-            if buffer.is_alive(buffer.first + row) && !columns.iter().any(|c| c.is_null(row)) {
+            let has_key = has_entry(filter, row) && !columns.iter().any(|c| c.is_null(row));
+            if has_key && buffer.is_alive(buffer.first + row) {
                 key.clear();
                 def.encode_row(&columns, row, &mut key);
                 if buffer.kept.contains((buffer.first + row) as u64) {

@@ -21,6 +21,7 @@ use super::buffer::{Buffer, BufferMark, Event};
 use super::{MARK_BYTES, ROOM_OF_EACH, Transaction};
 use crate::adopt;
 use crate::database::Shared;
+use crate::derive;
 use crate::margin;
 use crate::spill::Spill;
 use crate::unique;
@@ -41,7 +42,7 @@ impl Buffer {
         let new = || Spill::new(Arc::clone(shared), Arc::clone(&self.schema));
         let spill = self.spill.get_or_insert_with(new);
         spill.wait()?;
-        let empty = Batch::new(self.schema.columns.iter().map(|c| c.ty.physical()));
+        let empty = Batch::new(self.schema.all_columns().map(|c| c.ty.physical()));
         let rows = std::mem::replace(&mut self.rows, empty);
         self.first += rows.rows;
         self.bytes = 0;
@@ -131,6 +132,9 @@ impl Buffer {
         let mut rows = Batch::new(columns.iter().map(|c| c.ty.physical()));
         let wanted: Vec<RowId> = (from..to).map(|row| PROVISIONAL_BASE + row).collect();
         files.read_rows(&wanted, &ids, &mut rows, &mut Vec::new())?;
+        if !self.schema.derived.is_empty() {
+            derive::fill(&self.table.shared.calculator, &self.schema, &mut rows)?;
+        }
         match rows.rows as RowId == to - from {
             true => Ok(rows),
             false => Err(Error::damaged("rows are not in their segment".to_owned())),

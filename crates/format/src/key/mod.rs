@@ -92,7 +92,7 @@ impl KeyDef {
     /// The key of an index of a table. `None` where a key column is not in the table.
     pub fn of_index(table: &TableSchema, index: &IndexSchema) -> Option<KeyDef> {
         let column = |part: &crate::schema::KeyPart| {
-            let ty = table.columns[table.position(part.column)?].ty;
+            let ty = table.column_at(table.position(part.column)?).ty;
             Some(KeyColumn { ty, descending: part.descending })
         };
         Some(KeyDef { columns: index.key.iter().map(column).collect::<Option<_>>()? })

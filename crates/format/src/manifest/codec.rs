@@ -10,10 +10,11 @@
 //! A timeline (kind 51) is the CSN up to which points go, the number of points, and per point the
 //! differences of CSN (varint) and time (signed varint) to the point before, to zeros at first.
 //!
-//! Kinds 60 and 61 are 21 and 22 of a table that takes blind writes; 62 is its resolved row id.
+//! Kinds 60 and 61 are 21 and 22 of a table that takes blind writes; 62 is its resolved row id. Kinds 63 and
+//! 64 are 21 and 22 of a table with derived columns, which follow.
 //!
 //! Kinds 80 and 81 are 21 and 22 of a table of whose rules there is more to say, which follows them behind
-//! a flag for blind writes.
+//! flags (1 blind writes, 2 derived columns), and then the derived columns.
 //!
 //! Kind 70 is the newest log file that was begun: number (varint), stamp (8 bytes), length (varint).
 //!
@@ -30,8 +31,8 @@ use crate::marks::MarkShift;
 use crate::schema::TableSchema;
 use crate::wire::{Reader, put_bytes, put_signed, put_varint};
 use schema::{
-    Rules, put_more_rules, put_sequence, put_table, read_more_rules, read_sequence,
-    read_table_schema,
+    Rules, put_derived, put_more_rules, put_sequence, put_table, read_derived, read_flags,
+    read_more_rules, read_sequence, read_table_schema,
 };
 
 mod schema;
@@ -44,6 +45,8 @@ const TIMELINE: u8 = 51;
 const CREATE_BLIND: u8 = 60;
 const CHANGE_BLIND: u8 = 61;
 const RESOLVED: u8 = 62;
+const CREATE_DERIVED: u8 = 63;
+const CHANGE_DERIVED: u8 = 64;
 const LOG_BEGUN: u8 = 70;
 const CREATE_RULED: u8 = 80;
 const CHANGE_RULED: u8 = 81;
@@ -58,10 +61,10 @@ pub(super) fn put_edit(out: &mut Vec<u8>, edit: &Edit) {
             put_ruled(out, CHANGE_RULED, schema);
         }
         Edit::CreateTable(schema) => {
-            put_kind_schema(out, if schema.blind { CREATE_BLIND } else { 21 }, schema);
+            put_kind_schema(out, [21, CREATE_BLIND, CREATE_DERIVED], schema);
         }
         Edit::ChangeTable(schema) => {
-            put_kind_schema(out, if schema.blind { CHANGE_BLIND } else { 22 }, schema);
+            put_kind_schema(out, [22, CHANGE_BLIND, CHANGE_DERIVED], schema);
         }
         Edit::DropTable(table) => put_numbers(out, 3, &[table.0.into()]),
         Edit::AddSegment(table, s) => {
@@ -211,6 +214,8 @@ pub(super) fn read_edit(r: &mut Reader<'_>) -> Result<Edit> {
         CHANGE_BLIND => Edit::ChangeTable(read_blind_table(r)?),
         CREATE_RULED => Edit::CreateTable(read_ruled(r)?),
         CHANGE_RULED => Edit::ChangeTable(read_ruled(r)?),
+        CREATE_DERIVED => Edit::CreateTable(read_deriving_table(r)?),
+        CHANGE_DERIVED => Edit::ChangeTable(read_deriving_table(r)?),
         RESOLVED => Edit::Resolved(read_table(r)?, r.varint()?),
         HISTORY_FLOOR => Edit::HistoryFloor(read_table(r)?, r.varint()?),
         TIMELINE => {
@@ -250,9 +255,21 @@ fn put_numbers(out: &mut Vec<u8>, kind: u8, numbers: &[u64]) {
     numbers.iter().for_each(|v| put_varint(out, *v));
 }
 
-fn put_kind_schema(out: &mut Vec<u8>, kind: u8, schema: &TableSchema) {
-    out.push(kind);
+/// The kinds of a plain table, one with blind writes, one with derived columns.
+fn put_kind_schema(out: &mut Vec<u8>, kinds: [u8; 3], schema: &TableSchema) {
+    let derives = schema.next_derived > 0;
+    assert!(!(schema.blind && derives), "a table with blind writes has no derived columns");
+    out.push(kinds[if derives { 2 } else { usize::from(schema.blind) }]);
     put_table(out, schema);
+    if derives {
+        put_derived(out, schema);
+    }
+}
+
+fn read_deriving_table(r: &mut Reader<'_>) -> Result<TableSchema> {
+    let mut schema = read_table_schema(r, Rules::Present)?;
+    read_derived(r, &mut schema)?;
+    Ok(schema)
 }
 
 fn read_blind_table(r: &mut Reader<'_>) -> Result<TableSchema> {
@@ -260,15 +277,24 @@ fn read_blind_table(r: &mut Reader<'_>) -> Result<TableSchema> {
 }
 
 fn put_ruled(out: &mut Vec<u8>, kind: u8, schema: &TableSchema) {
-    put_kind_schema(out, kind, schema);
-    out.push(u8::from(schema.blind));
+    let derives = schema.next_derived > 0;
+    out.push(kind);
+    put_table(out, schema);
+    out.push(u8::from(schema.blind) | u8::from(derives) << 1);
     put_more_rules(out, schema);
+    if derives {
+        put_derived(out, schema);
+    }
 }
 
 fn read_ruled(r: &mut Reader<'_>) -> Result<TableSchema> {
     let schema = read_table_schema(r, Rules::Present)?;
-    let mut schema = TableSchema { blind: r.flag()?, ..schema };
+    let [blind, derives] = read_flags(r)?;
+    let mut schema = TableSchema { blind, ..schema };
     read_more_rules(r, &mut schema)?;
+    if derives {
+        read_derived(r, &mut schema)?;
+    }
     Ok(schema)
 }
 

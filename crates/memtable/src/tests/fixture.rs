@@ -30,6 +30,8 @@ pub(crate) fn schema(types: &[DataType], indexes: &[(&[i32], &[usize], bool)]) -
         judged: None,
         fences_only: false,
         since: 0,
+        filter: None,
+        only_since: false,
         ready: true,
     };
     Arc::new(TableSchema {

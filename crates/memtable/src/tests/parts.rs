@@ -55,7 +55,7 @@ fn chunks_of_every_size_and_spread_sort_as_rows_compare() {
             let rows = Batch { columns, rows: n };
             for index in &shape.indexes {
                 let Order::Sorted { plan, prefixes, picks } =
-                    Order::of_rows(index, &PlanBook::default(), &rows)
+                    Order::of_rows(index, &PlanBook::default(), &shape.forms, &rows)
                 else {
                     let le = |i| compare_rows(&index.fields, &rows, i - 1, &rows, i).is_le();
                     assert!((1..n).all(le));

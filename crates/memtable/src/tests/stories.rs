@@ -72,6 +72,8 @@ fn parse_schema(input: &str) -> TableSchema {
             judged: None,
             fences_only: false,
             since: 0,
+            filter: None,
+            only_since: false,
             ready: true,
             key: key.split(',').map(part).collect(),
             include: include

@@ -201,6 +201,47 @@ pub fn check(
     Ok(binder.alone(made, vec![entry]))
 }
 
+/// An expression of an index, or its condition where `filter` is set: the only target of a query about the rows of a table.
+/// The tree says how it was written, too.
+///
+/// # Errors
+/// As [`bind()`]; what may not stand in an index; `42804`: the condition is none.
+pub fn of_index(
+    tree: &Tree,
+    expr: ast::ExprId,
+    filter: bool,
+    relation: &Relation,
+    schema: &dyn Schema,
+    catalog: &Catalog,
+) -> Result<(Bound, QueryId)> {
+    let mut binder = Binder::new(tree, schema, catalog, &[]);
+    binder.out.keep_written();
+    binder.levels.push(Level::default());
+    let name = std::iter::once(relation.name.clone()).collect();
+    let named = ast::Relation { name, only: false, alias: None, place: 0 };
+    let entry = binder.relation_entry(relation, &named, false)?;
+    binder.see(entry);
+    let made = match filter {
+        true => {
+            let made = binder.expr_in(expr, Clause::IndexFilter)?;
+            binder.boolean(made, "WHERE")?
+        }
+        false => binder.expr_in(expr, Clause::IndexExpression)?,
+    };
+    let entries = std::mem::take(&mut binder.level().entries);
+    Ok(binder.alone(made, entries))
+}
+
+/// The name that an index's column gets from its expression, if it gets one.
+pub fn name_of(
+    tree: &Tree,
+    expr: ast::ExprId,
+    schema: &dyn Schema,
+    catalog: &Catalog,
+) -> Option<Name> {
+    Binder::new(tree, schema, catalog, &[]).figured_name(expr).map(|(name, _)| name)
+}
+
 /// The default of a domain, as a value of what it is over: the only target of a query without FROM.
 ///
 /// # Errors

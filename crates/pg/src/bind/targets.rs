@@ -130,7 +130,7 @@ impl Binder<'_> {
     }
 
     /// A name, and whether it is better than that of a cast around it.
-    fn figured_name(&self, id: ast::ExprId) -> Option<(Name, bool)> {
+    pub(super) fn figured_name(&self, id: ast::ExprId) -> Option<(Name, bool)> {
         let strong = |name: &str| Some((Name::from(name), true));
         match self.tree.expr(id) {
             Raw::Column(path) => path.last().map(|name| (name.clone(), true)),

@@ -4,6 +4,7 @@ use super::{
     Bound, Cte, Entry, EntryKind, Expr, ExprId, FrameEdge, JoinTree, Query, QueryId, Target,
     Window, literals,
 };
+use crate::Oid;
 
 /// The next level begins with so much stack left, or on a piece of its own.
 const RED_ZONE: usize = 128 << 10;
@@ -27,61 +28,52 @@ impl Bound {
         if self.ty(one) != self.ty(other) {
             return false;
         }
-        let (a, b) = (self.expr(one), self.expr(other));
-        match (a, b) {
-            (Expr::Literal(a), Expr::Literal(b)) => literals::same(self.ty(one).oid, a, b),
-            (Expr::Call(a), Expr::Call(b)) => {
-                let places = a.args.iter().map(|arg| arg.0).eq(b.args.iter().map(|arg| arg.0));
-                a.proc == b.proc && a.variadic == b.variadic && places
-            }
-            (Expr::Op(a), Expr::Op(b))
-            | (Expr::Distinct(a), Expr::Distinct(b))
-            | (Expr::NullIf(a), Expr::NullIf(b)) => a.operator == b.operator,
-            (Expr::ArrayOp(a, all), Expr::ArrayOp(b, all2)) => {
-                a.operator == b.operator && all == all2
-            }
-            (Expr::Field(_, a), Expr::Field(_, b)) => a == b,
-            (Expr::NullTest(a), Expr::NullTest(b)) => a.not == b.not && a.row == b.row,
-            (Expr::BoolTest(_, a, not), Expr::BoolTest(_, b, not2)) => a == b && not == not2,
-            (Expr::Greatest(_, a), Expr::Greatest(_, b)) => a == b,
-            (Expr::Array(_, a), Expr::Array(_, b)) => a == b,
-            (Expr::Row(_, a), Expr::Row(_, b)) => a == b,
-            (Expr::Collate(_, a), Expr::Collate(_, b)) => a == b,
-            (Expr::RowCompare(a, ops, ..), Expr::RowCompare(b, ops2, ..)) => a == b && ops == ops2,
-            (Expr::Grouping(_, a, up), Expr::Grouping(_, b, up2)) => a == b && up == up2,
-            (Expr::Aggregate(a), Expr::Aggregate(b)) => {
-                let parts = |call: &super::Aggregate| {
-                    (call.proc, call.star, call.variadic, call.direct.len())
-                };
-                parts(a) == parts(b)
-                    && a.order == b.order
-                    && a.distinct == b.distinct
-                    && a.args.iter().map(|t| t.reference).eq(b.args.iter().map(|t| t.reference))
-                    && a.filter.is_some() == b.filter.is_some()
-                    && a.up == b.up
-            }
-            (Expr::WindowCall(a), Expr::WindowCall(b)) => {
-                (a.proc, a.window, a.star, a.filter.is_some())
-                    == (b.proc, b.window, b.star, b.filter.is_some())
-            }
-            (Expr::Subscript(a), Expr::Subscript(b)) => {
-                let shape = |part: &super::Subscript| {
-                    let shape = |of: &[Option<ExprId>]| -> Vec<bool> {
-                        of.iter().map(Option::is_some).collect()
-                    };
-                    (part.container_type, shape(&part.upper), shape(&part.lower))
-                };
-                shape(a) == shape(b)
-            }
-            (Expr::Case(a, arms, _), Expr::Case(b, arms2, _)) => {
-                a.is_some() == b.is_some() && arms.len() == arms2.len()
-            }
+        match (self.expr(one), self.expr(other)) {
             (Expr::SubQuery(a), Expr::SubQuery(b)) => {
                 a.kind == b.kind && self.same_query(a.query, b.query)
             }
-            (a, b) if self.children(one).is_empty() => a == b,
-            (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
+            (a, b) => alike(self.ty(one).oid, a, b, self.children(one).is_empty()),
         }
+    }
+
+    /// Whether an expression means what one of another tree does. `vars` says which columns are the same: entry and
+    /// column of this one, then of the other. Queries, and what only a place in a query gives a meaning, are like nothing.
+    pub fn is_like(
+        &self,
+        one: ExprId,
+        of: &Bound,
+        other: ExprId,
+        vars: &dyn Fn((usize, i32), (usize, i32)) -> bool,
+    ) -> bool {
+        if self.ty(one) != of.ty(other) {
+            return false;
+        }
+        let (mine, theirs) = (self.children(one), of.children(other));
+        let is_same = match (self.expr(one), of.expr(other)) {
+            (
+                Expr::Var { entry, column, up: 0 },
+                Expr::Var { entry: entry2, column: column2, up: 0 },
+            ) => vars((*entry, *column), (*entry2, *column2)),
+            (
+                Expr::SubQuery(_)
+                | Expr::Aggregate(_)
+                | Expr::WindowCall(_)
+                | Expr::Grouping(..)
+                | Expr::Var { .. }
+                | Expr::Param(_)
+                | Expr::SubColumn(_)
+                | Expr::RowColumn(..)
+                | Expr::Default
+                | Expr::CurrentOf(..),
+                _,
+            ) => false,
+            (a, b) => alike(self.ty(one).oid, a, b, mine.is_empty()),
+        };
+        is_same
+            && mine.len() == theirs.len()
+            && stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
+                mine.iter().zip(&theirs).all(|(a, b)| self.is_like(*a, of, *b, vars))
+            })
     }
 
     fn same_list(&self, one: &[ExprId], other: &[ExprId]) -> bool {
@@ -197,4 +189,56 @@ impl Bound {
 
 fn all<T>(one: &[T], other: &[T], same: impl Fn(&T, &T) -> bool) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(|(a, b)| same(a, b))
+}
+
+/// Whether two expressions of a type are alike, without what they are of.
+fn alike(ty: Oid, a: &Expr, b: &Expr, is_leaf: bool) -> bool {
+    match (a, b) {
+        (Expr::Literal(a), Expr::Literal(b)) => literals::same(ty, a, b),
+        (Expr::Call(a), Expr::Call(b)) => {
+            let places = a.args.iter().map(|arg| arg.0).eq(b.args.iter().map(|arg| arg.0));
+            a.proc == b.proc && a.variadic == b.variadic && places
+        }
+        (Expr::Op(a), Expr::Op(b))
+        | (Expr::Distinct(a), Expr::Distinct(b))
+        | (Expr::NullIf(a), Expr::NullIf(b)) => a.operator == b.operator,
+        (Expr::ArrayOp(a, all), Expr::ArrayOp(b, all2)) => a.operator == b.operator && all == all2,
+        (Expr::Field(_, a), Expr::Field(_, b)) => a == b,
+        (Expr::NullTest(a), Expr::NullTest(b)) => a.not == b.not && a.row == b.row,
+        (Expr::BoolTest(_, a, not), Expr::BoolTest(_, b, not2)) => a == b && not == not2,
+        (Expr::Greatest(_, a), Expr::Greatest(_, b)) => a == b,
+        (Expr::Array(_, a), Expr::Array(_, b)) => a == b,
+        (Expr::Row(_, a), Expr::Row(_, b)) => a == b,
+        (Expr::Collate(_, a), Expr::Collate(_, b)) => a == b,
+        (Expr::RowCompare(a, ops, ..), Expr::RowCompare(b, ops2, ..)) => a == b && ops == ops2,
+        (Expr::Grouping(_, a, up), Expr::Grouping(_, b, up2)) => a == b && up == up2,
+        (Expr::Aggregate(a), Expr::Aggregate(b)) => {
+            let parts =
+                |call: &super::Aggregate| (call.proc, call.star, call.variadic, call.direct.len());
+            parts(a) == parts(b)
+                && a.order == b.order
+                && a.distinct == b.distinct
+                && a.args.iter().map(|t| t.reference).eq(b.args.iter().map(|t| t.reference))
+                && a.filter.is_some() == b.filter.is_some()
+                && a.up == b.up
+        }
+        (Expr::WindowCall(a), Expr::WindowCall(b)) => {
+            (a.proc, a.window, a.star, a.filter.is_some())
+                == (b.proc, b.window, b.star, b.filter.is_some())
+        }
+        (Expr::Subscript(a), Expr::Subscript(b)) => {
+            let shape = |part: &super::Subscript| {
+                let shape = |of: &[Option<ExprId>]| -> Vec<bool> {
+                    of.iter().map(Option::is_some).collect()
+                };
+                (part.container_type, shape(&part.upper), shape(&part.lower))
+            };
+            shape(a) == shape(b)
+        }
+        (Expr::Case(a, arms, _), Expr::Case(b, arms2, _)) => {
+            a.is_some() == b.is_some() && arms.len() == arms2.len()
+        }
+        (a, b) if is_leaf => a == b,
+        (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
+    }
 }

@@ -6,7 +6,7 @@
 //! it could not be changed is an error and never a count of zero.
 
 use arrow_array::cast::AsArray;
-use onlap::{ErrorKind, IndexSchema, Row, RowId, TableSchema, Time, Value};
+use onlap::{DerivedSchema, ErrorKind, IndexSchema, Row, RowId, TableSchema, Time, Value};
 use onlap_pg::bound::{Bound, Expr, ExprId, Modify};
 use onlap_query::{Change, RowExprs, Source, Update};
 
@@ -15,6 +15,7 @@ use super::update::lock_mode;
 use super::{Statement, array_of, default_of, places, returning, value_at};
 use crate::catalog::{Name, oids};
 use crate::error::{Result, SqlError, state};
+use crate::formulas;
 use crate::plan::{Held, TableHandle};
 
 /// What to do with a row that is there already.
@@ -158,18 +159,17 @@ impl<'a> Conflict<'a> {
         Err(SqlError::new(state::UNSUPPORTED, "invalid ON UPDATE specification").detail(detail))
     }
 
-    /// The key of a row in an index.
-    fn key_of(&self, to: &To, index: &IndexSchema, row: &Row) -> Vec<Value> {
-        let (schema, row) = (&to.table.schema, to.fit(row));
-        let at = index.key.iter().filter_map(|part| schema.position(part.column));
-        at.map(|at| row[at].clone()).collect()
+    /// The key of a row in an index, if the index has the row.
+    fn key_of(&self, to: &To, index: &IndexSchema, row: &Row) -> Result<Option<Vec<Value>>> {
+        let table = &to.table.table;
+        Ok(self.statement.view.scope.tx()?.key_of(table, &index.name, &to.fit(row))?)
     }
 
     /// Whether a row with one of the keys is there.
     fn is_there(&self, to: &To, row: &Row) -> Result<bool> {
         let table = &to.table.table;
         for index in &to.arbiters {
-            let key = self.key_of(to, index, row);
+            let Some(key) = self.key_of(to, index, row)? else { continue };
             if self.statement.view.scope.tx()?.has_key(table, &index.name, &key)? {
                 return Ok(true);
             }
@@ -184,7 +184,7 @@ impl<'a> Conflict<'a> {
         let set = self.set.iter().filter_map(|at| schema.position_by_name(name(at)));
         let mode = lock_mode(schema, set);
         for index in &to.arbiters {
-            let key = self.key_of(to, index, row);
+            let Some(key) = self.key_of(to, index, row)? else { continue };
             let mut tx = self.statement.view.scope.tx()?;
             if let Some((id, found)) = tx.lock_by(table, &index.name, &key, mode)? {
                 return Ok(Some((id, to.unfit(found))));
@@ -303,19 +303,24 @@ pub fn arbiters(tree: &Bound, modify: &Modify, schema: &TableSchema) -> Result<V
     if conflict.elements.is_empty() {
         return Ok(unique.cloned().collect());
     }
-    let column = |value: ExprId| match tree.expr(value) {
-        Expr::Var { column, .. } if *column > 0 => Ok(*column as usize - 1),
-        _ => Err(no_index()),
-    };
-    let wanted = conflict.elements.iter().map(|element| column(element.value));
-    let mut wanted = wanted.collect::<Result<Vec<usize>>>()?;
+    let (mut wanted, mut calculated) = (Vec::new(), Vec::new());
+    for element in &conflict.elements {
+        match tree.expr(element.value) {
+            Expr::Var { column, .. } if *column > 0 => wanted.push(*column as usize - 1),
+            _ => calculated.push(element.value),
+        }
+    }
     wanted.sort_unstable();
     wanted.dedup();
+    let of = Inferred { tree, schema, entry: modify.entry };
     let is_of = |index: &&IndexSchema| {
         let places = index.key.iter().filter_map(|part| schema.position(part.column));
-        let mut places: Vec<usize> = places.collect();
+        let (derived, mut places): (Vec<usize>, Vec<usize>) =
+            places.partition(|at| *at >= schema.columns.len());
         places.sort_unstable();
         places == wanted
+            && of.are_all(&derived, &calculated)
+            && of.is_implied(index, conflict.index_filter)
     };
     let found: Vec<IndexSchema> = unique.filter(is_of).cloned().collect();
     if found.is_empty() { Err(no_index()) } else { Ok(found) }
@@ -324,4 +329,63 @@ pub fn arbiters(tree: &Bound, modify: &Modify, schema: &TableSchema) -> Result<V
 fn no_index() -> SqlError {
     let text = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
     SqlError::new("42P10", text)
+}
+
+/// Compares what a clause names with what indexes calculate.
+struct Inferred<'a> {
+    tree: &'a Bound,
+    schema: &'a TableSchema,
+    /// The entry of the table that rows are inserted into.
+    entry: usize,
+}
+
+impl Inferred<'_> {
+    /// Whether an expression of the statement is one of a derived column.
+    fn is_like(&self, id: ExprId, derived: &DerivedSchema, of: &Bound, other: ExprId) -> bool {
+        let vars = |(entry, column): (usize, i32), (_, read): (usize, i32)| {
+            let read = usize::try_from(read - 1).ok().and_then(|at| derived.reads.get(at));
+            let at = read.and_then(|id| self.schema.position(*id));
+            entry == self.entry && at.is_some_and(|at| at as i32 + 1 == column)
+        };
+        self.tree.is_like(id, of, other, &vars)
+    }
+
+    /// Whether an index calculates what is named, all of it and nothing else; `derived` are positions in the table.
+    fn are_all(&self, derived: &[usize], named: &[ExprId]) -> bool {
+        let is_one = |at: usize, id: ExprId| {
+            let derived = &self.schema.derived[at - self.schema.columns.len()];
+            formulas::made(&derived.program).is_ok_and(|made| {
+                let (of, query) = &*made.tree;
+                self.is_like(id, derived, of, of.query(*query).targets[0].value)
+            })
+        };
+        derived.iter().all(|at| named.iter().any(|id| is_one(*at, *id)))
+            && named.iter().all(|id| derived.iter().any(|at| is_one(*at, *id)))
+    }
+
+    /// Whether the condition of a clause says that an index has the row: each part of the index's condition stands in it.
+    fn is_implied(&self, index: &IndexSchema, given: Option<ExprId>) -> bool {
+        let Some(derived) = index.filter.and_then(|id| self.schema.derived(id)) else {
+            return true;
+        };
+        let (Some(given), Ok(made)) = (given, formulas::made(&derived.program)) else {
+            return false;
+        };
+        let (of, query) = &*made.tree;
+        let wanted = parts(of, of.query(*query).targets[0].value);
+        let given = parts(self.tree, given);
+        wanted.iter().all(|w| given.iter().any(|g| self.is_like(*g, derived, of, *w)))
+    }
+}
+
+/// The parts of a conjunction.
+fn parts(tree: &Bound, id: ExprId) -> Vec<ExprId> {
+    let (mut open, mut found) = (vec![id], Vec::new());
+    while let Some(id) = open.pop() {
+        match tree.expr(id) {
+            Expr::And(all) => open.extend(all),
+            _ => found.push(id),
+        }
+    }
+    found
 }

@@ -294,8 +294,8 @@ fn needs_of(view: &View, bound: &Bound, part: QueryId) -> Result<Vec<Need>> {
     if let Some(conflict) = &modify.conflict {
         if conflict.constraint != 0 || !conflict.elements.is_empty() {
             let arbiters = conflict::arbiters(tree, modify, schema)?;
-            let keys = arbiters.iter().flat_map(|index| &index.key);
-            let keys = keys.filter_map(|part| schema.position(part.column));
+            let keys = arbiters.iter().flat_map(|index| schema.columns_of(index));
+            let keys = keys.filter_map(|id| schema.position(id));
             needs.push(of_table(Action::Read, schema, numbers(schema, keys)));
         }
         if conflict.update {

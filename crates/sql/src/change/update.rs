@@ -70,7 +70,7 @@ pub fn lock_mode(schema: &TableSchema, mut places: impl Iterator<Item = usize>) 
     let keyed = |place: usize| {
         let id = schema.columns[place].id;
         let mut unique = schema.indexes.iter().filter(|index| index.unique);
-        unique.any(|index| index.key.iter().any(|part| part.column == id))
+        unique.any(|index| schema.columns_of(index).contains(&id))
     };
     if places.any(keyed) { RowLock::Update } else { RowLock::NoKeyUpdate }
 }

@@ -238,7 +238,7 @@ fn is_sent(catalog: &Catalog, element: Oid) -> bool {
         && !matches!(element, oid::RECORD | oid::ACLITEM | 194 | 2275 | 4072 | 142 | 705)
 }
 
-/// The types of a table's columns, in their order.
+/// The types of a table's columns, in their order; those of its derived columns behind them.
 #[derive(Clone)]
 pub struct Types {
     all: Arc<[ColumnType]>,
@@ -276,7 +276,13 @@ impl Types {
                 ColumnType { pg, base: pg, engine: column.ty, form: Form::Sent }
             })
         };
-        let all = schema.columns.iter().enumerate().map(one).collect();
+        let own: Vec<ColumnType> = schema.columns.iter().enumerate().map(one).collect();
+        let derived = schema.derived.iter().map(|derived| {
+            let ty = crate::formulas::program_of(derived).ok().map(|program| program.ty);
+            let ty = ty.and_then(|ty| ColumnType::of(catalog, ty));
+            ty.unwrap_or(ColumnType::own(derived.column.ty))
+        });
+        let all = own.into_iter().chain(derived).collect();
         Types { all, lost, catalog: Arc::clone(catalog) }
     }
 
@@ -434,6 +440,14 @@ impl Session for Nothing {
     fn random(&self) -> u64 {
         0
     }
+}
+
+/// Kept values of a type as a column of steps.
+///
+/// # Errors
+/// As [`Types::decode`].
+pub fn decode(catalog: &Catalog, ty: ColumnType, column: &Column) -> Result<ArrayRef> {
+    decode::column(catalog, ty, column)
 }
 
 /// Kept bytes that no release wrote.

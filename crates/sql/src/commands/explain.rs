@@ -114,6 +114,7 @@ fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
     }
     if session.uses_fast_path()
         && let Some(fast) = Fast::of(view, parsed)
+        && !fast.is_better_planned(&[]).unwrap_or(false)
     {
         view.must(fast.needs())?;
         let index = fast.index(&[]);

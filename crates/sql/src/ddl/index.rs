@@ -5,6 +5,7 @@ use onlap_pg::ast::{CreateIndex, IndexElement, SortOrder};
 
 use super::change::notice;
 use super::columns::collation;
+use super::index_parts::{Part, Parts};
 use super::{kin, naming};
 use crate::catalog::Name;
 use crate::catalog::families::Divided;
@@ -12,7 +13,7 @@ use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
 use crate::session::Session;
-use crate::source::strings;
+use crate::source::{Source, strings};
 use crate::view::View;
 use crate::wire::Client;
 
@@ -23,6 +24,7 @@ use crate::wire::Client;
 pub fn create(
     session: &mut Session,
     view: &View,
+    source: Source<'_>,
     create: &CreateIndex,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
@@ -34,7 +36,7 @@ pub fn create(
         let text = "CREATE INDEX CONCURRENTLY cannot run inside a transaction block";
         return Err(SqlError::new(state::ACTIVE_TRANSACTION, text));
     }
-    let mut spec = described(view, create, &table)?;
+    let (mut spec, mut columns) = described(view, source, create, &table_name, &table)?;
     let name = match &create.name {
         Some(name) => name.to_string(),
         None => {
@@ -42,8 +44,10 @@ pub fn create(
                 let name = Name::new(&table_name.schema, name);
                 !matches!(naming::find(view, &name), Ok(None))
             };
-            let all = create.elements.iter().chain(&create.include);
-            let columns = all.map(column_of).collect::<Result<Vec<_>>>()?;
+            for element in &create.include {
+                columns.push(included(element)?);
+            }
+            number_twins(&mut columns);
             naming::choose(&table_name.name, &columns.join("_"), "idx", &is_taken)
         }
     };
@@ -58,6 +62,11 @@ pub fn create(
     must_have_nothing_due(view, &table, "CREATE INDEX")?;
     let families = view.objects.families();
     if let Some(divided) = families.divided(table.schema().id).cloned() {
+        if create.filter.is_some() || create.elements.iter().any(is_expression) {
+            return Err(SqlError::unsupported(
+                "an index of a partitioned table on an expression or with a predicate",
+            ));
+        }
         return on_partitioned(session, view, create, (&table, spec, &name), &divided);
     }
     // What is judged by a look at the rows is built by a transaction that has the table alone.
@@ -106,7 +115,7 @@ fn on_partitioned(
     }
     let schema = table.schema();
     if create.unique {
-        let key = create.elements.iter().map(column_of).collect::<Result<Vec<_>>>()?;
+        let key = create.elements.iter().map(included).collect::<Result<Vec<_>>>()?;
         kin::must_cover(&schema, divided, &key, "UNIQUE")?;
     }
     kin::take(session, view, table)?;
@@ -119,19 +128,45 @@ fn on_partitioned(
     Ok("CREATE INDEX")
 }
 
-fn column_of(element: &IndexElement) -> Result<String> {
+fn is_expression(element: &IndexElement) -> bool {
+    element.column.is_none()
+}
+
+fn included(element: &IndexElement) -> Result<String> {
     match &element.column {
         Some(column) => Ok(column.to_string()),
-        None => Err(SqlError::unsupported("an index on an expression")
-            .hint("Keep the value in a column of its own.")),
+        None => {
+            let text = "expressions are not supported in included columns";
+            Err(SqlError::new(state::UNSUPPORTED, text))
+        }
+    }
+}
+
+/// Gives names that stand before them already a number.
+pub fn number_twins(names: &mut [String]) {
+    for at in 1..names.len() {
+        let mut number = 0;
+        let mut name = names[at].clone();
+        while names[..at].contains(&name) {
+            number += 1;
+            name = format!("{}{number}", names[at]);
+        }
+        names[at] = name;
     }
 }
 
 /// Ways of access that PostgreSQL has and Onlap does not.
 const METHODS: &[&str] = &["gin", "gist", "spgist", "brin"];
 
+/// Columns of an index, as in PostgreSQL.
+const KEY_COLUMNS: usize = 32;
+
 /// Fails on what Onlap does not have of an index.
 fn refuse(create: &CreateIndex) -> Result<()> {
+    if create.elements.len() + create.include.len() > KEY_COLUMNS {
+        let text = format!("cannot use more than {KEY_COLUMNS} columns in an index");
+        return Err(SqlError::new("54011", text));
+    }
     match create.method.as_deref() {
         // What PostgreSQL's hash index answers, ours do.
         None | Some("btree" | "hash") => {}
@@ -143,20 +178,40 @@ fn refuse(create: &CreateIndex) -> Result<()> {
             return Err(SqlError::new(state::NO_OBJECT, text));
         }
     }
-    if create.filter.is_some() {
-        return Err(SqlError::unsupported("a partial index"));
+    let calculates = create.filter.is_some() || create.elements.iter().any(is_expression);
+    if create.nulls_not_distinct && calculates {
+        return Err(SqlError::unsupported(
+            "UNIQUE NULLS NOT DISTINCT of an expression or with a predicate",
+        ));
     }
     Ok(())
 }
 
-fn described(view: &View, create: &CreateIndex, table: &Table) -> Result<IndexSpec> {
+/// What the engine is asked for, and what the key's columns are called.
+fn described(
+    view: &View,
+    source: Source<'_>,
+    create: &CreateIndex,
+    name: &Name,
+    table: &Table,
+) -> Result<(IndexSpec, Vec<String>)> {
     refuse(create)?;
     let schema = table.schema();
     let types = Types::of(&view.objects, &schema);
     let known = schema.columns.iter().map(|c| c.name.clone()).zip(types.iter().copied());
     let known: Vec<_> = known.collect();
-    let columns = create.elements.iter().map(column_of).collect::<Result<Vec<_>>>()?;
-    let include = create.include.iter().map(column_of).collect::<Result<Vec<_>>>()?;
+    let parts = Parts::of(view, source, name, &schema)?;
+    let part = |element: &IndexElement| match (&element.column, element.value) {
+        (None, Some(value)) => parts.expression(value),
+        (column, _) => Ok(Part::Column(column.iter().map(|name| name.to_string()).collect())),
+    };
+    let key = create.elements.iter().map(part).collect::<Result<Vec<_>>>()?;
+    let include = create.include.iter().map(included).collect::<Result<Vec<_>>>()?;
+    let plain = |part: &Part| match part {
+        Part::Column(name) => Some(name.clone()),
+        Part::Expression(_) => None,
+    };
+    let columns: Vec<String> = key.iter().filter_map(plain).collect();
     for column in columns.iter().chain(&include) {
         if schema.position_by_name(column).is_none() {
             let text = format!("column \"{column}\" does not exist");
@@ -164,8 +219,14 @@ fn described(view: &View, create: &CreateIndex, table: &Table) -> Result<IndexSp
         }
     }
     super::keys::must_be_ordered(&known, &columns)?;
-    let mut spec = IndexSpec::new("", columns.clone()).include(include);
-    for (element, column) in create.elements.iter().zip(&columns) {
+    let mut spec = IndexSpec::new("", Vec::<String>::new()).include(include);
+    if let Some(filter) = create.filter {
+        spec = spec.only_where(parts.condition(filter)?);
+    }
+    for (element, part) in create.elements.iter().zip(&key) {
+        if let Part::Expression(made) = part {
+            super::keys::must_have_order(made.2)?;
+        }
         if let Some(name) = &element.collation {
             collation(name)?;
         }
@@ -179,9 +240,7 @@ fn described(view: &View, create: &CreateIndex, table: &Table) -> Result<IndexSp
             return Err(SqlError::new(state::NO_OBJECT, text));
         }
         let descending = element.order == SortOrder::Descending;
-        if descending {
-            spec = spec.descending(column);
-        }
+        spec = spec.part(part.of_engine(), descending);
         // NULL is above all: last where the order rises, first where it falls.
         if element.nulls_first.is_some_and(|first| first != descending) {
             return Err(SqlError::unsupported("this place of NULL in an index")
@@ -189,11 +248,13 @@ fn described(view: &View, create: &CreateIndex, table: &Table) -> Result<IndexSp
         }
     }
     // Where keys are not unique, it says nothing.
-    Ok(match (create.unique, create.nulls_not_distinct) {
+    let spec = match (create.unique, create.nulls_not_distinct) {
         (true, true) => spec.judged(Judged { nulls_equal: true, ..Judged::default() }),
         (true, false) => spec.unique(),
         (false, _) => spec,
-    })
+    };
+    let names = key.iter().map(|part| part.name().to_string()).collect();
+    Ok((spec, names))
 }
 
 /// An index by name, with its table.

@@ -23,20 +23,26 @@ pub fn type_of(columns: &[(String, ColumnType)], name: &str) -> Option<ColumnTyp
 /// `42704`: the type has no order; `0A000`: what is kept has not.
 pub fn must_be_ordered(columns: &[(String, ColumnType)], key: &[String]) -> Result<()> {
     let types = key.iter().filter_map(|name| type_of(columns, name));
-    let mut unordered = types.filter(|ty| !ty.is_ordered());
-    match unordered.next() {
-        None => Ok(()),
-        Some(ty) if ty.is_own() && ty.engine == DataType::Json => {
-            let text = "data type json has no default operator class for access method \"btree\"";
-            let hint = "You must specify an operator class for the index or define a default \
-                        operator class for the data type.";
-            Err(SqlError::new(state::NO_OBJECT, text).hint(hint))
-        }
-        Some(ty) => {
-            let text = format!("an index on a column of type {}", ty.shown());
-            Err(SqlError::unsupported(text))
-        }
+    let mut types = types;
+    types.try_for_each(must_have_order)
+}
+
+/// Fails unless a type's values are kept in their order.
+///
+/// # Errors
+/// As [`must_be_ordered`].
+pub fn must_have_order(ty: ColumnType) -> Result<()> {
+    if ty.is_ordered() {
+        return Ok(());
     }
+    if ty.is_own() && ty.engine == DataType::Json {
+        let text = "data type json has no default operator class for access method \"btree\"";
+        let hint = "You must specify an operator class for the index or define a default \
+                    operator class for the data type.";
+        return Err(SqlError::new(state::NO_OBJECT, text).hint(hint));
+    }
+    let text = format!("an index on a column of type {}", ty.shown());
+    Err(SqlError::unsupported(text))
 }
 
 /// The places of the parent's columns that a foreign key names: its primary key's where it names none.

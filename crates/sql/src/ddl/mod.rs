@@ -16,6 +16,7 @@ mod dependencies;
 mod drop;
 mod grant;
 mod index;
+mod index_parts;
 mod keys;
 mod kin;
 mod made;
@@ -43,6 +44,7 @@ use crate::view::View;
 use crate::wire::Client;
 
 pub use alter::relation;
+pub use index::number_twins;
 pub use naming::Relation as RelationKind;
 pub use privileges::class_of;
 pub use types::shown as type_shown;
@@ -69,7 +71,7 @@ pub fn run(
         Statement::Query(query) => {
             return query::select_into(s, view, source, *query, client).map(Answer::Done);
         }
-        Statement::CreateIndex(create) => index::create(s, view, create, client)?,
+        Statement::CreateIndex(create) => index::create(s, view, source, create, client)?,
         Statement::CreateView(create) => view::create(s, view, source, create, client)?,
         Statement::CreateSequence(create) => sequence::create(s, view, source, create, client)?,
         Statement::AlterSequence(alter) => sequence::alter(s, view, alter, client)?,

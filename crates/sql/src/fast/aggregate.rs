@@ -229,7 +229,7 @@ impl Aggregate {
     ) -> Result<Option<Value>> {
         let schema = &self.source.schema;
         let id = schema.columns[column].id;
-        for index in schema.indexes.iter().filter(|index| index.ready) {
+        for index in schema.indexes.iter().filter(|i| access::is_plain(schema, i)) {
             let choice = access::range_of(schema, index, bounds);
             let (equal, used, range) = match choice {
                 Some(choice) => (choice.equal, choice.used.len(), choice.range),

@@ -23,6 +23,8 @@ use onlap_pg::ast::{
 use crate::columns::Types;
 use crate::error::Result;
 use crate::parse::{Body, Parsed};
+use crate::plan::access;
+use crate::plan::scan::readable;
 use crate::rights::ask::{numbers, of_table};
 use crate::rights::{Action, Need};
 use crate::scope::Scope;
@@ -105,7 +107,7 @@ impl Source {
         match view.find(&parts).ok()?? {
             Relation::Table(found, table) => {
                 let alias = alias.unwrap_or(found.name);
-                let schema = table.schema();
+                let schema = readable(view, table.schema());
                 let families = view.objects.families();
                 if !families.below(schema.id).is_empty() || families.divided(schema.id).is_some() {
                     return None;
@@ -180,7 +182,7 @@ impl Fast {
     /// # Errors
     /// Those of the statement.
     pub fn run(&self, scope: &Arc<Scope>, values: &[Parameter]) -> Result<Option<Answer>> {
-        if scope.is_away() && self.reads_moments() {
+        if scope.is_away() && self.reads_moments() || self.is_better_planned(values)? {
             return Ok(None);
         }
         match self {
@@ -189,6 +191,27 @@ impl Fast {
             Fast::Change(change) => change.run(scope, values),
             Fast::Insert(insert) => insert.run(scope, values),
         }
+    }
+
+    /// Whether a partial index may have the rows that its conditions leave: what they imply, the planner finds out.
+    ///
+    /// # Errors
+    /// Values that are none of their columns' types.
+    pub fn is_better_planned(&self, values: &[Parameter]) -> Result<bool> {
+        let (source, conditions) = match self {
+            Fast::Select(select) => (&select.source, &select.conditions),
+            Fast::Aggregate(aggregate) => (&aggregate.source, &aggregate.conditions),
+            Fast::Change(change) => (&change.source, &change.conditions),
+            Fast::Insert(_) => return Ok(false),
+        };
+        if !access::has_partial(&source.schema) || conditions.is_empty() {
+            return Ok(false);
+        }
+        let Some(resolved) = conditions.resolve(&source.schema, values)? else { return Ok(true) };
+        let one = |bounds: &Vec<access::Bound>| {
+            access::best(&source.schema, bounds).is_some_and(|(_, choice)| choice.is_one_row())
+        };
+        Ok(!resolved.alternatives.iter().all(one))
     }
 
     /// Whether it reads values for columns of timestamptz, which mean what the session's time zone makes of them.
@@ -219,7 +242,7 @@ impl Fast {
         };
         let bounds = conditions.resolve(&source.schema, values).ok()??;
         let first = bounds.alternatives.first()?;
-        let (index, _) = crate::plan::access::best(&source.schema, first)?;
+        let (index, _) = access::best(&source.schema, first)?;
         Some(index.name.clone())
     }
 }

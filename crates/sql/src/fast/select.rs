@@ -363,7 +363,8 @@ impl Select {
             return Some((false, None));
         }
         self.limit.as_ref()?;
-        let indexes = self.source.schema.indexes.iter().filter(|index| index.ready);
+        let schema = &self.source.schema;
+        let indexes = schema.indexes.iter().filter(|index| access::is_plain(schema, index));
         let mut fitting =
             indexes.filter_map(|index| Some((self.direction(index, 0)?, index.name.clone())));
         let (reverse, name) = fitting.next()?;

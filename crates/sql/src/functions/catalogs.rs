@@ -162,11 +162,21 @@ fn comment(seen: &Seen, oid: u32, column: i64) -> Datum {
 fn index(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
     let relation = seen.relation(&arg(arguments, 0))?;
     let Some((table, index)) = relation.and_then(Relation::index) else { return Ok(Datum::Null) };
+    let pretty = arg(arguments, 2) == Datum::Bool(true);
+    let look = if pretty { Look::PRETTY } else { Look::PLAIN };
     match arg(arguments, 1).int() {
         Some(column) if column > 0 => {
-            Ok(text::index_column(table, index, column as usize - 1).into())
+            Ok(text::index_column(table, index, column as usize - 1, look).into())
         }
-        _ => Ok(text::index(table, index, &views::qualified(seen.model()?, table.id)).into()),
+        _ => {
+            let model = seen.model()?;
+            let named = model.relation(oids::of_table(table.id)).filter(|r| model.is_visible(r));
+            let on = match named.filter(|_| pretty) {
+                Some(relation) => crate::catalog::names::quote(&relation.name.name),
+                None => views::qualified(model, table.id),
+            };
+            Ok(text::index(table, index, &on, look).into())
+        }
     }
 }
 

@@ -48,15 +48,56 @@ pub enum BoundOp {
     GreaterOrEqual,
 }
 
-/// The index that is best for some bounds.
+/// The index of all rows and of plain columns that is best for some bounds.
 pub fn best<'a>(schema: &'a TableSchema, bounds: &[Bound]) -> Option<(&'a IndexSchema, Choice)> {
-    let ready = schema.indexes.iter().filter(|index| index.ready);
-    let choices = ready.filter_map(|index| Some((index, range_of(schema, index, bounds)?)));
+    let plain = schema.indexes.iter().filter(|index| is_plain(schema, index));
+    let choices = plain.filter_map(|index| Some((index, range_of(schema, index, bounds)?)));
     choices.max_by_key(|(_, choice)| choice.score)
 }
 
-/// How good an index is: whole unique key, columns with equality, ends of a range.
-pub type Score = (bool, usize, usize);
+/// Whether an index has all rows, and nothing in its key is calculated.
+pub fn is_plain(schema: &TableSchema, index: &IndexSchema) -> bool {
+    let own = |part: &onlap::KeyPart| schema.derived(part.column).is_none();
+    index.ready && index.filter.is_none() && index.key.iter().all(own)
+}
+
+/// The index that is best for some bounds, where derived columns (by position in the table) are true in all wanted rows: partial indexes of such
+/// rows count too.
+pub fn best_of<'a>(
+    schema: &'a TableSchema,
+    bounds: &[Bound],
+    implied: &[usize],
+) -> Option<(&'a IndexSchema, Choice)> {
+    let usable = schema.indexes.iter().filter(|index| is_usable(schema, index, implied));
+    let choices = usable.filter_map(|index| Some((index, choice_of(schema, index, bounds)?)));
+    choices.max_by_key(|(_, choice)| choice.score)
+}
+
+/// Whether an index has all wanted rows.
+pub fn is_usable(schema: &TableSchema, index: &IndexSchema, implied: &[usize]) -> bool {
+    let filter = schema.filter_position(index);
+    index.ready && (index.filter.is_none() || filter.is_some_and(|at| implied.contains(&at)))
+}
+
+/// Whether a partial index may have fewer rows than any other way to the same ones.
+pub fn has_partial(schema: &TableSchema) -> bool {
+    schema.indexes.iter().any(|index| index.filter.is_some() && index.ready)
+}
+
+/// The range of an index, which is all of a partial one where bounds say nothing of its first column.
+pub fn choice_of(schema: &TableSchema, index: &IndexSchema, bounds: &[Bound]) -> Option<Choice> {
+    let found = range_of(schema, index, bounds);
+    let partial = index.filter.is_some();
+    let mut choice = match found {
+        None if partial => Choice { range: KeyRange::all(), ..Choice::default() },
+        found => found?,
+    };
+    choice.score.3 = partial;
+    Some(choice)
+}
+
+/// How good an index is: whole unique key, columns with equality, ends of a range, whether it leaves rows out.
+pub type Score = (bool, usize, usize, bool);
 
 /// What an index does for some bounds.
 #[derive(Clone, Debug, Default)]
@@ -92,7 +133,7 @@ pub fn range_of(schema: &TableSchema, index: &IndexSchema, bounds: &[Bound]) -> 
     let equal = prefix.len();
     if equal == index.key.len() {
         let range = KeyRange::eq(prefix);
-        return Some(Choice { score: (index.unique, equal, 0), range, used, equal });
+        return Some(Choice { score: (index.unique, equal, 0, false), range, used, equal });
     }
     let (column, descending) = (position(equal)?, index.key[equal].descending);
     let with = |value: &Value| {
@@ -133,6 +174,6 @@ pub fn range_of(schema: &TableSchema, index: &IndexSchema, bounds: &[Bound]) -> 
     if equal > 0 {
         range = range.and(KeyRange::eq(prefix));
     }
-    let score = (false, equal, usize::from(lower) + usize::from(upper));
+    let score = (false, equal, usize::from(lower) + usize::from(upper), false);
     (equal > 0 || found).then_some(Choice { score, range, used, equal })
 }

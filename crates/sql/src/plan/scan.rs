@@ -26,10 +26,33 @@ pub struct TableHandle {
 impl TableHandle {
     /// A table as a statement sees it.
     pub fn new(view: &View, table: Table) -> TableHandle {
-        let schema = table.schema();
+        let schema = readable(view, table.schema());
         let types = Types::of(&view.objects, &schema);
         TableHandle { table, schema, types }
     }
+}
+
+/// A table's form without the indexes that do not answer for what the statement sees: those that were made later, over
+/// columns that had been changed in place.
+pub fn readable(view: &View, schema: Arc<TableSchema>) -> Arc<TableSchema> {
+    if !schema.indexes.iter().any(|index| index.only_since) {
+        return schema;
+    }
+    let seen = match view.scope.past() {
+        Some(past) => Some(past.csn()),
+        None => view.scope.tx().ok().map(|tx| tx.csn()),
+    };
+    let mut schema = schema;
+    if let Some(csn) = seen {
+        let late = |index: &onlap::IndexSchema| {
+            index.only_since && index.since > csn && index.since != onlap::Csn::MAX
+        };
+        if schema.indexes.iter().any(late) {
+            let indexes = Arc::make_mut(&mut schema).indexes.iter_mut();
+            indexes.filter(|index| late(index)).for_each(|index| index.ready = false);
+        }
+    }
+    schema
 }
 
 impl fmt::Debug for TableHandle {

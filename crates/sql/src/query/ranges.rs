@@ -13,7 +13,7 @@ use onlap_query::{Order, Restriction, RestrictionKind};
 use super::stored::stored;
 use crate::columns::{self, ColumnType, Form};
 use crate::plan::TableHandle;
-use crate::plan::access::{Access, Bound, BoundOp, Choice, best, range_of};
+use crate::plan::access::{Access, Bound, BoundOp, Choice, best_of, choice_of, is_usable};
 
 /// Up to this number of values each is looked up, however small the table is.
 const FEW: usize = 64;
@@ -42,21 +42,30 @@ pub struct Way {
     pub reverse: bool,
     /// Whether rows come in the order that is wanted.
     pub ordered: bool,
+    /// Positions of derived columns that are true in all wanted rows.
+    pub implied: Vec<usize>,
 }
 
 /// How a scan goes. What makes fewest rows wins; among indexes that do the same, one that has the order.
-pub fn way(schema: &TableSchema, restrictions: &[Restriction], order: &[Order]) -> Way {
+pub fn way(
+    schema: &TableSchema,
+    restrictions: &[Restriction],
+    order: &[Order],
+    implied: &[i32],
+) -> Way {
+    let implied: Vec<usize> = implied.iter().map(|number| *number as usize - 1).collect();
     let bounds: Vec<Bound> = restrictions
         .iter()
         .map(|r| Bound { column: position(r), op: op_of(r.kind), value: Value::Null })
         .collect();
-    let plain = best(schema, &bounds);
+    let plain = best_of(schema, &bounds, &implied);
     if !order.is_empty() {
         let lists = |choice: &Choice| {
             choice.used.iter().any(|at| restrictions[*at].kind == RestrictionKind::OneOf)
         };
-        for index in schema.indexes.iter().filter(|index| index.ready) {
-            let choice = range_of(schema, index, &bounds);
+        let usable = |index: &&IndexSchema| is_usable(schema, index, &implied);
+        for index in schema.indexes.iter().filter(usable) {
+            let choice = choice_of(schema, index, &bounds);
             let is_best = match (&choice, &plain) {
                 (None, None) => true,
                 (Some(choice), Some((_, best))) => choice.score == best.score && !lists(choice),
@@ -66,11 +75,13 @@ pub fn way(schema: &TableSchema, restrictions: &[Restriction], order: &[Order]) 
             let one = choice.is_some_and(|choice| choice.is_one_row());
             let reverse = if one { Some(false) } else { follows(schema, index, equal, order) };
             if is_best && let Some(reverse) = reverse {
-                return Way { index: Some(index.name.clone()), reverse, ordered: true };
+                let index = Some(index.name.clone());
+                return Way { index, reverse, ordered: true, implied };
             }
         }
     }
-    Way { index: plain.map(|(index, _)| index.name.clone()), ..Way::default() }
+    let index = plain.map(|(index, _)| index.name.clone());
+    Way { index, implied, ..Way::default() }
 }
 
 /// Whether the keys of an index behind its first columns, each of which has one value, are in this order, and whether they are
@@ -123,19 +134,20 @@ pub fn parts(table: &TableHandle, restrictions: &[Restriction], way: &Way) -> Re
     if way.ordered {
         return Ok(in_order(schema, &bounds, way));
     }
-    let plain = best(schema, &bounds);
+    let plain = best_of(schema, &bounds, &way.implied);
     let score = plain.as_ref().map(|(_, choice)| choice.score).unwrap_or_default();
     for list in lists {
         let column = position(list);
         bounds.push(Bound { column, op: BoundOp::Equal, value: Value::Null });
         let is_better =
             |choice: &Choice| choice.used.contains(&(bounds.len() - 1)) && choice.score > score;
-        let is_used = best(schema, &bounds).is_some_and(|(_, choice)| is_better(&choice));
+        let is_used =
+            best_of(schema, &bounds, &way.implied).is_some_and(|(_, choice)| is_better(&choice));
         if is_used {
             let values = values_of(list, table.types.catalog(), table.types[column])?;
             let most = table.table.approximate_rows();
             if values.len() <= FEW || values.len() as u64 * ROWS_OF_LOOKUP < most {
-                return Ok(each(schema, bounds, values));
+                return Ok(each(schema, bounds, values, &way.implied));
             }
         }
         bounds.pop();
@@ -151,7 +163,7 @@ pub fn parts(table: &TableHandle, restrictions: &[Restriction], way: &Way) -> Re
 /// The range of the index whose order is wanted.
 fn in_order(schema: &TableSchema, bounds: &[Bound], way: &Way) -> Vec<Access> {
     let index = way.index.as_ref().and_then(|name| schema.index_by_name(name));
-    let range = index.and_then(|index| range_of(schema, index, bounds));
+    let range = index.and_then(|index| choice_of(schema, index, bounds));
     let range = range.map_or_else(KeyRange::all, |choice| choice.range);
     let part = |index: &IndexSchema| Access::Index {
         name: index.name.clone(),
@@ -162,13 +174,18 @@ fn in_order(schema: &TableSchema, bounds: &[Bound], way: &Way) -> Vec<Access> {
 }
 
 /// A range for each value of the last bound.
-fn each(schema: &TableSchema, mut bounds: Vec<Bound>, values: Vec<Value>) -> Vec<Access> {
+fn each(
+    schema: &TableSchema,
+    mut bounds: Vec<Bound>,
+    values: Vec<Value>,
+    implied: &[usize],
+) -> Vec<Access> {
     let mut parts = Vec::with_capacity(values.len());
     for value in values {
         if let Some(last) = bounds.last_mut() {
             last.value = value;
         }
-        if let Some((index, Choice { range, .. })) = best(schema, &bounds) {
+        if let Some((index, Choice { range, .. })) = best_of(schema, &bounds, implied) {
             parts.push(Access::Index { name: index.name.clone(), range, reverse: false });
         }
     }

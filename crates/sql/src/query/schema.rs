@@ -239,7 +239,13 @@ impl Schema for Names<'_> {
 
     fn constraint(&self, relation: Oid, name: &str) -> Option<Oid> {
         let known = self.found.known.borrow();
-        let mut unique = known.schema(relation)?.indexes.iter().filter(|index| index.is_unique());
+        let schema = known.schema(relation)?;
+        // A constraint is of whole columns.
+        let plain = |index: &&onlap::IndexSchema| {
+            let own = |id| schema.derived(id).is_none();
+            index.filter.is_none() && index.key.iter().all(|part| own(part.column))
+        };
+        let mut unique = schema.indexes.iter().filter(|index| index.is_unique()).filter(plain);
         unique.find(|index| index.name == name).map(|index| oids::of_index_constraint(index.id))
     }
 

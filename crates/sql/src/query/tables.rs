@@ -24,7 +24,7 @@ use onlap_pg::ast::{LockStrength, LockWait};
 use onlap_pg::value::numeric::{Numeric, Small};
 use onlap_pg::{Oid, Result};
 use onlap_query::{
-    Facts, Locker, ROW_ID, Read, Restriction, Scanned, Step, TABLE_OID, Wanted, stream_of,
+    Derived, Facts, Locker, ROW_ID, Read, Restriction, Scanned, Step, TABLE_OID, Wanted, stream_of,
 };
 
 use super::family::{self, Family, Member};
@@ -80,17 +80,26 @@ impl Known {
     pub fn facts(&self, of: Read) -> Facts {
         let Some(table) = self.0.get(&of.relation) else { return Facts::default() };
         let schema = &table.handle.schema;
+        let whole = || schema.indexes.iter().filter(|index| index.filter.is_none());
         let number = |column| schema.position(column).map(|at| at as i32 + 1);
-        let ready = schema.indexes.iter().filter(|index| index.ready);
+        let ready = whole().filter(|index| index.ready);
         let indexed = ready.filter_map(|index| number(index.key[0].column)).collect();
         if let Some(family) = table.family.as_ref().filter(|_| of.inherited) {
             let indexed = family.indexed(indexed);
-            return Facts { rows: family.rows(), unique: Vec::new(), indexed, several: true };
+            return Facts { rows: family.rows(), indexed, several: true, ..Facts::default() };
         }
-        let unique = schema.indexes.iter().filter(|index| index.unique && index.key.len() == 1);
+        let unique = whole().filter(|index| index.unique && index.key.len() == 1);
         let unique = unique.filter_map(|index| number(index.key[0].column)).collect();
+        let derived = schema.derived.iter().enumerate().filter_map(|(at, derived)| {
+            let reads = derived.reads.iter().map(|id| number(*id)).collect::<Option<_>>()?;
+            let is_filter = schema.indexes.iter().any(|i| i.filter == Some(derived.column.id));
+            let made = crate::formulas::made(&derived.program).ok()?;
+            let column = (schema.columns.len() + at) as i32 + 1;
+            Some(Derived { column, made: Arc::clone(&made.tree), reads, is_filter })
+        });
+        let derived = derived.collect();
         let rows = table.handle.table.approximate_rows().max(1) as f64;
-        Facts { rows, unique, indexed, several: false }
+        Facts { rows, unique, indexed, several: false, derived }
     }
 
     /// A step that reads columns of a table, as [`onlap_query::Tables::scan`] says.
@@ -162,7 +171,7 @@ impl Asked<'_> {
         let order: Vec<onlap_query::Order> = self.wanted.order.iter().map(order).collect();
         let schema = Arc::clone(self.schema);
         let shown = crate::rights::ask::shown(&table.schema);
-        let way = ranges::way(&table.schema, &restrictions, &order);
+        let way = ranges::way(&table.schema, &restrictions, &order, &self.wanted.implied);
         let ordered = way.ordered;
         let (name, detail) = match &way.index {
             None => ("Seq Scan", format!(" on {shown}")),

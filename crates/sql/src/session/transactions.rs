@@ -69,7 +69,11 @@ impl Session {
             Some((table, columns)) if !self.may_read(table, columns) => error.without_values(),
             Some((table, _)) => match self.known_table(table) {
                 Some((schema, objects)) => error.with_values(|column, value| {
-                    let at = schema.position_by_name(column)?;
+                    let derived = || {
+                        let at = schema.derived.iter().position(|d| d.column.name == column)?;
+                        Some(schema.columns.len() + at)
+                    };
+                    let at = schema.position_by_name(column).or_else(derived)?;
                     Types::of(&objects, &schema).print_kept(at, value)
                 }),
                 None => error,
@@ -93,8 +97,13 @@ impl Session {
     /// Whether the role may read columns of a table, which may be one of the transaction's own.
     fn may_read(&self, table: &str, columns: &[String]) -> bool {
         let Some((schema, objects)) = self.known_table(table) else { return false };
-        let places = columns.iter().map(|name| schema.position_by_name(name));
-        let Some(places) = places.collect::<Option<Vec<usize>>>() else { return false };
+        // As in PostgreSQL, a value that an index calculated is for who may read all columns; the index may be gone again.
+        let is_derived = |name: &String| schema.position_by_name(name).is_none();
+        let places = match columns.iter().any(is_derived) {
+            true => Some((0..schema.columns.len()).collect()),
+            false => columns.iter().map(|name| schema.position_by_name(name)).collect(),
+        };
+        let Some(places): Option<Vec<usize>> = places else { return false };
         let database = database_oid(&objects, &self.database);
         let judge = Judge::new(objects.rights(), self.roles.current, database);
         judge.may(&of_table(Action::Read, &schema, numbers(&schema, places)))

@@ -14,6 +14,7 @@ use crate::catalog::families::Inherited;
 use crate::catalog::{Kind, oids};
 use crate::columns::Types;
 use crate::error::Result;
+use crate::formulas;
 use crate::query::Printed;
 use crate::row;
 use crate::types::{PgType, names, oid};
@@ -89,7 +90,15 @@ pub fn columns(view: &View, relation: &Relation) -> Vec<(String, PgType)> {
             let ids = index.key.iter().map(|k| k.column).chain(index.include.iter().copied());
             let positions = ids.filter_map(|id| table.position(id));
             let types = Types::of(&view.objects, table);
-            positions.map(|at| (table.columns[at].name.clone(), types[at].pg)).collect()
+            let name = |at: usize| match at.checked_sub(table.columns.len()) {
+                None => table.columns[at].name.clone(),
+                Some(at) => formulas::program_of(&table.derived[at])
+                    .map_or_else(|_| "expr".to_string(), |program| program.name),
+            };
+            let (mut names, types): (Vec<String>, Vec<PgType>) =
+                positions.map(|at| (name(at), types[at].pg)).unzip();
+            crate::ddl::number_twins(&mut names);
+            names.into_iter().zip(types).collect()
         }
         What::Sequence(_) => vec![
             ("last_value".into(), PgType::new(oid::INT8)),
@@ -270,7 +279,8 @@ fn tables(model: &Model) -> impl Iterator<Item = (&Relation, &TableSchema)> {
 
 fn number(table: &TableSchema, id: onlap::ColumnId) -> i64 {
     // Numbers of columns never change, unlike their places.
-    table.position(id).map_or(0, |_| i64::from(id.0) + 1)
+    let own = table.columns.iter().any(|column| column.id == id);
+    if own { i64::from(id.0) + 1 } else { 0 }
 }
 
 fn defaults(view: &View, model: &Model) -> Rows {
@@ -312,7 +322,7 @@ fn indexes(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of(
         "indexrelid indrelid indnatts indnkeyatts indisunique indnullsnotdistinct indisprimary \
          indisexclusion indimmediate indisclustered indisvalid indcheckxmin indisready indislive \
-         indisreplident indkey indcollation indclass indoption",
+         indisreplident indkey indcollation indclass indoption indexprs indpred",
     );
     for relation in &model.relations {
         let Some((table, index)) = relation.index() else { continue };
@@ -342,9 +352,18 @@ fn indexes(view: &View, model: &Model) -> Rows {
             types.iter().map(|ty| operator_class(*ty)).collect::<Vec<_>>(),
             // Descending, and NULL first.
             index.key.iter().map(|k| if k.descending { 3 } else { 0 }).collect::<Vec<i64>>(),
+            expressions(table, index),
+            index.filter.and_then(|id| text::derived(table, id, Look::PLAIN)),
         ]);
     }
     rows
+}
+
+/// What an index calculates for its key, as a list.
+fn expressions(table: &TableSchema, index: &onlap::IndexSchema) -> Option<String> {
+    let derived = index.key.iter().filter_map(|k| text::derived(table, k.column, Look::PLAIN));
+    let all: Vec<String> = derived.collect();
+    (!all.is_empty()).then(|| all.join(", "))
 }
 
 /// Whether an index stands for a constraint: primary keys, and unique ones that were not made by

@@ -8,16 +8,37 @@ use onlap::{
     TableSchema, Time, Value, convert,
 };
 
+use onlap_pg::print::Look;
+
 use super::model::{Model, index_name};
 use crate::catalog::names::quote;
 use crate::catalog::{Kind, oids};
+use crate::formulas;
 use crate::types::names;
 use crate::view::View;
 
 /// A column's name in SQL.
 pub fn column_name(table: &TableSchema, id: ColumnId) -> String {
-    let at = table.position(id);
-    at.map_or_else(String::new, |at| quote(&table.columns[at].name))
+    let found = table.columns.iter().find(|column| column.id == id);
+    found.map_or_else(String::new, |column| quote(&column.name))
+}
+
+/// A part of an index's key in SQL.
+fn key_part(table: &TableSchema, id: ColumnId, look: Look) -> String {
+    let Some(derived) = table.derived(id) else { return column_name(table, id) };
+    let printed = formulas::program_of(derived).and_then(|p| p.element(&names_of(table), look));
+    printed.unwrap_or_else(|_| derived.column.name.clone())
+}
+
+/// What a derived column is, without the parentheses of a key.
+pub fn derived(table: &TableSchema, id: ColumnId, look: Look) -> Option<String> {
+    let program = formulas::program_of(table.derived(id)?).ok()?;
+    program.print(&names_of(table), look).ok()
+}
+
+/// The names of a table's columns, not quoted.
+fn names_of(table: &TableSchema) -> impl Fn(u32) -> Option<String> + '_ {
+    |id| table.columns.iter().find(|c| c.id.0 == id).map(|c| c.name.clone())
 }
 
 /// Column names in SQL, with commas.
@@ -26,23 +47,28 @@ pub fn column_list(table: &TableSchema, ids: impl IntoIterator<Item = ColumnId>)
 }
 
 /// One column of an index.
-pub fn index_column(table: &TableSchema, index: &IndexSchema, at: usize) -> Option<String> {
+pub fn index_column(
+    table: &TableSchema,
+    index: &IndexSchema,
+    at: usize,
+    look: Look,
+) -> Option<String> {
     let id = match index.key.get(at) {
         Some(part) => part.column,
         None => *index.include.get(at - index.key.len())?,
     };
-    Some(column_name(table, id))
+    Some(key_part(table, id, look))
 }
 
 /// CREATE INDEX.
-pub fn index(table: &TableSchema, index: &IndexSchema, on: &str) -> String {
+pub fn index(table: &TableSchema, index: &IndexSchema, on: &str, look: Look) -> String {
     let unique = if index.is_unique() { "UNIQUE " } else { "" };
     let key: Vec<String> = index
         .key
         .iter()
         .map(|part| {
             let descending = if part.descending { " DESC" } else { "" };
-            format!("{}{descending}", column_name(table, part.column))
+            format!("{}{descending}", key_part(table, part.column, look))
         })
         .collect();
     let name = quote(&index_name(table, index));
@@ -52,6 +78,9 @@ pub fn index(table: &TableSchema, index: &IndexSchema, on: &str) -> String {
     }
     if index.nulls_equal() {
         text += " NULLS NOT DISTINCT";
+    }
+    if let Some(condition) = index.filter.and_then(|id| derived(table, id, look)) {
+        text += &format!(" WHERE {condition}");
     }
     text
 }

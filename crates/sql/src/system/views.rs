@@ -5,6 +5,8 @@ use super::model::{Model, Relation, What};
 use super::rows::Rows;
 use super::sight::Sight;
 use super::text;
+use onlap_pg::print::Look;
+
 use crate::catalog::oids;
 use crate::error::Result;
 use crate::query::Printed;
@@ -79,7 +81,7 @@ fn indexes(model: &Model) -> Rows {
             &relation.name.schema,
             parent.map(|p| p.name.name.clone()),
             &relation.name.name,
-            text::index(table, index, &qualified(model, table.id)),
+            text::index(table, index, &qualified(model, table.id), Look::PLAIN),
         ]);
     }
     rows

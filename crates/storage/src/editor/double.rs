@@ -63,6 +63,8 @@ pub(crate) fn schema(include: bool) -> TableSchema {
         judged: None,
         fences_only: false,
         since: 0,
+        filter: None,
+        only_since: false,
         ready: true,
     };
     TableSchema {

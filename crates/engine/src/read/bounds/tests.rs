@@ -26,6 +26,8 @@ fn schema() -> TableSchema {
             judged: None,
             fences_only: false,
             since: 0,
+            filter: None,
+            only_since: false,
             ready: true,
         }],
         next_column: 15,

@@ -4,16 +4,18 @@
 //! column: id, name, type, flags (1 nullable, 2 filled by the counter, 4 always so, 8 default, 16
 //! missing value), the default where there is one (0 and a value, or 1 and a sequence id), the missing
 //! value where there is one. An index: id, name, flags (1 unique, 2 primary, 4 fences-only, 8 since, 16 not
-//! ready),
+//! ready, 32 filter, 64 not before since),
 //! key parts (count; each column id, descending), included column ids (count), with flag 8 the CSN from
-//! which on it answers. Rules: checks (count;
+//! which on it answers, with flag 32 the id of the derived column that says which rows it has. Rules: checks (count;
 //! each name, expression), foreign keys (count; each name, child columns (count), parent table,
 //! parent index, action on delete, action on update: 0 none, 1 cascade, 2 set null, 3 restrict, 4 set
 //! default), history in microseconds. Whether a table takes blind writes is said by the kind of the edit,
 //! and so is whether more about its rules follows: per index a byte (1 judged, 2 NULL equals NULL, 4 primary
 //! key; from 16 on when it is judged: 0 with statements, 1 deferrable, 2 deferred), per check a byte (1
 //! unproven, 2 of this table alone), per foreign key a byte (1 unproven, 2 full, from 16 on as for indexes)
-//! and the columns that are set (count, ids).
+//! and the columns that are set (count, ids). Derived
+//! columns are the next id, then (count) each a column, the ids that it reads (count), its program, and 0 or 1
+//! and the id of the column that has to be true for it.
 //!
 //! A type: one byte of kind, and for numeric its flag, precision and scale, for varchar and char the
 //! length. Values lie as `value::codec` says, expressions as `expr::codec` does. A sequence: id,
@@ -24,8 +26,8 @@ use onlap_base::{ColumnId, Result, SequenceId, limits};
 use super::{read_index, read_table};
 use crate::expr::{put_expr, read_expr};
 use crate::schema::{
-    Action, CheckSchema, ColumnDefault, ColumnSchema, ForeignKeySchema, Identity, IndexSchema,
-    Judged, KeyPart, SequenceSchema, TableSchema, Time,
+    Action, CheckSchema, ColumnDefault, ColumnSchema, DERIVED_FIRST, DerivedSchema,
+    ForeignKeySchema, Identity, IndexSchema, Judged, KeyPart, SequenceSchema, TableSchema, Time,
 };
 use crate::types::DataType;
 use crate::value::{put_value, read_value};
@@ -54,7 +56,10 @@ pub(super) fn put_table(out: &mut Vec<u8>, schema: &TableSchema) {
         let fences_only = u8::from(i.fences_only) << 2;
         let since = u8::from(i.since > 0) << 3;
         let unready = u8::from(!i.ready) << 4;
-        out.push(u8::from(i.unique) | u8::from(i.primary) << 1 | fences_only | since | unready);
+        let filter = u8::from(i.filter.is_some()) << 5;
+        let kind = u8::from(i.unique) | u8::from(i.primary) << 1;
+        let only_since = u8::from(i.only_since) << 6;
+        out.push(kind | fences_only | since | unready | filter | only_since);
         put_varint(out, i.key.len() as u64);
         for part in &i.key {
             put_varint(out, part.column.0.into());
@@ -65,8 +70,47 @@ pub(super) fn put_table(out: &mut Vec<u8>, schema: &TableSchema) {
         if i.since > 0 {
             put_varint(out, i.since);
         }
+        i.filter.iter().for_each(|c| put_varint(out, c.0.into()));
     }
     put_rules(out, schema);
+}
+
+/// Appends a table's derived columns.
+pub(super) fn put_derived(out: &mut Vec<u8>, schema: &TableSchema) {
+    put_varint(out, schema.next_derived.into());
+    put_varint(out, schema.derived.len() as u64);
+    for d in &schema.derived {
+        put_column(out, &d.column);
+        put_varint(out, d.reads.len() as u64);
+        d.reads.iter().for_each(|c| put_varint(out, c.0.into()));
+        put_bytes(out, d.program.as_bytes());
+        out.push(u8::from(d.only_if.is_some()));
+        d.only_if.iter().for_each(|c| put_varint(out, c.0.into()));
+    }
+}
+
+/// Reads derived columns into a table that was read before.
+pub(super) fn read_derived(r: &mut Reader<'_>, schema: &mut TableSchema) -> Result<()> {
+    schema.next_derived = r.varint32()?;
+    let n = r.count(6)?;
+    for _ in 0..n {
+        let column = read_column(r)?;
+        let n = r.count(1)?;
+        let reads = (0..n).map(|_| Ok(ColumnId(r.varint32()?))).collect::<Result<Vec<_>>>()?;
+        let program = r.text()?.to_owned();
+        let only_if = if r.flag()? { Some(ColumnId(r.varint32()?)) } else { None };
+        let known = |id: &ColumnId| schema.columns.iter().any(|c| c.id == *id);
+        let before = |id: ColumnId| schema.derived(id).is_some();
+        if column.id.0 < DERIVED_FIRST || !reads.iter().all(known) || !only_if.is_none_or(before) {
+            return Err(r.error("a derived column that reads what is not there"));
+        }
+        schema.derived.push(DerivedSchema { column, reads, program, only_if });
+    }
+    let is_bool = |id| schema.derived(id).is_some_and(|d| d.column.ty == DataType::Bool);
+    if !schema.indexes.iter().filter_map(|i| i.filter).all(is_bool) {
+        return Err(r.error("an index of rows that nothing names"));
+    }
+    Ok(())
 }
 
 fn put_column(out: &mut Vec<u8>, c: &ColumnSchema) {
@@ -271,7 +315,7 @@ pub(super) fn read_sequence(r: &mut Reader<'_>) -> Result<SequenceSchema> {
 }
 
 /// Reads a byte of `N` flags, the lowest bit first.
-fn read_flags<const N: usize>(r: &mut Reader<'_>) -> Result<[bool; N]> {
+pub(super) fn read_flags<const N: usize>(r: &mut Reader<'_>) -> Result<[bool; N]> {
     let flags = r.u8()?;
     if flags >> N != 0 {
         return Err(r.error("unknown flags in a schema"));
@@ -302,7 +346,7 @@ fn read_column(r: &mut Reader<'_>) -> Result<ColumnSchema> {
 fn read_index_schema(r: &mut Reader<'_>) -> Result<IndexSchema> {
     let id = read_index(r)?;
     let name = r.text()?.to_owned();
-    let [unique, primary, fences_only, has_since, unready] = read_flags(r)?;
+    let [unique, primary, fences_only, has_since, unready, has_filter, only_since] = read_flags(r)?;
     let n = r.count(2)?;
     let mut key = Vec::with_capacity(n);
     for _ in 0..n {
@@ -311,9 +355,22 @@ fn read_index_schema(r: &mut Reader<'_>) -> Result<IndexSchema> {
     let n = r.count(1)?;
     let include = (0..n).map(|_| Ok(ColumnId(r.varint32()?))).collect::<Result<_>>()?;
     let since = if has_since { r.varint()? } else { 0 };
+    let filter = if has_filter { Some(ColumnId(r.varint32()?)) } else { None };
     let ready = !unready;
-    let judged = None;
-    Ok(IndexSchema { id, name, key, include, unique, primary, judged, fences_only, since, ready })
+    Ok(IndexSchema {
+        id,
+        name,
+        key,
+        include,
+        filter,
+        unique,
+        primary,
+        judged: None,
+        fences_only,
+        since,
+        only_since,
+        ready,
+    })
 }
 
 fn put_type(out: &mut Vec<u8>, ty: DataType) {

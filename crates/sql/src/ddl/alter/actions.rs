@@ -2,6 +2,7 @@
 
 use onlap::{IndexId, Table, TableChanges, TableSchema, Time};
 use onlap_pg::ast::{self, TableChange, TableRule};
+use onlap_pg::print::Look;
 
 use super::steps::Step;
 use crate::catalog::names::TEMPORARY;
@@ -11,6 +12,8 @@ use crate::ddl::change::notice;
 use crate::ddl::constraints::{Collector, Constraint, time_of};
 use crate::ddl::{naming, temporary, view as views};
 use crate::error::{Result, SqlError, state};
+use crate::formulas;
+use crate::query::sql_error;
 use crate::session::Session;
 use crate::source::{Source, role_word};
 use crate::system::classes::is_constraint;
@@ -133,7 +136,21 @@ impl<'a> Actions<'a> {
             let text = format!("column \"{to}\" of relation \"{table}\" already exists");
             return Err(SqlError::new("42701", text));
         }
-        self.change(TableChanges::new().rename_column(from, to));
+        let mut changes = TableChanges::new().rename_column(from, to);
+        let id = self.schema.columns[self.position(from)?].id;
+        for derived in self.schema.derived.iter().filter(|d| d.reads.contains(&id)) {
+            let program = formulas::program_of(derived).map_err(|e| sql_error(&e, ""))?;
+            let now = |of: u32| match of == id.0 {
+                true => Some(to.to_string()),
+                false => {
+                    let column = self.schema.columns.iter().find(|c| c.id.0 == of);
+                    column.map(|column| column.name.clone())
+                }
+            };
+            let name = program.element(&now, Look::PRETTY).map_err(|e| sql_error(&e, ""))?;
+            changes = changes.rename_derived(derived.column.id, name);
+        }
+        self.change(changes);
         Ok(())
     }
 
@@ -263,6 +280,19 @@ impl<'a> Actions<'a> {
         }
         if primary && found.judged.is_some() {
             return Err(SqlError::unsupported("a primary key USING INDEX with NULLS NOT DISTINCT"));
+        }
+        let found = self.schema.index_by_name(index);
+        let is_derived = |id| self.schema.derived(id).is_some();
+        let refused = match found {
+            Some(i) if i.key.iter().any(|part| is_derived(part.column)) => {
+                Some(format!("index \"{index}\" contains expressions"))
+            }
+            Some(i) if i.filter.is_some() => Some(format!("\"{index}\" is a partial index")),
+            _ => None,
+        };
+        if let Some(text) = refused {
+            let detail = "Cannot create a primary key or unique constraint using such an index.";
+            return Err(SqlError::new("42809", text).detail(detail));
         }
         let mut changes = TableChanges::new();
         if name != index {

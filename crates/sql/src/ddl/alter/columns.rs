@@ -269,6 +269,14 @@ impl Actions<'_> {
         let column = &self.schema.columns[at];
         let (table, number) = (oids::of_table(self.schema.id), column.id.0 + 1);
         let readers = crate::ddl::view::users_of_column(self.view, table, number);
+        if let Some(derived) = self.schema.derived.iter().find(|d| d.reads.contains(&column.id)) {
+            let text = format!(
+                "ALTER COLUMN TYPE of a column that {} in an index reads",
+                derived.column.name
+            );
+            return Err(SqlError::unsupported(text)
+                .hint("Drop the index, change the type, and make the index again."));
+        }
         let Some(reader) = readers.first() else { return Ok(()) };
         let text = "cannot alter type of a column used by a view or rule";
         let reader = Name::of_engine(reader).1.name;

@@ -1,0 +1,340 @@
+//! Who calculates derived columns, and when?
+//!
+//! The engine keeps the program of a derived column and knows nothing of its words. Who does is told to the
+//! database by [`crate::Database::set_formulas`]; without it tables with derived columns are read only. Values
+//! are calculated once, as rows come into a transaction ([`fill`]); the log and memtables have them next to
+//! the rows, so that a commit, a replay and a flush calculate nothing. Segments leave them out: an index that is
+//! built later, a check, and rows that a transaction takes back from its files calculate them anew
+//! ([`Needed`]).
+//!
+//! Why not in segments: they would be there twice, next to what they follow from, and nobody but those three
+//! reads them. Why in the log: replay would need programs that a database which only just opens does not
+//! have.
+//!
+//! Thread safety: a seam; its double in tests is a closure.
+
+use std::fmt;
+use std::sync::Arc;
+
+use onlap_base::{ColumnId, Error, ErrorKind, Result};
+use onlap_format::{
+    Batch, Column, DerivedSchema, Physical, Row, TableSchema, Value, Vector, convert,
+};
+use parking_lot::RwLock;
+
+use crate::table::index_positions;
+
+/// Calculates derived columns. The same program and values give the same result for ever, on any thread.
+pub trait Formulas: Send + Sync {
+    /// The values of a derived column for rows of which `inputs` are the columns that it reads, in its order:
+    /// of the column's physical form, one per row.
+    ///
+    /// # Errors
+    /// What is wrong with the values of some row.
+    fn calculate(
+        &self,
+        schema: &TableSchema,
+        of: &DerivedSchema,
+        inputs: &[Column],
+        rows: usize,
+    ) -> Result<Column>;
+}
+
+/// Rows for which is calculated at once: what a program takes on its way is bounded by a few of them.
+const STEP_ROWS: usize = 4096;
+
+/// Who calculates for a database.
+#[derive(Default)]
+pub(crate) struct Calculator(RwLock<Option<Arc<dyn Formulas>>>);
+
+impl fmt::Debug for Calculator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Calculator")
+    }
+}
+
+impl Calculator {
+    pub(crate) fn set(&self, formulas: Arc<dyn Formulas>) {
+        *self.0.write() = Some(formulas);
+    }
+
+    /// Whether there is one.
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.read().is_some()
+    }
+
+    fn get(&self, schema: &TableSchema) -> Result<Arc<dyn Formulas>> {
+        self.0.read().clone().ok_or_else(|| {
+            let text = format!(
+                "table {} has an index on an expression, or of some of its rows; open the database by \
+                 SQL to change rows of the table",
+                schema.name
+            );
+            Error::new(ErrorKind::Unsupported, text)
+        })
+    }
+
+    /// One derived column of rows; `columns` gives those that it depends on.
+    fn column<'a>(
+        &self,
+        schema: &TableSchema,
+        of: &DerivedSchema,
+        columns: &dyn Fn(ColumnId) -> &'a Column,
+        rows: usize,
+    ) -> Result<Column> {
+        let formulas = self.get(schema)?;
+        let wanted: Option<Vec<u32>> = of.only_if.map(|id| members(columns(id)));
+        let form = of.column.ty.physical();
+        let step = |input: &dyn Fn(&Column) -> Column, rows| {
+            let inputs: Vec<Column> = of.reads.iter().map(|id| input(columns(*id))).collect();
+            let made = formulas.calculate(schema, of, &inputs, rows)?;
+            if made.len() != rows || made.data.physical() != form {
+                let text =
+                    format!("{} was calculated in another form than its own", of.column.name);
+                return Err(Error::new(ErrorKind::WrongType, text));
+            }
+            Ok(made)
+        };
+        let calculate = |places: Option<&[u32]>, rows: usize| {
+            if places.is_none() && rows <= STEP_ROWS {
+                return step(&Column::clone, rows);
+            }
+            let mut all = Column::new(form);
+            for from in (0..rows).step_by(STEP_ROWS) {
+                let to = rows.min(from + STEP_ROWS);
+                let input = |column: &Column| {
+                    let mut some = Column::new(column.data.physical());
+                    match places {
+                        Some(places) => some.extend_selected(column, &places[from..to]),
+                        None => some.extend_range(column, from..to),
+                    }
+                    some
+                };
+                all.extend_range(&step(&input, to - from)?, 0..to - from);
+            }
+            Ok(all)
+        };
+        match wanted {
+            Some(places) if places.len() < rows => {
+                let made = match places.is_empty() {
+                    true => Column::new(form),
+                    false => calculate(Some(&places), places.len())?,
+                };
+                Ok(scattered(&made, &places, rows))
+            }
+            _ => calculate(None, rows),
+        }
+    }
+}
+
+/// The rows in which a boolean column is true.
+pub(crate) fn members(column: &Column) -> Vec<u32> {
+    let Vector::Int(values) = &column.data else { return Vec::new() };
+    let is_true = |(i, v): (usize, &i64)| (*v != 0 && !column.is_null(i)).then_some(i as u32);
+    values.iter().enumerate().filter_map(is_true).collect()
+}
+
+/// Whether an index has an entry of a row of a batch with all columns of its table.
+pub(crate) fn has_entry(filter: Option<&Column>, row: usize) -> bool {
+    filter.is_none_or(|column| {
+        matches!(&column.data, Vector::Int(values) if values[row] != 0) && !column.is_null(row)
+    })
+}
+
+/// A column of `rows` rows: NULL but for values that belong to rising places.
+fn scattered(values: &Column, places: &[u32], rows: usize) -> Column {
+    let form = values.data.physical();
+    let mut out = Column::new(form);
+    assert_eq!(values.len(), places.len(), "a value for each place");
+    assert!(places.is_sorted_by(|a, b| a < b), "places rise");
+    let (mut null, mut at) = (Column::new(form), 0);
+    null.push_null();
+    for (i, place) in places.iter().enumerate() {
+        let place = *place as usize;
+        out.extend_selected(&null, &vec![0; place - at]);
+        out.extend_range(values, i..i + 1);
+        at = place + 1;
+    }
+    out.extend_selected(&null, &vec![0; rows - at]);
+    assert_eq!(out.len(), rows, "each row has a value or none");
+    out
+}
+
+/// Calculates the derived columns of whole rows, in the place of what the batch has behind the table's own.
+pub(crate) fn fill(calculator: &Calculator, schema: &TableSchema, batch: &mut Batch) -> Result<()> {
+    let own = schema.columns.len();
+    assert!(batch.columns.len() >= own, "whole rows are given");
+    batch.columns.truncate(own);
+    let rows = batch.rows;
+    for derived in &schema.derived {
+        let column = |id: ColumnId| -> &Column {
+            &batch.columns
+                [schema.position(id).expect("a derived column reads columns of its table")]
+        };
+        let made = match rows {
+            0 => Column::new(derived.column.ty.physical()),
+            _ => calculator.column(schema, derived, &column, rows)?,
+        };
+        assert_eq!(made.len(), rows, "a value for each row");
+        batch.columns.push(made);
+    }
+    assert_eq!(batch.columns.len(), schema.width(), "derived columns stand behind the others");
+    Ok(())
+}
+
+/// A row's values, then those of its derived columns.
+pub(crate) fn whole_row(
+    calculator: &Calculator,
+    schema: &TableSchema,
+    row: &[Value],
+) -> Result<Row> {
+    let mut batch = Batch::new(schema.columns.iter().map(|c| c.ty.physical()));
+    for ((described, column), value) in schema.columns.iter().zip(&mut batch.columns).zip(row) {
+        match value {
+            Value::Null => column.push_null(),
+            value => convert::push_value(described.ty, value, column, &described.name)?,
+        }
+    }
+    assert!(batch.columns.iter().all(|c| c.len() == 1), "a row has a value for each column");
+    batch.rows = 1;
+    fill(calculator, schema, &mut batch)?;
+    let derived = schema.derived.iter().zip(&batch.columns[schema.columns.len()..]);
+    let derived = derived.map(|(d, column)| convert::read_value(d.column.ty, column, 0));
+    Ok(row.iter().cloned().chain(derived).collect())
+}
+
+/// Which columns of rows in files some indexes need, and what is calculated from them.
+pub(crate) struct Needed {
+    /// The table's own columns, to be read.
+    pub columns: Vec<(ColumnId, Physical)>,
+    /// Derived ones, which come behind, by place in the schema.
+    derived: Vec<usize>,
+}
+
+impl Needed {
+    /// For columns at these positions of a table.
+    pub(crate) fn new(schema: &TableSchema, positions: impl IntoIterator<Item = usize>) -> Needed {
+        let own = schema.columns.len();
+        let mut needed = Needed { columns: Vec::new(), derived: Vec::new() };
+        let mut wanted: Vec<usize> = Vec::new();
+        let mut open: Vec<usize> = positions.into_iter().collect();
+        open.reverse();
+        while let Some(at) = open.pop() {
+            if wanted.contains(&at) {
+                continue;
+            }
+            wanted.push(at);
+            if let Some(derived) = at.checked_sub(own).map(|at| &schema.derived[at]) {
+                let reads = derived.reads.iter().copied().chain(derived.only_if);
+                open.extend(reads.filter_map(|id| schema.position(id)));
+            }
+        }
+        for at in wanted {
+            match at.checked_sub(own) {
+                Some(at) => needed.derived.push(at),
+                None => {
+                    let column = &schema.columns[at];
+                    needed.columns.push((column.id, column.ty.physical()));
+                }
+            }
+        }
+        // A column comes behind the one that has to be true for it.
+        needed.derived.sort_unstable();
+        needed
+    }
+
+    /// For the keys of an index, and which rows it has.
+    pub(crate) fn of_index(schema: &TableSchema, index: &onlap_format::IndexSchema) -> Needed {
+        let (keys, _) = index_positions(schema, index);
+        Needed::new(schema, keys.into_iter().chain(schema.filter_position(index)))
+    }
+
+    /// Where a column stands in a batch that is complete.
+    pub(crate) fn place(&self, schema: &TableSchema, position: usize) -> usize {
+        let found = match position.checked_sub(schema.columns.len()) {
+            Some(at) => {
+                let at = self.derived.iter().position(|d| *d == at);
+                at.map(|at| self.columns.len() + at)
+            }
+            None => {
+                let id = schema.columns[position].id;
+                self.columns.iter().position(|c| c.0 == id)
+            }
+        };
+        found.expect("the column was asked for")
+    }
+
+    /// Bytes that calculated columns take per row, beside strings.
+    pub(crate) fn derived_count(&self) -> usize {
+        self.derived.len()
+    }
+
+    /// Puts what is calculated behind the columns that were read. Where the values of a row are wrong for a
+    /// program, that is an error if `lives` says that somebody may still want the row; else it has NULL.
+    pub(crate) fn complete(
+        &self,
+        calculator: &Calculator,
+        schema: &TableSchema,
+        batch: &mut Batch,
+        lives: &dyn Fn(usize) -> Result<bool>,
+    ) -> Result<()> {
+        let rows = batch.rows;
+        assert!(batch.columns.len() >= self.columns.len(), "what is needed was read");
+        batch.columns.truncate(self.columns.len());
+        for &at in &self.derived {
+            let derived = &schema.derived[at];
+            let column = |id: ColumnId| -> &Column {
+                let position = schema.position(id).expect("it reads columns of its table");
+                &batch.columns[self.place(schema, position)]
+            };
+            let made = match rows {
+                0 => Ok(Column::new(derived.column.ty.physical())),
+                _ => calculator.column(schema, derived, &column, rows),
+            };
+            let made = match made {
+                Err(e) if is_of_values(&e) => {
+                    one_by_one(calculator, schema, derived, &column, rows, lives)?
+                }
+                made => made?,
+            };
+            assert_eq!(made.len(), rows, "a value for each row");
+            batch.columns.push(made);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a program may have failed because of the values of a row.
+fn is_of_values(e: &Error) -> bool {
+    !matches!(e.kind(), ErrorKind::Cancelled | ErrorKind::Closed | ErrorKind::Unsupported)
+}
+
+/// A derived column of rows some of which have values that its program does not take.
+fn one_by_one<'a>(
+    calculator: &Calculator,
+    schema: &TableSchema,
+    of: &DerivedSchema,
+    columns: &dyn Fn(ColumnId) -> &'a Column,
+    rows: usize,
+    lives: &dyn Fn(usize) -> Result<bool>,
+) -> Result<Column> {
+    let mut out = Column::new(of.column.ty.physical());
+    let depends = of.reads.iter().copied().chain(of.only_if);
+    let depends: Vec<(ColumnId, &Column)> = depends.map(|id| (id, columns(id))).collect();
+    for row in 0..rows {
+        let one = depends.iter().map(|(id, from)| {
+            let mut one = Column::new(from.data.physical());
+            one.extend_range(from, row..row + 1);
+            (*id, one)
+        });
+        let one: Vec<(ColumnId, Column)> = one.collect();
+        let column =
+            |id: ColumnId| -> &Column { &one.iter().find(|c| c.0 == id).expect("each is there").1 };
+        match calculator.column(schema, of, &column, 1) {
+            Ok(made) => out.extend_range(&made, 0..1),
+            Err(e) if !is_of_values(&e) || lives(row)? => return Err(e),
+            Err(_) => out.push_null(),
+        }
+    }
+    Ok(out)
+}

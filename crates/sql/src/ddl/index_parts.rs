@@ -1,0 +1,302 @@
+//! What does CREATE INDEX calculate of each row?
+//!
+//! Expressions and conditions are bound to the table with PostgreSQL's rules for indexes, asked whether they always give the
+//! same, and kept as [`Program`]s of the columns that they read. Thread safety: pure, but for the statement's view.
+
+use onlap::{DerivedSpec, IndexPart, TableSchema};
+use onlap_pg::ast::ExprId;
+use onlap_pg::bind::{self, Relation, Schema};
+use onlap_pg::bound::{Bound, Expr, Literal, QueryId};
+use onlap_pg::catalog::{Catalog, Volatility, oids};
+use onlap_pg::print::Look;
+use onlap_pg::{Oid, TypeRef, ast};
+
+use crate::catalog::Name;
+use crate::columns::ColumnType;
+use crate::error::{Result, SqlError, state};
+use crate::formulas::{self, Named, Program};
+use crate::query::{Names, catalog, sql_error};
+use crate::source::Source;
+use crate::types::PgType;
+use crate::view::View;
+
+/// The least OID of what a database makes itself.
+const FIRST_MADE: Oid = 16384;
+
+/// Bytes of a kept expression: it is part of the table's description, which each change of that writes anew.
+const PROGRAM_BYTES: usize = 64 << 10;
+
+/// Values that only an execution has, in words.
+const PASSING: [&str; 4] = ["now", "today", "tomorrow", "yesterday"];
+
+/// Makes parts of indexes of one table.
+pub struct Parts<'a> {
+    source: Source<'a>,
+    names: Names<'a>,
+    schema: &'a TableSchema,
+    relation: std::sync::Arc<Relation>,
+}
+
+/// A part of a key.
+pub enum Part {
+    /// A column of the table.
+    Column(String),
+    /// An expression, and how its values are kept.
+    Expression(Box<(Program, DerivedSpec, ColumnType)>),
+}
+
+impl Part {
+    /// As the engine has it.
+    pub fn of_engine(&self) -> IndexPart {
+        match self {
+            Part::Column(name) => IndexPart::Column(name.clone()),
+            Part::Expression(made) => IndexPart::Derived(made.1.clone()),
+        }
+    }
+
+    /// What the index's column is called.
+    pub fn name(&self) -> &str {
+        match self {
+            Part::Column(name) => name,
+            Part::Expression(made) => &made.0.name,
+        }
+    }
+}
+
+impl<'a> Parts<'a> {
+    /// Of a table.
+    ///
+    /// # Errors
+    /// A type of its columns is not there.
+    pub fn of(
+        view: &'a View,
+        source: Source<'a>,
+        table: &Name,
+        schema: &'a TableSchema,
+    ) -> Result<Parts<'a>> {
+        let names = Names::new(view);
+        let path = [table.schema.as_str().into(), table.name.as_str().into()];
+        let found = names.relation(&path).map_err(|e| sql_error(&e, ""))?;
+        let relation = found.ok_or_else(|| {
+            let text = format!("relation \"{}\" does not exist", table.name);
+            SqlError::new(state::NO_TABLE, text)
+        })?;
+        Ok(Parts { source, names, schema, relation })
+    }
+
+    /// A part of a key that is written as an expression.
+    ///
+    /// # Errors
+    /// What may not stand in an index.
+    pub fn expression(&self, expr: ExprId) -> Result<Part> {
+        let (bound, query) = self.bind(expr, false)?;
+        let root = bound.query(query).targets[0].value;
+        if let Expr::Var { column, .. } = bound.expr(root) {
+            return match usize::try_from(*column - 1)
+                .ok()
+                .and_then(|at| self.schema.columns.get(at))
+            {
+                Some(column) => Ok(Part::Column(column.name.clone())),
+                None if *column == 0 => Err(SqlError::unsupported("a whole row in an index")),
+                None => {
+                    let text = "index creation on system columns is not supported";
+                    Err(SqlError::new(state::UNSUPPORTED, text))
+                }
+            };
+        }
+        let (program, spec, ty) = self.program(expr, &bound, query, false)?;
+        Ok(Part::Expression(Box::new((program, spec, ty))))
+    }
+
+    /// The condition of a partial index.
+    ///
+    /// # Errors
+    /// As [`Parts::expression`]; `42804`: it is none.
+    pub fn condition(&self, expr: ExprId) -> Result<DerivedSpec> {
+        let (bound, query) = self.bind(expr, true)?;
+        Ok(self.program(expr, &bound, query, true)?.1)
+    }
+
+    fn bind(&self, expr: ExprId, filter: bool) -> Result<(Bound, QueryId)> {
+        let (tree, text) = (self.source.tree, self.source.text);
+        let made =
+            bind::of_index(tree, expr, filter, &self.relation, &self.names, self.names.catalog());
+        made.map_err(|e| sql_error(&e, text))
+    }
+
+    fn program(
+        &self,
+        expr: ExprId,
+        bound: &Bound,
+        query: QueryId,
+        filter: bool,
+    ) -> Result<(Program, DerivedSpec, ColumnType)> {
+        let root = bound.query(query).targets[0].value;
+        let reads = self.judge(bound, root, filter)?;
+        let of = bound.ty(root);
+        let pg = PgType { oid: of.oid, modifier: of.modifier };
+        let ty = ColumnType::of(catalog(), pg).filter(|_| of.oid < FIRST_MADE);
+        let Some(ty) = ty else {
+            let text = "an index on an expression of this type";
+            return Err(SqlError::unsupported(text));
+        };
+        let columns = &self.relation.columns;
+        let named = Named {
+            table: self.relation.name.clone(),
+            columns: columns.iter().map(|column| Some(column.name.clone())).collect(),
+        };
+        let print = |look| formulas::printed(bound, query, &named, look);
+        let (sql, pretty) = print(Look::PLAIN)
+            .and_then(|plain| Ok((plain, print(Look::PRETTY)?)))
+            .map_err(failed)?;
+        let read = |at: &usize| {
+            let (column, ty) = (&self.schema.columns[*at], columns[*at].ty);
+            (column.id.0, column.name.clone(), PgType { oid: ty.oid, modifier: ty.modifier })
+        };
+        let call = is_call(self.source.tree, expr);
+        let name = bind::name_of(self.source.tree, expr, &self.names, self.names.catalog());
+        let program = Program {
+            sql,
+            filter,
+            table: self.relation.name.to_string(),
+            columns: reads.iter().map(read).collect(),
+            ty: pg,
+            call,
+            name: name.map_or_else(|| "expr".into(), |name| name.to_string()),
+        };
+        let text = program.body().to_string();
+        if text.len() > PROGRAM_BYTES {
+            let text = format!("expressions of indexes have at most {PROGRAM_BYTES} bytes");
+            return Err(SqlError::new("54000", text));
+        }
+        // What has no kernel is refused now.
+        formulas::made(&text).map_err(failed)?;
+        let spec = DerivedSpec {
+            name: if call { pretty } else { format!("({pretty})") },
+            ty: ty.engine,
+            reads: program.columns.iter().map(|(_, name, _)| name.clone()).collect(),
+            program: text,
+        };
+        Ok((program, spec, ty))
+    }
+
+    /// The places of the columns that an expression reads, if it always gives the same.
+    fn judge(
+        &self,
+        bound: &Bound,
+        root: onlap_pg::bound::ExprId,
+        filter: bool,
+    ) -> Result<Vec<usize>> {
+        let catalog = self.names.catalog();
+        let (mut reads, mut failed) = (Vec::new(), None);
+        bound.visit(root, 0, &mut |id, _| {
+            let of = bound.ty(id);
+            let found = match bound.expr(id) {
+                Expr::Var { column, .. } => match usize::try_from(*column - 1) {
+                    Ok(at) => {
+                        if !reads.contains(&at) {
+                            reads.push(at);
+                        }
+                        None
+                    }
+                    Err(_) if *column == 0 => {
+                        Some(SqlError::unsupported("a whole row in an index"))
+                    }
+                    Err(_) => {
+                        let text = "index creation on system columns is not supported";
+                        Some(SqlError::new(state::UNSUPPORTED, text))
+                    }
+                },
+                Expr::Param(number) => {
+                    Some(SqlError::new("42P02", format!("there is no parameter ${number}")))
+                }
+                Expr::Literal(literal) if is_passing(of, literal) => {
+                    Some(SqlError::unsupported("a moment of the execution in an index"))
+                }
+                expr if !is_immutable(catalog, bound, expr, of) => {
+                    let what = if filter { "predicate" } else { "expression" };
+                    let text = format!("functions in index {what} must be marked IMMUTABLE");
+                    Some(SqlError::new("42P17", text))
+                }
+                _ => None,
+            };
+            let made = of.oid >= FIRST_MADE && failed.is_none();
+            failed = failed.take().or(found);
+            if made && failed.is_none() {
+                let text = "a type that the database made in an expression of an index";
+                failed = Some(SqlError::unsupported(text));
+            }
+            failed.is_none()
+        });
+        reads.sort_unstable();
+        failed.map_or(Ok(reads), Err)
+    }
+}
+
+fn failed(e: onlap_pg::Error) -> SqlError {
+    sql_error(&e, "").nowhere()
+}
+
+/// Whether an expression is written like a call.
+fn is_call(tree: &ast::Tree, expr: ExprId) -> bool {
+    matches!(
+        tree.expr(expr),
+        ast::Expr::Call(_)
+            | ast::Expr::Coalesce(_)
+            | ast::Expr::Greatest(_)
+            | ast::Expr::Least(_)
+            | ast::Expr::NullIf(..)
+    )
+}
+
+/// Whether a literal means a moment that passes.
+fn is_passing(ty: TypeRef, literal: &Literal) -> bool {
+    let is_time = matches!(ty.oid, 1082 | 1083 | 1114 | 1184 | 1266);
+    let text = format!("{literal:?}").to_ascii_lowercase();
+    is_time && PASSING.iter().any(|word| text.contains(word))
+}
+
+/// Whether an expression always gives the same for what it is of.
+fn is_immutable(catalog: &Catalog, bound: &Bound, expr: &Expr, ty: TypeRef) -> bool {
+    let of_proc = |proc: Oid| {
+        catalog
+            .proc(proc)
+            .is_some_and(|proc| proc.volatility == Volatility::Immutable && proc.oid < FIRST_MADE)
+    };
+    match expr {
+        Expr::Call(call) => of_proc(call.proc),
+        Expr::Op(op) | Expr::Distinct(op) | Expr::NullIf(op) | Expr::ArrayOp(op, _) => {
+            of_proc(op.proc)
+        }
+        Expr::RowCompare(_, operators, ..) => {
+            operators.iter().all(|oid| catalog.operator(*oid).is_some_and(|op| of_proc(op.proc)))
+        }
+        Expr::ViaText(one) => is_fixed_text(bound.ty(*one).oid) && is_fixed_text(ty.oid),
+        Expr::SqlValue(..) | Expr::SubQuery(_) | Expr::Domain(_) => false,
+        _ => true,
+    }
+}
+
+/// Whether a type's texts do not depend on settings.
+fn is_fixed_text(oid: Oid) -> bool {
+    matches!(
+        oid,
+        oids::BOOL | 17
+            ..=21
+                | 23
+                | 25
+                | 26
+                | 114
+                | 650
+                | 700
+                | 701
+                | 774
+                | 829
+                | 869
+                | 1042
+                | 1043
+                | 1700
+                | 2950
+                | 3802
+    )
+}

@@ -1,0 +1,355 @@
+//! What do indexes calculate of rows, and who calculates it?
+//!
+//! The engine keeps a [`Program`] per derived column and asks [`Calculated`] for values. A program is the text of an
+//! expression with the columns that it names, as they were called and typed when the index was made; so it means the same
+//! whatever is renamed since, and needs no catalog: functions, operators and types are PostgreSQL's own, all of them
+//! immutable. It is bound and made into nodes once, by the binder and the kernels of every other expression.
+//!
+//! Thread safety: what was made is shared and read only.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use arrow_array::ArrayRef;
+use onlap::{Column, Database, DerivedSchema, ErrorKind, Formulas, TableSchema, convert};
+use onlap_kernels::{Datum, Session, input, output};
+use onlap_pg::ast::Name;
+use onlap_pg::bind::{self, Relation, Schema};
+use onlap_pg::bound::{Bound, QueryId};
+use onlap_pg::catalog::oids;
+use onlap_pg::print::{self, Called, Facts, Look, Source};
+use onlap_pg::value::Settings;
+use onlap_pg::{Error, Oid, Result, TypeRef};
+use onlap_query::{Env, Formula};
+use parking_lot::Mutex;
+use serde_json::{Value as Json, json};
+use tokio::runtime::Runtime;
+
+use crate::columns::{self, ColumnType};
+use crate::query::{catalog, domains};
+use crate::types::PgType;
+use crate::{deep, parse};
+
+/// What is calculated of each row of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    /// The expression, as it was written.
+    pub sql: String,
+    /// Whether it is the condition of a partial index.
+    pub filter: bool,
+    /// What the table was called.
+    pub table: String,
+    /// The columns that it reads: ids, and names and types then.
+    pub columns: Vec<(u32, String, PgType)>,
+    /// Its type.
+    pub ty: PgType,
+    /// Whether it is written like a call, so that no parentheses stand around it.
+    pub call: bool,
+    /// What the index's column is called.
+    pub name: String,
+}
+
+impl Program {
+    /// As it is kept.
+    pub fn body(&self) -> Json {
+        let column =
+            |(id, name, ty): &(u32, String, PgType)| json!([id, name, ty.oid, ty.modifier]);
+        json!({
+            "sql": self.sql,
+            "filter": self.filter,
+            "table": self.table,
+            "columns": self.columns.iter().map(column).collect::<Vec<_>>(),
+            "type": [self.ty.oid, self.ty.modifier],
+            "call": self.call,
+            "name": self.name,
+        })
+    }
+
+    /// Reads what is kept; `None` for what no release wrote.
+    pub fn read(text: &str) -> Option<Program> {
+        let body: Json = serde_json::from_str(text).ok()?;
+        let ty = |oid: &Json, modifier: &Json| {
+            let oid = u32::try_from(oid.as_u64()?).ok()?;
+            Some(PgType { oid, modifier: i32::try_from(modifier.as_i64()?).ok()? })
+        };
+        let column = |c: &Json| {
+            let id = u32::try_from(c[0].as_u64()?).ok()?;
+            Some((id, c[1].as_str()?.to_string(), ty(&c[2], &c[3])?))
+        };
+        Some(Program {
+            sql: body["sql"].as_str()?.to_string(),
+            filter: body["filter"].as_bool()?,
+            table: body["table"].as_str()?.to_string(),
+            columns: body["columns"].as_array()?.iter().map(column).collect::<Option<_>>()?,
+            ty: ty(&body["type"][0], &body["type"][1])?,
+            call: body["call"].as_bool()?,
+            name: body["name"].as_str()?.to_string(),
+        })
+    }
+
+    /// The relation that it is bound to.
+    fn relation(&self) -> Relation {
+        let column = |(_, name, ty): &(u32, String, PgType)| bind::Column {
+            name: name.as_str().into(),
+            ty: TypeRef { oid: ty.oid, modifier: ty.modifier },
+            dropped: false,
+        };
+        Relation {
+            oid: 1,
+            row: 0,
+            name: self.table.as_str().into(),
+            kind: b'r',
+            columns: self.columns.iter().map(column).collect(),
+            key: Vec::new(),
+        }
+    }
+}
+
+impl Program {
+    /// The expression with the names that `now` gives to columns by their ids.
+    ///
+    /// # Errors
+    /// As of [`made`].
+    pub fn print(&self, now: &dyn Fn(u32) -> Option<String>, look: Look) -> Result<String> {
+        let (bound, query) = self.bind()?;
+        let columns = self.columns.iter().map(|(id, ..)| now(*id).map(|name| name.into()));
+        let facts = Named { table: self.table.as_str().into(), columns: columns.collect() };
+        printed(&bound, query, &facts, look)
+    }
+
+    /// As a part of an index's key.
+    ///
+    /// # Errors
+    /// As of [`made`].
+    pub fn element(&self, now: &dyn Fn(u32) -> Option<String>, look: Look) -> Result<String> {
+        let text = self.print(now, look)?;
+        Ok(if self.call { text } else { format!("({text})") })
+    }
+
+    fn bind(&self) -> Result<(Bound, QueryId)> {
+        let (tree, value) = domains::expression(&format!("({})", self.sql))?;
+        bind::of_index(&tree, value, self.filter, &self.relation(), &Alone, catalog())
+    }
+}
+
+/// The only target of a query, printed.
+pub fn printed(bound: &Bound, query: QueryId, facts: &Named, look: Look) -> Result<String> {
+    let source = Source { bound, catalog: catalog(), facts };
+    print::expression(source, query, bound.query(query).targets[0].value, look)
+}
+
+/// Names of a table's columns.
+pub struct Named {
+    /// The table's.
+    pub table: Name,
+    /// Theirs.
+    pub columns: Vec<Option<Name>>,
+}
+
+impl Facts for Named {
+    fn relation(&self, _: Oid) -> Result<Option<Called>> {
+        Ok(Some(Called {
+            schema: "".into(),
+            name: self.table.clone(),
+            visible: true,
+            columns: self.columns.clone(),
+        }))
+    }
+    fn composite(&self, _: Oid) -> Option<Vec<Name>> {
+        None
+    }
+    fn shown(&self, ty: TypeRef, text: &str) -> Result<String> {
+        let env = env()?;
+        let read = if ty.oid == oids::INTERVAL { ty } else { TypeRef::new(ty.oid) };
+        let value = input(&mut env.cx(), read, text)?;
+        let mut shown = String::new();
+        output(&mut env.cx(), ty.oid, &value, &mut shown)?;
+        Ok(shown)
+    }
+    fn room(&self, bytes: usize) -> Result<()> {
+        Alone.room(bytes)
+    }
+}
+
+/// A program that is bound and made.
+pub struct Made {
+    /// Its tree: the only target of a query over its columns.
+    pub tree: Arc<(Bound, QueryId)>,
+    formula: Formula,
+    inputs: Vec<ColumnType>,
+    /// How its values are kept.
+    pub ty: ColumnType,
+}
+
+/// Programs that are kept made. One more begins anew: a database has few.
+const KNOWN: usize = 512;
+
+/// A kept program, made.
+///
+/// # Errors
+/// `XX001`: no release wrote it.
+pub fn made(program: &str) -> Result<Arc<Made>> {
+    static ALL: OnceLock<Mutex<HashMap<String, Arc<Made>>>> = OnceLock::new();
+    let all = ALL.get_or_init(Mutex::default);
+    if let Some(known) = all.lock().get(program) {
+        return Ok(Arc::clone(known));
+    }
+    let read = Program::read(program)
+        .ok_or_else(|| Error::new("XX001", "an index calculates what cannot be read"))?;
+    let depth = parse::depth_of(&read.sql);
+    depth.check().map_err(|e| Error::new("54001", e.message().to_string()))?;
+    let made = Arc::new(deep::run(depth, || make(&read))?);
+    let mut all = all.lock();
+    if all.len() >= KNOWN {
+        all.clear();
+    }
+    all.insert(program.to_string(), Arc::clone(&made));
+    Ok(made)
+}
+
+/// Binds a program and makes what calculates it.
+///
+/// # Errors
+/// What may not stand in an index; `0A000` for what has no kernel.
+fn make(program: &Program) -> Result<Made> {
+    let catalog = catalog();
+    let (bound, query) = program.bind()?;
+    let formula = Formula::new(&bound, query, env()?)?;
+    let known = |ty: PgType| {
+        let found = ColumnType::of(catalog, ty);
+        found.ok_or_else(|| Error::new("XX001", format!("a type that is not there: {}", ty.oid)))
+    };
+    let inputs = program.columns.iter().map(|(_, _, ty)| known(*ty)).collect::<Result<_>>()?;
+    Ok(Made { tree: Arc::new((bound, query)), formula, inputs, ty: known(program.ty)? })
+}
+
+/// What all programs share. They ask nothing of a session, and no query runs in them.
+fn env() -> Result<&'static Arc<Env>> {
+    static ENV: OnceLock<Option<(Arc<Env>, Runtime)>> = OnceLock::new();
+    let made = ENV.get_or_init(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().ok()?;
+        let env = Env {
+            catalog: Arc::clone(catalog()),
+            settings: Settings::default(),
+            session: Arc::new(Alone),
+            params: Vec::new(),
+            handle: runtime.handle().clone(),
+            context: Mutex::new(None),
+        };
+        Some((Arc::new(env), runtime))
+    });
+    let made = made.as_ref().map(|(env, _)| env);
+    made.ok_or_else(|| Error::new("58000", "no runtime for expressions of indexes"))
+}
+
+/// What a value calculated for an index may take on its way: keys are short, and rows have 16 MiB.
+const VALUE_BYTES: usize = 256 << 20;
+
+/// No session, and no relation besides the one that is bound to.
+struct Alone;
+
+impl Session for Alone {
+    fn room(&self, bytes: usize) -> Result<()> {
+        if bytes <= VALUE_BYTES {
+            return Ok(());
+        }
+        let detail = format!("Failed on request of size {bytes} for an index.");
+        Err(Error { detail: Some(detail), ..Error::new("53200", "out of memory") })
+    }
+    fn call(&self, _: Oid, _: &[Datum<'_>]) -> Result<Datum<'static>> {
+        Err(Error::unserved("asking the session is not supported in an index"))
+    }
+    fn keep_to(&self, _: Oid, _: &ArrayRef) -> Result<()> {
+        Err(Error::unserved("domains are not supported in an index"))
+    }
+    fn clock(&self) -> i64 {
+        0
+    }
+    fn statement_began(&self) -> i64 {
+        0
+    }
+    fn random(&self) -> u64 {
+        0
+    }
+}
+
+impl Schema for Alone {
+    fn relation(&self, _: &[Box<str>]) -> Result<Option<Arc<Relation>>> {
+        Ok(None)
+    }
+    fn composite(&self, _: Oid) -> Option<Arc<Relation>> {
+        None
+    }
+    fn constraint(&self, _: Oid, _: &str) -> Option<Oid> {
+        None
+    }
+    fn is_schema(&self, _: &str) -> bool {
+        false
+    }
+    fn is_database(&self, _: &str) -> bool {
+        false
+    }
+}
+
+/// What an index calculates of a table, as the engine has it: the program, and how its values are kept.
+///
+/// # Errors
+/// `XX001`.
+pub fn program_of(derived: &DerivedSchema) -> Result<Program> {
+    Program::read(&derived.program)
+        .ok_or_else(|| Error::new("XX001", "an index calculates what cannot be read"))
+}
+
+/// Calculates for the engine.
+struct Calculated;
+
+impl Formulas for Calculated {
+    fn calculate(
+        &self,
+        _: &TableSchema,
+        of: &DerivedSchema,
+        inputs: &[Column],
+        rows: usize,
+    ) -> onlap::Result<Column> {
+        let made = made(&of.program).map_err(engine_error)?;
+        let (catalog, failed) = (catalog(), |e: crate::SqlError| {
+            onlap::Error::new(ErrorKind::InvalidInput, e.message().to_string())
+        });
+        let arrays = made.inputs.iter().zip(inputs);
+        let arrays = arrays.map(|(ty, column)| columns::decode(catalog, *ty, column));
+        let arrays: Vec<ArrayRef> = arrays.collect::<crate::Result<_>>().map_err(failed)?;
+        let env = env().map_err(engine_error)?;
+        let values = made.formula.values(&arrays, rows, env).map_err(engine_error)?;
+        let repr = onlap_kernels::repr(catalog, made.ty.pg.oid).expect("its type has values");
+        let mut out = Column::new(of.column.ty.physical());
+        for row in 0..rows {
+            let value = Datum::at(&values, repr, row);
+            if value.is_null() {
+                out.push_null();
+                continue;
+            }
+            let value = columns::encode(catalog, made.ty, &value).map_err(|e| {
+                let e = onlap::Error::new(ErrorKind::OutOfRange, e.message().to_string());
+                e.with_code("22003")
+            })?;
+            convert::push_value(of.column.ty, &value, &mut out, &of.column.name)?;
+        }
+        Ok(out)
+    }
+}
+
+/// An error of an expression, as the engine hands it on.
+fn engine_error(e: Error) -> onlap::Error {
+    let kind = match e.state {
+        "57014" => ErrorKind::Cancelled,
+        "22012" => ErrorKind::DivisionByZero,
+        _ => ErrorKind::InvalidInput,
+    };
+    onlap::Error::new(kind, e.message).with_code(e.state)
+}
+
+/// Lets a database calculate what indexes need that were made by SQL. Whoever opens one and changes rows without a
+/// session calls this first.
+pub fn attach(db: &Database) {
+    db.set_formulas(Arc::new(Calculated));
+}
