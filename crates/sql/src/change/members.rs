@@ -18,7 +18,8 @@ use super::update::lock_mode;
 use crate::catalog::families::Key;
 use crate::catalog::oids;
 use crate::error::{Result, SqlError, state};
-use crate::plan::TableHandle;
+use crate::fast::bytes_of;
+use crate::plan::{Held, TableHandle};
 use crate::query::family::{packed, unpacked};
 
 /// Rows of one table.
@@ -112,7 +113,7 @@ impl<'a> Statement<'a> {
     ///
     /// # Errors
     /// `53200`.
-    pub fn touch(&self, ids: &[RowId], held: &crate::plan::Held) -> Result<()> {
+    pub fn touch(&self, ids: &[RowId], held: &Held) -> Result<()> {
         for group in self.groups(ids) {
             self.shared.touch(&group.table.table, group.rows.into_iter(), held)?;
         }
@@ -207,24 +208,28 @@ impl<'a> Statement<'a> {
         Ok(())
     }
 
-    /// The rows of one table that belong to another when columns are set, as they are then.
+    /// The rows of one table that belong to another when columns are set, as they are then; they are charged to `held`.
     ///
     /// # Errors
-    /// Values that do not fit; `23514`: no partition has the row.
+    /// Values that do not fit; `23514`: no partition has the row; `53200`.
     pub fn moves(
         &self,
         group: &Group<'_>,
         columns: &[&str],
         values: &mut dyn FnMut(RowId) -> Result<Vec<Value>>,
+        held: &mut Held,
     ) -> Result<Moves> {
         let mut moves = Moves::new();
         let Some(routes) = &self.routes else { return Ok(moves) };
-        let rows = self.new_rows(group, columns, values)?;
-        let new: Vec<&Row> = rows.iter().map(|(_, row)| row).collect();
-        let leaves = routes.borrow_mut().leaves_of(&new)?;
-        for ((id, row), leaf) in rows.into_iter().zip(leaves) {
-            if leaf.table.schema.id != group.table.schema.id {
-                moves.insert(self.known_as(group.member, id)?, (leaf, row));
+        for some in group.rows.chunks(FETCHED) {
+            let rows = self.new_rows(group, some, columns, values)?;
+            let new: Vec<&Row> = rows.iter().map(|(_, row)| row).collect();
+            let leaves = routes.borrow_mut().leaves_of(&new)?;
+            for ((id, row), leaf) in rows.into_iter().zip(leaves) {
+                if leaf.table.schema.id != group.table.schema.id {
+                    held.charge(bytes_of(&row) + MOVE_BYTES)?;
+                    moves.insert(self.known_as(group.member, id)?, (leaf, row));
+                }
             }
         }
         Ok(moves)
@@ -281,33 +286,32 @@ impl<'a> Statement<'a> {
     fn new_rows(
         &self,
         group: &Group<'_>,
+        some: &[RowId],
         columns: &[&str],
         values: &mut dyn FnMut(RowId) -> Result<Vec<Value>>,
     ) -> Result<Vec<(RowId, Row)>> {
         let (target, schema) = (&self.target.schema, &group.table.schema);
         let places = |column: &onlap::ColumnSchema| schema.position_by_name(&column.name);
         let places: Vec<Option<usize>> = target.columns.iter().map(places).collect();
-        let mut made = Vec::with_capacity(group.rows.len());
-        for some in group.rows.chunks(FETCHED) {
-            let batch = self.view.scope.tx()?.fetch(&group.table.table, some, None)?;
-            if batch.row_ids.len() != some.len() {
-                return Err(SqlError::concurrent_update());
-            }
-            for (n, id) in batch.row_ids.iter().enumerate() {
-                let value = |place: &Option<usize>| match place {
-                    Some(at) => {
-                        convert::read_value(schema.columns[*at].ty, &batch.columns.columns[*at], n)
-                    }
-                    None => Value::Null,
-                };
-                let mut row: Row = places.iter().map(value).collect();
-                let new = values(self.known_as(group.member, *id)?)?;
-                for (name, value) in columns.iter().zip(new) {
-                    let at = target.position_by_name(name);
-                    row[at.expect("a column that is set is there")] = value;
+        let batch = self.view.scope.tx()?.fetch(&group.table.table, some, None)?;
+        if batch.row_ids.len() != some.len() {
+            return Err(SqlError::concurrent_update());
+        }
+        let mut made = Vec::with_capacity(some.len());
+        for (n, id) in batch.row_ids.iter().enumerate() {
+            let value = |place: &Option<usize>| match place {
+                Some(at) => {
+                    convert::read_value(schema.columns[*at].ty, &batch.columns.columns[*at], n)
                 }
-                made.push((*id, row));
+                None => Value::Null,
+            };
+            let mut row: Row = places.iter().map(value).collect();
+            let new = values(self.known_as(group.member, *id)?)?;
+            for (name, value) in columns.iter().zip(new) {
+                let at = target.position_by_name(name);
+                row[at.expect("a column that is set is there")] = value;
             }
+            made.push((*id, row));
         }
         Ok(made)
     }
@@ -340,6 +344,8 @@ impl<'a> Statement<'a> {
 
 /// Rows that are read at once.
 const FETCHED: usize = 1024;
+/// What a row that moves takes besides its values.
+const MOVE_BYTES: usize = 96;
 
 /// A table that a row goes to.
 pub type Leafed = Arc<Leaf>;

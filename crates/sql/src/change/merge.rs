@@ -65,7 +65,7 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
         let taken = taken(&batches, action)?;
         held.charge(taken.iter().map(RecordBatch::get_array_memory_size).sum())?;
         let mut setting = Setting::new(statement, &taken, &action.written)?;
-        setting.find_moves()?;
+        setting.find_moves(&mut held)?;
         rows += taken.iter().map(|batch| batch.num_rows() as u64).sum::<u64>();
         setting.write()?;
     }

@@ -17,6 +17,7 @@ use super::returning::{Returned, check};
 use super::{Done, Statement, array_of, default_of, places, value_at};
 use crate::catalog::oids;
 use crate::error::{Result, SqlError};
+use crate::plan::Held;
 
 /// DELETE.
 pub fn delete(statement: &Statement<'_>) -> Result<Done> {
@@ -40,7 +41,8 @@ pub fn update(statement: &Statement<'_>) -> Result<Done> {
     let found = statement.find(Some(&set))?;
     let written = &found.changing.change.written;
     let mut setting = Setting::new(statement, &found.batches, written)?;
-    setting.find_moves()?;
+    let mut moving = found.batches.another();
+    setting.find_moves(&mut moving)?;
     let mut returned = Returned::charged(found.batches.another());
     let source = |at: usize| {
         let (batch, setting): (&RecordBatch, &Setting<'_>) = (&found.batches[at], &setting);
@@ -163,11 +165,11 @@ impl<'a> Setting<'a> {
         Ok(())
     }
 
-    /// Finds the rows that go to other tables.
+    /// Finds the rows that go to other tables; they are charged to `held`.
     ///
     /// # Errors
     /// Values that do not fit; `23514`: no partition has a row.
-    pub fn find_moves(&mut self) -> Result<()> {
+    pub fn find_moves(&mut self, held: &mut Held) -> Result<()> {
         let statement = self.statement;
         if !statement.may_move(self.written.iter().map(|(number, _)| number - 1)) {
             return Ok(());
@@ -177,7 +179,7 @@ impl<'a> Setting<'a> {
         let mut moves = Moves::new();
         for group in statement.groups(&ids) {
             let mut values = |id: RowId| self.values(id);
-            moves.extend(statement.moves(&group, &columns, &mut values)?);
+            moves.extend(statement.moves(&group, &columns, &mut values, held)?);
         }
         self.moves = moves;
         Ok(())
