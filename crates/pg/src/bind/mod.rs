@@ -33,6 +33,7 @@ mod places;
 mod query;
 mod recursion;
 mod rows;
+mod rules;
 mod search;
 mod sets;
 mod steps;
@@ -46,6 +47,7 @@ mod with;
 pub(crate) use names::SYSTEM;
 
 pub use locks::{check as check_lock, name as lock_name};
+pub use rules::{rule_command, rule_condition};
 
 use std::collections::HashMap;
 use std::sync::Arc;

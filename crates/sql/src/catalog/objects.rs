@@ -52,6 +52,8 @@ pub enum Kind {
     ColumnType,
     /// of an enum, a domain, a composite type, by the engine's form of its name; see [`super::made_types`]
     Type,
+    /// of a table or view, by `OID:name`; see [`super::rules`]
+    Rule,
 }
 
 const KINDS: &[(Kind, &str)] = &[
@@ -70,6 +72,7 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Option, "option"),
     (Kind::ColumnType, "column type"),
     (Kind::Type, "type"),
+    (Kind::Rule, "rule"),
 ];
 
 impl Kind {
@@ -192,6 +195,14 @@ impl Objects {
     pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = (&str, &Object)> {
         self.map
             .range((kind, String::new())..)
+            .take_while(move |((k, _), _)| *k == kind)
+            .map(|((_, name), object)| (name.as_str(), object))
+    }
+
+    /// The objects of a kind from a name on, by name.
+    pub fn named_from(&self, kind: Kind, name: &str) -> impl Iterator<Item = (&str, &Object)> {
+        self.map
+            .range((kind, name.to_string())..)
             .take_while(move |((k, _), _)| *k == kind)
             .map(|((_, name), object)| (name.as_str(), object))
     }

@@ -60,7 +60,7 @@ pub(super) fn bind_update(view: &View, tree: &Tree, update: &Update) -> Option<C
     if !from.is_empty() || !returning.is_empty() {
         return None;
     }
-    let source = Source::of(view, table)?;
+    let source = Source::changed(view, table)?;
     let conditions = Conditions::of(&source, tree, *filter)?;
     let mut parameters = conditions.parameters.clone();
     let mut set: Vec<(usize, Set)> = Vec::with_capacity(assigned.len());
@@ -125,7 +125,7 @@ pub(super) fn bind_delete(view: &View, tree: &Tree, delete: &Delete) -> Option<C
     if !using.is_empty() || !returning.is_empty() {
         return None;
     }
-    let source = Source::of(view, table)?;
+    let source = Source::changed(view, table)?;
     let conditions = Conditions::of(&source, tree, *filter)?;
     let parameters = conditions.parameters.clone();
     let mut needs = vec![source.need(Action::Delete, [])];

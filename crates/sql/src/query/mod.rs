@@ -10,9 +10,10 @@ mod catalogs;
 pub mod domains;
 mod locking;
 mod named;
-mod needs;
+pub mod needs;
 mod printed;
 mod ranges;
+pub mod rules;
 mod schema;
 mod session;
 pub mod stored;
@@ -68,6 +69,8 @@ pub struct Bound {
     writers: Arc<[(QueryId, u32)]>,
     columns: Arc<[AnswerColumn]>,
     depth: Depth,
+    /// What rules make of it, if they do.
+    stages: Option<Arc<Stages>>,
 }
 
 impl std::fmt::Debug for Bound {
@@ -254,16 +257,19 @@ impl Bound {
             return Err(unserved());
         }
         bound.merge_parts().map_err(failed)?;
+        let mut needs = {
+            let (known, others) = (names.found.known.borrow(), names.found.others.borrow());
+            needs::of_query(&bound, query, &known, &others, None)
+        };
+        let ruled = rules::rewrite(&names, &mut bound, query, &mut needs)?;
         let (tables, others, catalog) = names.into_parts();
         let mut inner = others.views.values().map(|view| &view.query);
         if !inner.all(|query| is_of_class(&query.0, query.1, view)) {
             return Err(unserved());
         }
         let (_, deeper) = others.weigh(&bound).map_err(failed)?;
-        let depth = depth.plus(deeper);
+        let depth = depth.plus(deeper).plus(ruled.depth);
         depth.check()?;
-        let mut needs = needs::of_query(&bound, query, &tables, &others, None);
-        let writers = through::open_all(view, &mut bound, query, &others, &mut needs)?;
         let columns = bound.columns(query).into_iter();
         let columns = columns.map(|(name, ty)| {
             let ty = PgType { oid: shown_type(ty.oid), modifier: ty.modifier };
@@ -271,17 +277,27 @@ impl Bound {
             AnswerColumn { sent: PgType { oid, modifier }, ..AnswerColumn::new(name, ty) }
         });
         let columns = columns.collect();
-        Ok(Bound {
+        let is_whole = |stage: &rules::Stage| stage.query == query;
+        let plain = matches!(&ruled.stages[..], [one] if is_whole(one));
+        let made = Bound {
             tree: Arc::new(bound),
             query,
             tables: Arc::new(tables),
             others: Arc::new(others),
             catalog,
             needs: needs.into(),
-            writers: writers.into(),
+            writers: ruled.writers.into(),
             columns,
             depth,
-        })
+            stages: None,
+        };
+        let stages = (!plain).then(|| Stages::of(&made, &ruled.stages));
+        Ok(Bound { stages: stages.map(Arc::new), ..made })
+    }
+
+    /// What rules make of it, if they do.
+    pub fn stages(&self) -> Option<&Stages> {
+        self.stages.as_deref()
     }
 
     /// Whether any of its queries, or of the views that it reads, locks rows.
@@ -416,6 +432,9 @@ impl Bound {
 
     /// The columns of its answer; `None` where it gives no rows.
     pub fn returns(&self) -> Option<Arc<[AnswerColumn]>> {
+        if let Some(stages) = &self.stages {
+            return stages.answering().and_then(Bound::returns);
+        }
         let gives = self.modify().is_none_or(|modify| !modify.returning.is_empty());
         gives.then(|| Arc::clone(&self.columns))
     }
@@ -430,12 +449,20 @@ impl Bound {
     /// # Errors
     /// `42501`.
     pub fn plan(&self, view: &View, text: &str) -> Result<crate::plan::Steps> {
+        if self.stages.is_some() {
+            return Err(SqlError::unsupported("the plan of a statement that rules change"));
+        }
         view.judge.must(&self.needs)?;
         self.plan_parts(view, text)
     }
 
     /// Its own steps, when those of all its parts were made.
     fn plan_parts(&self, view: &View, text: &str) -> Result<crate::plan::Steps> {
+        if let Some(stages) = &self.stages {
+            for stage in &stages.all {
+                stage.plan_parts(view, text)?;
+            }
+        }
         if !self.changes_rows() {
             return Ok(self.steps(view, &self.nulls(), text)?.0);
         }
@@ -640,6 +667,33 @@ impl Bound {
         let output = compile(&self.tree, self.query, &self.sources(view), &env, None);
         let output = output.map_err(|e| sql_error(&e, text))?;
         Ok((Deep::new(output.plan, self.depth), env, asked))
+    }
+}
+
+/// What rules make of a statement: statements of the same tree, carried out one after the other.
+#[derive(Debug)]
+pub struct Stages {
+    /// All of them.
+    pub all: Vec<Bound>,
+    /// Which of them gives the answer; none where only the statement's words do.
+    pub answers: Option<usize>,
+}
+
+impl Stages {
+    fn of(whole: &Bound, stages: &[rules::Stage]) -> Stages {
+        let kind = |query| whole.tree.query(query).modify.as_deref().map(|modify| modify.kind);
+        let is_like = |stage: &rules::Stage| {
+            let instead = matches!(stage.from, rules::From::Instead | rules::From::Partly);
+            instead && kind(stage.query) == kind(whole.query)
+        };
+        let own = stages.iter().position(|stage| stage.from == rules::From::Statement);
+        let answers = own.or_else(|| stages.iter().rposition(is_like));
+        let one = |stage: &rules::Stage| Bound { query: stage.query, ..whole.clone() };
+        Stages { all: stages.iter().map(one).collect(), answers }
+    }
+
+    fn answering(&self) -> Option<&Bound> {
+        self.answers.map(|at| &self.all[at])
     }
 }
 

@@ -33,6 +33,8 @@ pub enum Step {
     NoteUnique(String),
     /// Drops a view that reads a column which goes.
     DropView(String),
+    /// Drops a rule that names a column which goes.
+    DropRule(String),
     /// The table has another name: what follows finds it there.
     Renamed(String),
 }
@@ -155,6 +157,7 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
             }
         }
         Step::NoteUnique(index) => note_unique(session, view, name, &index)?,
+        Step::DropRule(key) => crate::ddl::rule::forget_one(session, view, &key)?,
         Step::DropView(engine) => crate::ddl::drop::one_view(session, view, &engine, &[], true)?,
         Step::Renamed(to) => *name = to,
     }
