@@ -334,11 +334,11 @@ pub fn set_state(
 /// # Errors
 /// The transaction has ended.
 pub fn forget_one(session: &mut Session, view: &View, key: &str) -> Result<()> {
-    let Some(object) = view.objects.get(Kind::Rule, key) else { return Ok(()) };
-    let oid = crate::catalog::oids::of_object(object.number);
+    if view.objects.get(Kind::Rule, key).is_none() {
+        return Ok(());
+    }
     session.temporary.is_private = false;
     session.catalog_changed()?;
-    session.put(Kind::Comment, &format!("{oid}:0"), None)?;
     session.put(Kind::Rule, key, None)
 }
 

@@ -11,6 +11,7 @@ pub mod grants;
 mod made_types;
 pub mod model;
 pub mod row_types;
+pub mod rules;
 pub mod rows;
 pub mod sight;
 mod standard;
