@@ -133,7 +133,6 @@ CREATE TABLE y (a int)
 INSERT INTO y VALUES (1), (2), (3)
 CREATE RULE y_rule AS ON DELETE TO y DO INSTEAD INSERT INTO y VALUES (42) RETURNING *
 WITH t AS (DELETE FROM y RETURNING *) SELECT * FROM t
-DELETE FROM y RETURNING *
 DELETE FROM y
 SELECT * FROM y
 DROP RULE y_rule ON y
@@ -208,14 +207,67 @@ INSERT INTO serials (v) VALUES ('a')
 INSERT INTO serials (v) VALUES ('b'), ('c')
 SELECT * FROM serials ORDER BY id
 SELECT * FROM ids ORDER BY id
-CREATE TABLE rows_of (r t)
-CREATE RULE whole AS ON INSERT TO t DO ALSO INSERT INTO rows_of VALUES (new)
+CREATE TABLE texts (r text)
+CREATE RULE whole AS ON INSERT TO t DO ALSO INSERT INTO texts VALUES (new::text)
 INSERT INTO t VALUES (77, 'whole')
-SELECT (r).a, (r).b FROM rows_of
-CREATE RULE old_row AS ON DELETE TO t DO ALSO INSERT INTO rows_of VALUES (old)
+INSERT INTO t (a) VALUES (78), (79)
+CREATE RULE old_row AS ON DELETE TO t DO ALSO INSERT INTO texts SELECT (old)::text
 DELETE FROM t WHERE a = 77
-SELECT (r).a, (r).b FROM rows_of ORDER BY 1
-COPY nothing FROM '/dev/null'
+SELECT r FROM texts ORDER BY 1
+SELECT definition FROM pg_rules WHERE tablename = 'nothing' AND rulename = 'none'
+CREATE ROLE rule_user
+CREATE TABLE owned (a int)
+CREATE TABLE secret (a int)
+CREATE RULE sec AS ON INSERT TO owned DO ALSO INSERT INTO secret VALUES (new.a)
+GRANT INSERT ON owned TO rule_user
+SET ROLE rule_user
+INSERT INTO owned VALUES (1)
+INSERT INTO secret VALUES (2)
+UPDATE owned SET a = 2
+CREATE RULE mine AS ON INSERT TO owned DO INSTEAD NOTHING
+DROP RULE sec ON owned
+ALTER RULE sec ON owned RENAME TO sec2
+ALTER TABLE owned DISABLE RULE sec
+RESET ROLE
+SELECT * FROM secret
+CREATE RULE upd AS ON UPDATE TO owned DO INSTEAD NOTHING
+CREATE RULE del AS ON DELETE TO owned DO INSTEAD DELETE FROM secret WHERE a = old.a
+SET ROLE rule_user
+UPDATE owned SET a = 2
+DELETE FROM owned
+INSERT INTO owned VALUES (2) RETURNING a
+RESET ROLE
+GRANT DELETE ON owned TO rule_user
+SET ROLE rule_user
+DELETE FROM owned
+DELETE FROM owned WHERE a = 1
+RESET ROLE
+GRANT SELECT ON owned TO rule_user
+SET ROLE rule_user
+DELETE FROM owned WHERE a = 1
+RESET ROLE
+SELECT * FROM secret
+SELECT * FROM owned
+CREATE SEQUENCE no_rules
+CREATE RULE r AS ON INSERT TO no_rules DO INSTEAD NOTHING
+CREATE TABLE shipped (ttype char(2), ordnum int4, partnum int4, value float8)
+CREATE VIEW shipped_view AS SELECT * FROM shipped WHERE ttype = 'wt'
+CREATE TABLE parts (partnum int4, cost float8)
+CREATE RULE shipped_view_insert AS ON INSERT TO shipped_view DO INSTEAD INSERT INTO shipped VALUES ('wt', new.ordnum, new.partnum, new.value)
+INSERT INTO parts VALUES (1, 1234.56)
+INSERT INTO shipped_view (ordnum, partnum, value) VALUES (0, 1, (SELECT cost FROM parts WHERE partnum = '1'))
+SELECT * FROM shipped_view
+CREATE RULE shipped_view_update AS ON UPDATE TO shipped_view DO INSTEAD UPDATE shipped SET partnum = new.partnum, value = new.value WHERE ttype = new.ttype AND ordnum = new.ordnum
+UPDATE shipped_view SET value = 11 FROM int4_tbl a JOIN int4_tbl b ON (a.f1 = (SELECT f1 FROM int4_tbl c WHERE c.f1 = b.f1)) WHERE ordnum = a.f1
+CREATE TABLE int4_tbl (f1 int)
+INSERT INTO int4_tbl VALUES (0), (123456)
+UPDATE shipped_view SET value = 11 FROM int4_tbl a JOIN int4_tbl b ON (a.f1 = (SELECT f1 FROM int4_tbl c WHERE c.f1 = b.f1)) WHERE ordnum = a.f1
+SELECT * FROM shipped_view
+PREPARE q AS INSERT INTO both_of VALUES ($1, $2, $3)
+EXECUTE q(90, 'v90', 'w90')
+PREPARE u AS UPDATE both_of SET v = $1 WHERE id = $2 RETURNING v
+EXECUTE u('prepared', 90)
+SELECT * FROM both_of WHERE id = 90
 DROP VIEW both_of
 DROP TABLE y CASCADE
 SELECT tablename, rulename FROM pg_rules WHERE schemaname = 'public' ORDER BY 1, 2

@@ -20,7 +20,7 @@ use crate::{Error, Result};
 pub fn rule_command(
     tree: &Tree,
     command: &Statement,
-    (of, event): (&Arc<Relation>, RuleEvent),
+    of: &Arc<Relation>,
     (schema, catalog): (&dyn Schema, &Catalog),
     printed: bool,
 ) -> Result<(Bound, QueryId)> {
@@ -28,7 +28,7 @@ pub fn rule_command(
     if printed {
         binder.out.keep_written();
     }
-    binder.around_rule(of, event)?;
+    binder.around_rule(of, None)?;
     let query = binder.statement(command)?;
     if binder.level_ref().has_aggregates {
         return Err(Error::new("0A000", "aggregates of OLD and NEW alone are not supported"));
@@ -52,7 +52,7 @@ pub fn rule_condition(
     if printed {
         binder.out.keep_written();
     }
-    binder.around_rule(of, event)?;
+    binder.around_rule(of, Some(event))?;
     let value = binder.condition(Some(condition), Clause::Where, "WHERE")?.expect("it is there");
     let entries = std::mem::take(&mut binder.level().entries);
     let (bound, query) = binder.alone(value, entries);
@@ -60,8 +60,8 @@ pub fn rule_condition(
 }
 
 impl Binder<'_> {
-    /// OLD and NEW, of which those are seen that the event has.
-    fn around_rule(&mut self, of: &Relation, event: RuleEvent) -> Result<()> {
+    /// OLD and NEW. A condition sees those that the event has, and their columns by their names alone; a command sees both.
+    fn around_rule(&mut self, of: &Relation, event: Option<RuleEvent>) -> Result<()> {
         self.levels.push(Level { targets: 1, ..Level::default() });
         for (entry, name) in [(OLD, "old"), (NEW, "new")] {
             let relation = ast::Relation {
@@ -73,13 +73,13 @@ impl Binder<'_> {
             let number = self.relation_entry(of, &relation, false)?;
             debug_assert_eq!(number, entry);
             let seen = match event {
-                RuleEvent::Insert => entry == NEW,
-                RuleEvent::Delete | RuleEvent::Select => entry == OLD,
-                RuleEvent::Update => true,
+                Some(RuleEvent::Insert) => entry == NEW,
+                Some(RuleEvent::Delete | RuleEvent::Select) => entry == OLD,
+                Some(RuleEvent::Update) | None => true,
             };
             if seen {
                 let mut item = self.item_of(number);
-                item.columns_seen = false;
+                item.columns_seen = event.is_some();
                 self.level().items.push(item);
             }
         }

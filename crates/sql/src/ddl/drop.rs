@@ -220,6 +220,7 @@ pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: b
         }
     }
     let all = engines.clone();
+    let together: Vec<u32> = ids.iter().map(|id| oids::of_table(*id)).collect();
     for (table, engine) in tables.iter().zip(&all) {
         for user in views::users(view, oids::of_table(table.schema().id)) {
             if !cascade {
@@ -231,7 +232,7 @@ pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: b
             session,
             view,
             ("table", oids::of_table(table.schema().id)),
-            (engine, &ids),
+            (engine, &together),
             cascade,
         )?;
     }
@@ -266,15 +267,17 @@ fn rules_of_others(
     session: &mut Session,
     view: &View,
     (what, oid): (&str, u32),
-    (engine, together): (&str, &[TableId]),
+    (engine, together): (&str, &[u32]),
     cascade: bool,
 ) -> Result<()> {
-    let goes = |rule: &Rule<'_>| together.iter().any(|id| oids::of_table(*id) == rule.relation);
+    let goes = |rule: &Rule<'_>| together.contains(&rule.relation);
     let rules: Vec<Rule<'_>> = rule::users(view, oid).into_iter().filter(|r| !goes(r)).collect();
+    if !cascade && !rules.is_empty() {
+        let on = rule::shown_relation(view, oid)?;
+        let detail = rule::dependents(view, &rules, &on)?;
+        return Err(in_use(view, what, &Name::of_engine(engine).1, Some(detail)));
+    }
     for rule in rules {
-        if !cascade {
-            return Err(in_use(view, what, &Name::of_engine(engine).1, None));
-        }
         rule::forget_one(session, view, &rule.key())?;
     }
     Ok(())
@@ -332,7 +335,10 @@ pub fn one_view(
         }
         one_view(session, view, &user, together, true)?;
     }
-    rules_of_others(session, view, ("view", oid), (engine, &[]), cascade)?;
+    let object = |engine: &String| view.objects.get(Kind::View, engine);
+    let goes: Vec<u32> =
+        together.iter().filter_map(object).map(|object| oids::of_object(object.number)).collect();
+    rules_of_others(session, view, ("view", oid), (engine, &goes), cascade)?;
     rule::forget(session, view, oid)?;
     // Sessions of superusers may read what is temporary elsewhere by such a view.
     session.temporary.is_private = false;

@@ -63,10 +63,12 @@ impl Ruled {
                 Some(Ruled { name, found: Found::View, oid })
             }
             None => match alter::relation(view, parts)? {
-                Some((name, found)) => {
-                    let kinds = if found == Found::Index { "indexes" } else { "sequences" };
+                Some((name, Found::Index)) => {
+                    return Err(SqlError::new("42809", format!("\"{}\" is an index", name.name)));
+                }
+                Some((name, _)) => {
                     let text = format!("relation \"{}\" cannot have rules", name.name);
-                    let detail = format!("This operation is not supported for {kinds}.");
+                    let detail = "This operation is not supported for sequences.";
                     return Err(SqlError::new("42809", text).detail(detail));
                 }
                 None => None,
@@ -200,7 +202,7 @@ fn read(
             }
             _ => return Err(SqlError::unsupported("a rule whose command is NOTIFY")),
         }
-        let made = bind::rule_command(source.tree, command, of, within, false);
+        let made = bind::rule_command(source.tree, command, relation, within, false);
         let (mut bound, query) = made.map_err(failed)?;
         bound.merge_parts().map_err(failed)?;
         commands.push((bound, query));
@@ -355,7 +357,25 @@ pub fn forget(session: &mut Session, view: &View, relation: u32) -> Result<()> {
 pub fn users(view: &View, oid: u32) -> Vec<Rule<'_>> {
     let uses =
         |rule: &Rule<'_>| rule.relation != oid && bound::use_of(&rule.object.body, oid).is_some();
-    kept::all(&view.objects).filter(uses).collect()
+    by_age(kept::all(&view.objects).filter(uses).collect())
+}
+
+fn by_age(mut rules: Vec<Rule<'_>>) -> Vec<Rule<'_>> {
+    rules.sort_by_key(|rule| rule.object.number);
+    rules
+}
+
+/// What depends on something, a line for each rule.
+///
+/// # Errors
+/// The transaction has ended.
+pub fn dependents(view: &View, rules: &[Rule<'_>], on: &str) -> Result<String> {
+    let line = |rule: &Rule<'_>| {
+        let relation = shown_relation(view, rule.relation)?;
+        Ok(format!("rule {} on {relation} depends on {on}", rule.name))
+    };
+    let lines: Result<Vec<String>> = rules.iter().map(line).collect();
+    Ok(lines?.join("\n"))
 }
 
 /// Rules that name a column of a table, by its number from 1.
@@ -364,7 +384,7 @@ pub fn users_of_column(view: &View, oid: u32, column: u32) -> Vec<Rule<'_>> {
         let used = bound::use_of(&rule.object.body, oid);
         used.is_some_and(|used| used.reads.contains(&column))
     };
-    kept::all(&view.objects).filter(uses).collect()
+    by_age(kept::all(&view.objects).filter(uses).collect())
 }
 
 /// A table or view as messages name it.

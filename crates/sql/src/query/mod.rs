@@ -291,7 +291,7 @@ impl Bound {
             depth,
             stages: None,
         };
-        let stages = (!plain).then(|| Stages::of(&made, &ruled.stages));
+        let stages = (!plain).then(|| Stages::of(&made, &ruled.stages)).transpose()?;
         Ok(Bound { stages: stages.map(Arc::new), ..made })
     }
 
@@ -408,7 +408,14 @@ impl Bound {
     /// # Errors
     /// `0A000`.
     pub fn served(self, view: &View, text: &str) -> Result<Bound> {
-        match self.plan_parts(view, text) {
+        let planned = match &self.stages {
+            Some(stages) => {
+                let mut all = stages.all.iter();
+                all.try_for_each(|stage| stage.plan_parts(view, text).map(drop))
+            }
+            None => self.plan_parts(view, text).map(drop),
+        };
+        match planned {
             Err(e) if e.is_unserved() => Err(e),
             // Parameters have no values yet; what constants refuse is refused when the statement runs.
             _ => Ok(self),
@@ -458,11 +465,6 @@ impl Bound {
 
     /// Its own steps, when those of all its parts were made.
     fn plan_parts(&self, view: &View, text: &str) -> Result<crate::plan::Steps> {
-        if let Some(stages) = &self.stages {
-            for stage in &stages.all {
-                stage.plan_parts(view, text)?;
-            }
-        }
         if !self.changes_rows() {
             return Ok(self.steps(view, &self.nulls(), text)?.0);
         }
@@ -680,7 +682,8 @@ pub struct Stages {
 }
 
 impl Stages {
-    fn of(whole: &Bound, stages: &[rules::Stage]) -> Stages {
+    /// `0A000` where RETURNING would give the rows of one that does not give the answer.
+    fn of(whole: &Bound, stages: &[rules::Stage]) -> Result<Stages> {
         let kind = |query| whole.tree.query(query).modify.as_deref().map(|modify| modify.kind);
         let is_like = |stage: &rules::Stage| {
             let instead = matches!(stage.from, rules::From::Instead | rules::From::Partly);
@@ -689,7 +692,16 @@ impl Stages {
         let own = stages.iter().position(|stage| stage.from == rules::From::Statement);
         let answers = own.or_else(|| stages.iter().rposition(is_like));
         let one = |stage: &rules::Stage| Bound { query: stage.query, ..whole.clone() };
-        Stages { all: stages.iter().map(one).collect(), answers }
+        let all: Vec<Bound> = stages.iter().map(one).collect();
+        let gives = |(at, stage): (usize, &Bound)| {
+            let modify = stage.modify().filter(|modify| !modify.returning.is_empty());
+            modify.is_some() && answers != Some(at)
+        };
+        if all.iter().enumerate().any(gives) {
+            let what = "RETURNING by a rule of whose commands another one gives the tag";
+            return Err(SqlError::unsupported(what));
+        }
+        Ok(Stages { all, answers })
     }
 
     fn answering(&self) -> Option<&Bound> {

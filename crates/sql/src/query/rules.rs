@@ -231,9 +231,7 @@ impl Rewriter<'_> {
         }
         let through = opened.is_some();
         let products = std::mem::take(&mut said.products);
-        if conflicts && (!products.is_empty() || updates) && !through {
-            return Err(with_conflict());
-        }
+        let conflicts = conflicts && (!products.is_empty() || updates) && !through;
         let mut parts: Vec<Part> = Vec::with_capacity(products.len() + 1);
         let known = self.bound.query(part.query).ctes.len();
         for (query, from, owner, depth) in products {
@@ -253,6 +251,9 @@ impl Rewriter<'_> {
         let mut stages = self.inner(parts, (oid, kind))?;
         if (said.instead || !said.partly.is_empty()) && returns && !said.returning {
             return Err(self.no_returning(kind, oid));
+        }
+        if conflicts {
+            return Err(with_conflict());
         }
         if said.instead {
             return Ok(stages);
@@ -538,9 +539,9 @@ impl Names<'_> {
             let [written] = &tree.statements[..] else {
                 return Err(Error::unserved("one command"));
             };
-            let of = (&relation, event);
-            let (mut bound, query) =
-                bind::rule_command(&tree, &written.statement, of, within, self.printing)?;
+            let made =
+                bind::rule_command(&tree, &written.statement, &relation, within, self.printing);
+            let (mut bound, query) = made?;
             if !self.printing {
                 bound.merge_parts()?;
             }

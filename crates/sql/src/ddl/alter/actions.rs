@@ -302,8 +302,13 @@ impl<'a> Actions<'a> {
             let text = format!(
                 "cannot drop column {name} of table {table} because other objects depend on it"
             );
-            return Err(SqlError::new(state::IN_USE, text)
-                .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+            let error = SqlError::new(state::IN_USE, text)
+                .hint("Use DROP ... CASCADE to drop the dependent objects too.");
+            if referred || !readers.is_empty() {
+                return Err(error);
+            }
+            let on = format!("column {name} of table {table}");
+            return Err(error.detail(rule::dependents(self.view, &rules, &on)?));
         }
         self.steps.extend(readers.into_iter().map(Step::DropView));
         self.steps.extend(rules.iter().map(|rule| Step::DropRule(rule.key())));

@@ -1,6 +1,6 @@
 //! What may a rule say?
 
-use onlap_pg::ast::CreateRule;
+use onlap_pg::ast::{CreateRule, RuleEvent};
 use onlap_pg::bind::Relation;
 use onlap_pg::bound::{
     Bound, EntryKind, Expr, ModifyKind, NEW, OLD, Part, QueryId, Target, selected,
@@ -29,6 +29,7 @@ impl Said {
         }
         for (tree, command) in &self.commands {
             check_columns(tree, Part::Query(*command))?;
+            check_event(tree, *command, create.event)?;
             check_command(tree, *command)?;
         }
         let mut returns = false;
@@ -39,7 +40,7 @@ impl Said {
             }
             let refused = |text: &str| Err(SqlError::new("0A000", text));
             if std::mem::replace(&mut returns, true) {
-                return refused("cannot have RETURNING lists in multiple actions");
+                return refused("cannot have multiple RETURNING lists in a rule");
             }
             if create.filter.is_some() {
                 return refused("RETURNING lists are not supported in conditional rules");
@@ -98,6 +99,17 @@ fn check_columns(tree: &Bound, part: Part) -> Result<()> {
         true => Err(SqlError::unsupported("system columns of OLD and NEW")),
         false => Ok(()),
     }
+}
+
+fn check_event(tree: &Bound, command: QueryId, event: RuleEvent) -> Result<()> {
+    let mut named = [false; 2];
+    rows_named(tree, Part::Query(command), &mut |entry, _| named[usize::from(entry == NEW)] = true);
+    let text = match (event, named) {
+        (RuleEvent::Insert, [true, _]) => "ON INSERT rule cannot use OLD",
+        (RuleEvent::Delete, [_, true]) => "ON DELETE rule cannot use NEW",
+        _ => return Ok(()),
+    };
+    Err(SqlError::new("42P17", text))
 }
 
 fn check_command(tree: &Bound, command: QueryId) -> Result<()> {
@@ -175,6 +187,16 @@ fn check_with(tree: &Bound, query: QueryId, within: u32) -> Result<()> {
 fn check_selected(tree: &Bound, inner: QueryId) -> Result<()> {
     let query = tree.query(inner);
     if query.set.is_some() {
+        let mut named = false;
+        tree.visit_part(Part::Query(inner), 1, &mut |id, inside| {
+            named |= matches!(tree.expr(id), Expr::Var { up, .. } if *up == inside);
+            !named
+        });
+        if named {
+            let text = "UNION/INTERSECT/EXCEPT member statement cannot refer to other relations of \
+                        same query level";
+            return Err(SqlError::new("42P10", text));
+        }
         let text = "conditional UNION/INTERSECT/EXCEPT statements are not implemented";
         return Err(SqlError::new("0A000", text));
     }
