@@ -96,9 +96,7 @@ impl<'a> Walk<'a, '_> {
     fn cte(&mut self, cte: &'a Cte) {
         match &cte.body {
             CteBody::Query(query) => self.query(*query),
-            CteBody::Statement(statement) => {
-                self.parts(&mut |see| statement.parts(see, &mut |_| {}));
-            }
+            CteBody::Statement(statement) => self.statement(statement),
         }
     }
 

@@ -247,6 +247,8 @@ struct Binder<'a> {
     form: Form,
     /// The type of VALUE in a domain's condition.
     value: Option<TypeRef>,
+    /// Levels around the statement: that of OLD and NEW.
+    around: usize,
     depth: u32,
 }
 
@@ -274,6 +276,7 @@ impl<'a> Binder<'a> {
             cast_at: None,
             form: Form::Implicit,
             value: None,
+            around: 0,
             depth: 0,
         }
     }

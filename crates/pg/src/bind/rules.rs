@@ -63,6 +63,7 @@ impl Binder<'_> {
     /// OLD and NEW. A condition sees those that the event has, and their columns by their names alone; a command sees both.
     fn around_rule(&mut self, of: &Relation, event: Option<RuleEvent>) -> Result<()> {
         self.levels.push(Level { targets: 1, ..Level::default() });
+        self.around = 1;
         for (entry, name) in [(OLD, "old"), (NEW, "new")] {
             let relation = ast::Relation {
                 name: [Name::from(name)].into(),

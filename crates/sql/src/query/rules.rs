@@ -369,10 +369,11 @@ impl Rewriter<'_> {
                 let fired = Fired { command: (tree, command), condition };
                 let query = self.bound.fire(&event, fired).map_err(failed)?;
                 let gives = tree.query(command).modify.as_deref();
-                if returns && gives.is_some_and(|modify| !modify.returning.is_empty()) {
-                    if std::mem::replace(&mut said.returning, true) {
-                        return Err(refused("cannot have RETURNING lists in multiple rules"));
-                    }
+                if returns
+                    && gives.is_some_and(|modify| !modify.returning.is_empty())
+                    && std::mem::replace(&mut said.returning, true)
+                {
+                    return Err(refused("cannot have RETURNING lists in multiple rules"));
                 }
                 self.same_writers(part.query, query);
                 self.needs_of_rule((tree, command), owner);
@@ -438,7 +439,7 @@ impl Rewriter<'_> {
             return bodied.relation.name.to_string();
         }
         let known = self.names.found.known.borrow();
-        known.schema(oid).map_or_else(String::new, |schema| crate::rights::ask::shown(schema))
+        known.schema(oid).map_or_else(String::new, crate::rights::ask::shown)
     }
 }
 
