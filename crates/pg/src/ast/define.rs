@@ -537,7 +537,9 @@ pub enum TableChange {
     RenameConstraint(Name, Name),
     /// SET SCHEMA
     Schema(Name),
-    /// What is said of storage, triggers and rules: its words.
+    /// ENABLE and DISABLE RULE: the rule, and how it is asked.
+    Rule(Name, RuleState),
+    /// What is said of storage and triggers: its words.
     Storage(Box<str>),
     /// INHERIT
     Inherit(Path),
@@ -549,6 +551,19 @@ pub enum TableChange {
     Detach(Path, Detach),
     /// Types, security of rows: its words.
     Other(Box<str>),
+}
+
+/// When a rule is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleState {
+    /// ENABLE
+    Enabled,
+    /// ENABLE ALWAYS
+    Always,
+    /// ENABLE REPLICA
+    Replica,
+    /// DISABLE
+    Disabled,
 }
 
 /// ALTER TABLE, INDEX, SEQUENCE, VIEW.

@@ -16,15 +16,16 @@ pub use define::{
     AlterSequence, AlterTable, Checked, ColumnChange, ColumnRule, Constraint, CreateIndex,
     CreateSequence, CreateTable, CreateTableAs, CreateView, Detach, Judged, Kept, KeyAction,
     Lasting, Match, NamedRule, NewColumn, OnCommit, OptionValue, PartitionBound, PartitionBy,
-    PartitionElement, References, RelationKind, SequenceOption, Setting, TableChange, TableElement,
-    TableKind, TableRule, When,
+    PartitionElement, References, RelationKind, RuleState, SequenceOption, Setting, TableChange,
+    TableElement, TableKind, TableRule, When,
 };
 pub use expr::{Arg, Arm, Call, Expr, Is, Like, Literal, OpName, Over, SqlValue, Step, TypeName};
 pub use names::Mention;
 pub use object::{
     AlterRole, AlterType, Attribute, AttributeChange, CommentOn, CreateComposite, CreateDomain,
-    CreateEnum, CreateRole, CreateSchema, Database, DefaultOn, DefaultPrivileges, Drop, DropKind,
-    Grant, GrantOn, GrantRole, Object, ObjectChange, Privilege, RoleChange, RoleOption, TypeChange,
+    CreateEnum, CreateRole, CreateRule, CreateSchema, Database, DefaultOn, DefaultPrivileges, Drop,
+    DropKind, Grant, GrantOn, GrantRole, Object, ObjectChange, Privilege, RoleChange, RoleOption,
+    RuleEvent, TypeChange,
 };
 pub use query::{
     Alias, Body, ColumnDef, Cte, CteBody, Cycle, Distinct, Exclude, Frame, FrameEdge, FrameUnit,
@@ -141,6 +142,18 @@ impl Tree {
                 Body::Select(select) => return select.into.as_ref(),
                 Body::Values(_) => return None,
             }
+        }
+    }
+
+    /// What a text selects that is one SELECT of one expression.
+    pub fn only_target(&self) -> Option<ExprId> {
+        let [Written { statement: Statement::Query(query), .. }] = &self.statements[..] else {
+            return None;
+        };
+        let Body::Select(select) = &self.query(*query).body else { return None };
+        match &select.targets[..] {
+            [one] => Some(one.value),
+            _ => None,
         }
     }
 

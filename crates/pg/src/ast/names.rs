@@ -1,7 +1,8 @@
 //! Which relations and columns does a query name?
 
 use super::{
-    Body, Cte, CteBody, Expr, ExprId, From, FromId, Name, Part, Path, QueryId, Relation, Tree,
+    Body, Cte, CteBody, Expr, ExprId, From, FromId, Name, Part, Path, QueryId, Relation, Statement,
+    Tree, With,
 };
 
 /// A query within a query begins with so much stack left, or on a piece of its own.
@@ -24,6 +25,16 @@ impl Tree {
     pub fn mentions<'a>(&'a self, query: QueryId, see: &mut dyn FnMut(Mention<'a>)) {
         Walk { tree: self, with: Vec::new(), see }.query(query);
     }
+
+    /// The same of a statement that changes rows, with the table that it changes.
+    pub fn mentions_of<'a>(&'a self, of: &'a Statement, see: &mut dyn FnMut(Mention<'a>)) {
+        Walk { tree: self, with: Vec::new(), see }.statement(of);
+    }
+
+    /// The same of an expression.
+    pub fn mentions_in<'a>(&'a self, expr: ExprId, see: &mut dyn FnMut(Mention<'a>)) {
+        Walk { tree: self, with: Vec::new(), see }.expr(expr);
+    }
 }
 
 struct Walk<'a, 's> {
@@ -41,17 +52,7 @@ impl<'a> Walk<'a, '_> {
     fn one_query(&mut self, id: QueryId) {
         let query = self.tree.query(id);
         let known = self.with.len();
-        if let Some(with) = &query.with {
-            if with.recursive {
-                self.with.extend(with.ctes.iter().map(|cte| &cte.name));
-            }
-            for cte in &with.ctes {
-                self.cte(cte);
-                if !with.recursive {
-                    self.with.push(&cte.name);
-                }
-            }
-        }
+        self.with(query.with.as_ref());
         match &query.body {
             Body::Set(set) => {
                 self.query(set.left);
@@ -63,12 +64,39 @@ impl<'a> Walk<'a, '_> {
         self.with.truncate(known);
     }
 
+    fn with(&mut self, with: Option<&'a With>) {
+        let Some(with) = with else { return };
+        if with.recursive {
+            self.with.extend(with.ctes.iter().map(|cte| &cte.name));
+        }
+        for cte in &with.ctes {
+            self.cte(cte);
+            if !with.recursive {
+                self.with.push(&cte.name);
+            }
+        }
+    }
+
+    fn statement(&mut self, statement: &'a Statement) {
+        let known = self.with.len();
+        let (with, table) = match statement {
+            Statement::Insert(insert) => (insert.with.as_ref(), Some(&insert.into)),
+            Statement::Update(update) => (update.with.as_ref(), Some(&update.table)),
+            Statement::Delete(delete) => (delete.with.as_ref(), Some(&delete.table)),
+            _ => (None, None),
+        };
+        self.with(with);
+        if let Some(table) = table {
+            (self.see)(Mention::Relation(table));
+        }
+        self.parts(&mut |see| statement.parts(see, &mut |_| {}));
+        self.with.truncate(known);
+    }
+
     fn cte(&mut self, cte: &'a Cte) {
         match &cte.body {
             CteBody::Query(query) => self.query(*query),
-            CteBody::Statement(statement) => {
-                self.parts(&mut |see| statement.parts(see, &mut |_| {}));
-            }
+            CteBody::Statement(statement) => self.statement(statement),
         }
     }
 

@@ -1,6 +1,8 @@
 //! Statements about schemas, databases, roles, rights and comments as they were written.
 
-use super::{Constraint, Name, NamedRule, OptionValue, Path, Role, Said, Statement, TypeName};
+use super::{
+    Constraint, Name, NamedRule, OptionValue, Path, Relation, Role, Said, Span, Statement, TypeName,
+};
 
 /// CREATE SCHEMA.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -341,6 +343,38 @@ pub enum CommentOn {
     Extension(Name),
 }
 
+/// What a rule is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleEvent {
+    /// ON SELECT
+    Select,
+    /// ON INSERT
+    Insert,
+    /// ON UPDATE
+    Update,
+    /// ON DELETE
+    Delete,
+}
+
+/// CREATE RULE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreateRule {
+    /// OR REPLACE.
+    pub replace: bool,
+    /// Its name.
+    pub name: Name,
+    /// What it is on.
+    pub event: RuleEvent,
+    /// The table or view.
+    pub on: Relation,
+    /// WHERE.
+    pub filter: Option<Said>,
+    /// INSTEAD.
+    pub instead: bool,
+    /// Its commands with their places; none for NOTHING.
+    pub commands: Vec<(Statement, Span)>,
+}
+
 /// A statement about objects that are no relations, and about rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Object {
@@ -380,6 +414,21 @@ pub enum Object {
     Reassign(Vec<Role>, Role),
     /// DROP OWNED BY; CASCADE where the last is true.
     DropOwned(Vec<Role>, bool),
+    /// CREATE RULE
+    CreateRule(Box<CreateRule>),
+    /// DROP RULE
+    DropRule {
+        /// IF EXISTS.
+        skip: bool,
+        /// Its name.
+        name: Name,
+        /// The table or view.
+        on: Path,
+        /// CASCADE.
+        cascade: bool,
+    },
+    /// ALTER RULE … ON … RENAME TO
+    RenameRule(Name, Path, Name),
     /// COMMENT ON; none for NULL.
     Comment(CommentOn, Option<Box<str>>),
 }

@@ -33,6 +33,7 @@ mod places;
 mod query;
 mod recursion;
 mod rows;
+mod rules;
 mod search;
 mod sets;
 mod steps;
@@ -46,6 +47,7 @@ mod with;
 pub(crate) use names::SYSTEM;
 
 pub use locks::{check as check_lock, name as lock_name};
+pub use rules::{rule_command, rule_condition};
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -286,6 +288,8 @@ struct Binder<'a> {
     form: Form,
     /// The type of VALUE in a domain's condition.
     value: Option<TypeRef>,
+    /// Levels around the statement: that of OLD and NEW.
+    around: usize,
     depth: u32,
 }
 
@@ -313,6 +317,7 @@ impl<'a> Binder<'a> {
             cast_at: None,
             form: Form::Implicit,
             value: None,
+            around: 0,
             depth: 0,
         }
     }

@@ -58,7 +58,7 @@ impl Binder<'_> {
             }
             CteBody::Statement(statement) => {
                 let made = self.statement(statement)?;
-                match self.levels.len() {
+                match self.levels.len() - self.around {
                     1 => Ok(made),
                     _ => {
                         let text = "WITH clause containing a data-modifying statement must be at \

@@ -12,6 +12,7 @@ mod literals;
 mod merged;
 mod modify;
 mod query;
+mod rules;
 mod same;
 mod simple;
 mod walk;
@@ -26,6 +27,7 @@ pub use query::{
     Cte, CteKind, Entry, EntryKind, Function, GroupSet, JoinNode, JoinTree, Lock, Query, SetNode,
     SortItem, Target,
 };
+pub use rules::{Event, Fired, NEW, OLD, selected};
 pub use simple::{Seen, Simple};
 pub use walk::Part;
 pub(crate) use walk::parts_of;

@@ -249,7 +249,7 @@ impl Parser<'_> {
     }
 
     /// WHERE, if it is there.
-    fn filter(&mut self) -> Result<Option<ExprId>> {
+    pub(super) fn filter(&mut self) -> Result<Option<ExprId>> {
         match self.accept_word(Keyword::Where) {
             true => self.expr().map(Some),
             false => Ok(None),

@@ -299,7 +299,7 @@ impl Parser<'_> {
         utility(Utility::Discard(what))
     }
 
-    fn notification(&mut self, word: Keyword) -> Result<Statement> {
+    pub(super) fn notification(&mut self, word: Keyword) -> Result<Statement> {
         self.advance();
         if word == Keyword::Unlisten && self.accept_char('*') {
             return utility(Utility::Unlisten(None));

@@ -7,7 +7,7 @@
 //! nothing of what the view reads.
 
 use onlap::{Table, TableSchema};
-use onlap_pg::ast::{Mention, QueryId, Span, Statement, Tree};
+use onlap_pg::ast::{Mention, QueryId, Said, Span, Statement, Tree};
 use onlap_pg::grammar::{self, Tokens};
 use serde_json::{Value as Json, json};
 
@@ -85,6 +85,11 @@ pub fn use_of(body: &Json, oid: u32) -> Option<Use> {
 /// How a text names what has an OID, by a name of now.
 pub fn named(oid: u32, name: &str) -> String {
     format!("\"{SCHEMA}\".\"{oid}\".{}", quote(name))
+}
+
+/// The bound name of what has an OID.
+pub fn path(oid: u32) -> [onlap_pg::ast::Name; 2] {
+    [SCHEMA.into(), oid.to_string().into()]
 }
 
 /// The OID that a bound name says.
@@ -185,44 +190,87 @@ impl<'a> Edits<'a> {
     }
 }
 
-/// The text of a query with its names bound; `resolve` says what a name stands for, `None` for one of the system or of
-/// nothing.
-pub fn bind(
-    written: Written<'_>,
+/// What a name stands for; `None` for one of the system or of nothing.
+type Resolve<'a> = dyn FnMut(&[String]) -> Option<Use> + 'a;
+
+/// The text of a query with its names bound.
+pub fn bind(written: Written<'_>, span: Span, resolve: &mut Resolve<'_>) -> (String, Vec<Use>) {
+    let mut binding = Binding::new(written.text, resolve);
+    written.tree.mentions(written.query, &mut |mention| binding.see(mention));
+    binding.made(span)
+}
+
+/// The text of a statement that changes rows, likewise.
+pub fn bind_statement(
+    (tree, statement): (&Tree, &Statement),
+    text: &str,
     span: Span,
-    resolve: &mut dyn FnMut(&[String]) -> Option<Use>,
+    resolve: &mut Resolve<'_>,
 ) -> (String, Vec<Use>) {
-    let mut edits = Edits::new(written.text);
-    let mut found: Vec<Use> = Vec::new();
-    written.tree.mentions(written.query, &mut |mention| match mention {
-        Mention::Relation(relation) => {
-            let said = strings(&relation.name);
-            if oid_of(&said).is_some() {
-                return;
+    let mut binding = Binding::new(text, resolve);
+    tree.mentions_of(statement, &mut |mention| binding.see(mention));
+    binding.made(span)
+}
+
+/// The text of an expression likewise.
+pub fn bind_expr(
+    tree: &Tree,
+    text: &str,
+    said: Said,
+    resolve: &mut Resolve<'_>,
+) -> (String, Vec<Use>) {
+    let mut binding = Binding::new(text, resolve);
+    tree.mentions_in(said.expr, &mut |mention| binding.see(mention));
+    binding.made(said.span)
+}
+
+/// A text whose names are being bound.
+struct Binding<'t, 'r> {
+    edits: Edits<'t>,
+    found: Vec<Use>,
+    resolve: &'r mut Resolve<'r>,
+}
+
+impl<'t, 'r> Binding<'t, 'r> {
+    fn new(text: &'t str, resolve: &'r mut Resolve<'_>) -> Binding<'t, 'r> {
+        Binding { edits: Edits::new(text), found: Vec::new(), resolve }
+    }
+
+    fn made(self, span: Span) -> (String, Vec<Use>) {
+        (self.edits.made(span), self.found)
+    }
+
+    fn see(&mut self, mention: Mention<'_>) {
+        let edits = &mut self.edits;
+        match mention {
+            Mention::Relation(relation) => {
+                let said = strings(&relation.name);
+                if oid_of(&said).is_some() {
+                    return;
+                }
+                let Some(used) = (self.resolve)(&said) else { return };
+                let (first, last) = edits.name(relation.place, relation.name.len());
+                let bound = match (&relation.alias, said.last()) {
+                    (None, Some(name)) => named(used.oid, name),
+                    _ => format!("\"{SCHEMA}\".\"{}\"", used.oid),
+                };
+                edits.replace(edits.start(first), edits.end(last), bound);
+                if !self.found.iter().any(|known| known.oid == used.oid) {
+                    self.found.push(used);
+                }
             }
-            let Some(used) = resolve(&said) else { return };
-            let (first, last) = edits.name(relation.place, relation.name.len());
-            let bound = match (&relation.alias, said.last()) {
-                (None, Some(name)) => named(used.oid, name),
-                _ => format!("\"{SCHEMA}\".\"{}\"", used.oid),
-            };
-            edits.replace(edits.start(first), edits.end(last), bound);
-            if !found.iter().any(|known| known.oid == used.oid) {
-                found.push(used);
+            // A column's table has no schema any more.
+            Mention::Column(path, place) if path.len() > 2 => {
+                let (first, last) = edits.name(place, path.len());
+                edits.replace(edits.start(first), edits.start(last - 2), String::new());
             }
+            Mention::Star(path, place) if path.len() > 1 => {
+                let (first, last) = edits.name(place, path.len());
+                edits.replace(edits.start(first), edits.start(last), String::new());
+            }
+            Mention::Column(..) | Mention::Star(..) => {}
         }
-        // A column's table has no schema any more.
-        Mention::Column(path, place) if path.len() > 2 => {
-            let (first, last) = edits.name(place, path.len());
-            edits.replace(edits.start(first), edits.start(last - 2), String::new());
-        }
-        Mention::Star(path, place) if path.len() > 1 => {
-            let (first, last) = edits.name(place, path.len());
-            edits.replace(edits.start(first), edits.start(last), String::new());
-        }
-        Mention::Column(..) | Mention::Star(..) => {}
-    });
-    (edits.made(span), found)
+    }
 }
 
 /// The one query of a text that is kept: its tree, its number, its place.

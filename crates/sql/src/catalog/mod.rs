@@ -13,6 +13,7 @@ pub mod names;
 pub mod objects;
 pub mod oids;
 pub mod roles;
+pub mod rules;
 
 pub use names::{DEFAULT_DATABASE, Name};
 pub use objects::{Kind, Objects};

@@ -59,6 +59,8 @@ pub enum Kind {
     Divided,
     /// `{"parent"}`: the index above that an index belongs to, by its id
     IndexKin,
+    /// of a table or view, by `OID:name`; see [`super::rules`]
+    Rule,
 }
 
 const KINDS: &[(Kind, &str)] = &[
@@ -80,6 +82,7 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Kin, "kin"),
     (Kind::Divided, "divided"),
     (Kind::IndexKin, "index kin"),
+    (Kind::Rule, "rule"),
 ];
 
 impl Kind {
@@ -210,6 +213,14 @@ impl Objects {
     pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = (&str, &Object)> {
         self.map
             .range((kind, String::new())..)
+            .take_while(move |((k, _), _)| *k == kind)
+            .map(|((_, name), object)| (name.as_str(), object))
+    }
+
+    /// The objects of a kind from a name on, by name.
+    pub fn named_from(&self, kind: Kind, name: &str) -> impl Iterator<Item = (&str, &Object)> {
+        self.map
+            .range((kind, name.to_string())..)
             .take_while(move |((k, _), _)| *k == kind)
             .map(|((_, name), object)| (name.as_str(), object))
     }

@@ -10,6 +10,7 @@
 //! | 1,000,000,000 + id | sequences |
 //! | 1,100,000,000 + id | objects that the engine does not know: views, roles, schemas, databases |
 //! | 1,200,000,000 + 2 x id | constraints of primary keys and unique indexes, by index |
+//! | 1,200,000,001 + 2 x id | rules, by their number among objects |
 //! | 1,300,000,000 + hash | other constraints, defaults |
 //! | 2,000,000,000 + 2 x id | types of the rows of tables, with those of their arrays |
 //! | 2,100,000,000 + 2 x id | those of views |
@@ -79,6 +80,10 @@ pub fn of_object(number: u32) -> u32 {
 /// That of the constraint that an index stands for.
 pub fn of_index_constraint(id: IndexId) -> u32 {
     1_200_000_000 + 2 * id.0
+}
+/// A rule's.
+pub fn of_rule(number: u32) -> u32 {
+    1_200_000_001_u32.wrapping_add(number.wrapping_mul(2))
 }
 /// That of a named part of a table: a check, a foreign key, a default.
 pub fn of_part(table: TableId, kind: &str, name: &str) -> u32 {

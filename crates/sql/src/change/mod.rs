@@ -33,7 +33,7 @@ use crate::ddl::defaults;
 use crate::error::{Result, SqlError};
 use crate::plan::TableHandle;
 use crate::query::family::Family;
-use crate::query::{Bound, Changing, Encoder, Sent, until_locked};
+use crate::query::{Bound, Changing, Encoder, Sent, Stages, until_locked};
 use crate::rights::ask::{numbers, of_table, sequences};
 use crate::rights::{Action, Class, Need};
 use crate::session::Parameter;
@@ -111,22 +111,73 @@ pub fn run(
     text: &str,
     blind: bool,
 ) -> Result<Answer> {
-    let (tree, whole) = bound.tree();
-    let parts = bound.parts();
-    refuse_read_only(view, bound, &parts)?;
-    for part in parts.iter().filter(|part| tree.query(**part).modify.is_some()) {
-        let (modify, target) = target(bound, *part)?;
-        refuse_generated(view, tree, tree.query(*part), modify, target)?;
+    let stages = match bound.stages() {
+        Some(_) if blind => {
+            return Err(SqlError::unsupported("UPSERT INTO of a table with rules"));
+        }
+        Some(stages) => &stages.all[..],
+        None => std::slice::from_ref(bound),
+    };
+    for stage in stages {
+        let (tree, parts) = (stage.tree().0, stage.parts());
+        refuse_read_only(view, stage, &parts)?;
+        for part in parts.iter().filter(|part| tree.query(**part).modify.is_some()) {
+            let (modify, target) = target(stage, *part)?;
+            refuse_generated(view, tree, tree.query(*part), modify, target)?;
+        }
     }
     view.must(bound.needs())?;
     let values = bound.values(view, values, text)?;
-    let run = Run { view, bound, whole, text, blind };
-    let carry_out = || run.all(&parts, &values);
+    let carry_out = || match bound.stages() {
+        Some(stages) => staged(view, bound, stages, &values, text),
+        None => one(view, bound, &values, text, blind),
+    };
     // Rows are written when all that the statement's queries lock is locked.
     match bound.locks_rows() {
         true => until_locked(view, carry_out),
         false => carry_out(),
     }
+}
+
+fn one(
+    view: &View,
+    bound: &Bound,
+    values: &[Datum<'static>],
+    text: &str,
+    blind: bool,
+) -> Result<Answer> {
+    let whole = bound.tree().1;
+    Run { view, bound, whole, text, blind }.all(&bound.parts(), values)
+}
+
+/// Carries out what rules make of a statement. Each stage sees what those before it wrote; with an error nothing stays of any,
+/// so that the statement may begin anew.
+fn staged(
+    view: &View,
+    bound: &Bound,
+    stages: &Stages,
+    values: &[Datum<'static>],
+    text: &str,
+) -> Result<Answer> {
+    let began = view.scope.tx()?.savepoint();
+    let mut answer = None;
+    for (at, stage) in stages.all.iter().enumerate() {
+        match one(view, stage, values, text, false) {
+            Ok(made) if stages.answers == Some(at) => answer = Some(made),
+            Ok(_) => {}
+            Err(e) => {
+                view.scope.tx()?.rollback_to(&began)?;
+                return Err(e);
+            }
+        }
+    }
+    let kind = bound.modify().map(|modify| modify.kind);
+    let nothing = match kind {
+        Some(ModifyKind::Insert) => "INSERT 0 0",
+        Some(ModifyKind::Update) => "UPDATE 0",
+        _ => "DELETE 0",
+    };
+    Ok(answer.unwrap_or_else(|| Answer::Done(nothing.into())))
 }
 
 /// A transaction that only reads changes rows of its session's own temporary tables alone.
@@ -251,6 +302,14 @@ fn places(targets: &[Target]) -> impl Iterator<Item = usize> {
 /// # Errors
 /// It is not a table that is written to; the transaction has ended.
 pub fn needs(view: &View, bound: &Bound) -> Result<Vec<Need>> {
+    if let Some(stages) = bound.stages() {
+        let each = stages.all.iter().map(|stage| needs_of_parts(view, stage));
+        return Ok(each.collect::<Result<Vec<_>>>()?.concat());
+    }
+    needs_of_parts(view, bound)
+}
+
+fn needs_of_parts(view: &View, bound: &Bound) -> Result<Vec<Need>> {
     let mut needs = Vec::new();
     let (tree, _) = bound.tree();
     for part in bound.parts().into_iter().filter(|part| tree.query(*part).modify.is_some()) {

@@ -5,7 +5,8 @@ use onlap_pg::ast::{Drop, DropKind};
 
 use super::change::notice;
 use super::naming::Relation;
-use super::{alter, index, schema, sequence, view as views};
+use super::{alter, index, rule, schema, sequence, view as views};
+use crate::catalog::rules::Rule;
 use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::ask::sequence_key;
@@ -231,6 +232,7 @@ pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: b
         }
     }
     let all = engines.clone();
+    let together: Vec<u32> = ids.iter().map(|id| oids::of_table(*id)).collect();
     for (table, engine) in tables.iter().zip(&all) {
         for user in views::users(view, oids::of_table(table.schema().id)) {
             if !cascade {
@@ -241,6 +243,13 @@ pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: b
             }
             one_view(session, view, &user, &all, cascade)?;
         }
+        rules_of_others(
+            session,
+            view,
+            ("table", oids::of_table(table.schema().id)),
+            (engine, &together),
+            cascade,
+        )?;
     }
     // Foreign keys between the tables themselves go first too: none outlives its parent.
     for table in &tables {
@@ -263,6 +272,28 @@ pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: b
             sequence::drop_unused(session, view, &name)?;
         }
         forget_notes(session, view, &schema)?;
+        rule::forget(session, view, oids::of_table(schema.id))?;
+    }
+    Ok(())
+}
+
+/// Drops rules of other relations that name one that goes; those of tables that go with it, go anyway.
+fn rules_of_others(
+    session: &mut Session,
+    view: &View,
+    (what, oid): (&str, u32),
+    (engine, together): (&str, &[u32]),
+    cascade: bool,
+) -> Result<()> {
+    let goes = |rule: &Rule<'_>| together.contains(&rule.relation);
+    let rules: Vec<Rule<'_>> = rule::users(view, oid).into_iter().filter(|r| !goes(r)).collect();
+    if !cascade && !rules.is_empty() {
+        let on = rule::shown_relation(view, oid)?;
+        let detail = rule::dependents(view, &rules, &on)?;
+        return Err(in_use(view, what, &Name::of_engine(engine).1, Some(detail)));
+    }
+    for rule in rules {
+        rule::forget_one(session, view, &rule.key())?;
     }
     Ok(())
 }
@@ -376,6 +407,11 @@ pub fn one_view(
         }
         one_view(session, view, &user, together, true)?;
     }
+    let object = |engine: &String| view.objects.get(Kind::View, engine);
+    let goes: Vec<u32> =
+        together.iter().filter_map(object).map(|object| oids::of_object(object.number)).collect();
+    rules_of_others(session, view, ("view", oid), (engine, &goes), cascade)?;
+    rule::forget(session, view, oid)?;
     // Sessions of superusers may read what is temporary elsewhere by such a view.
     session.temporary.is_private = false;
     session.catalog_changed()?;

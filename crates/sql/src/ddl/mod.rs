@@ -26,6 +26,7 @@ mod owned;
 mod privileges;
 mod query;
 mod roles;
+pub mod rule;
 mod schema;
 mod sequence;
 mod table;
@@ -109,6 +110,11 @@ fn objects(
         Object::DefaultPrivileges(alter) => default_privileges::run(s, view, alter)?,
         Object::Reassign(from, to) => owned::reassign(s, view, from, to)?,
         Object::DropOwned(from, cascade) => owned::drop(s, view, from, *cascade)?,
+        Object::CreateRule(create) => rule::create(s, view, source, create)?,
+        Object::DropRule { skip, name, on, cascade: _ } => {
+            rule::drop(s, view, (*skip, name, on), client)?
+        }
+        Object::RenameRule(name, on, to) => rule::rename(s, view, (name, on, to))?,
         Object::Comment(on, text) => comment::run(s, view, on, text.as_deref())?,
     };
     Ok(Answer::Done(tag.to_string()))

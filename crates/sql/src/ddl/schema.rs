@@ -322,6 +322,7 @@ pub fn drop_database(
         for key in all.into_iter().filter(is_own) {
             let object = view.objects.get(kind, &key).map(|o| oids::of_object(o.number));
             session.forget_rights(view, Key::of(object.unwrap_or_default()))?;
+            super::rule::forget(session, view, object.unwrap_or_default())?;
             session.put(kind, &key, None)?;
         }
     }

@@ -202,7 +202,7 @@ fn checked(create: &CreateView) -> Result<Option<&'static str>> {
 }
 
 /// What a name in a view's query stands for; `None` for one of the system.
-fn stands_for(view: &View, parts: &[String]) -> Option<bound::Use> {
+pub(super) fn stands_for(view: &View, parts: &[String]) -> Option<bound::Use> {
     let found = match (view.find_before_system(parts).ok()?, parts) {
         (Some(found), _) => found,
         (None, [name]) if definitions::find(PG_CATALOG, name).is_some() => return None,

@@ -60,7 +60,7 @@ pub(super) fn bind_update(view: &View, tree: &Tree, update: &Update) -> Option<C
     if !from.is_empty() || !returning.is_empty() {
         return None;
     }
-    let source = Source::of(view, table)?;
+    let source = Source::changed(view, table)?;
     // What a partition's rows become must be its rows, too.
     if view.objects.families().bound(source.schema.id).is_some() {
         return None;
@@ -129,7 +129,7 @@ pub(super) fn bind_delete(view: &View, tree: &Tree, delete: &Delete) -> Option<C
     if !using.is_empty() || !returning.is_empty() {
         return None;
     }
-    let source = Source::of(view, table)?;
+    let source = Source::changed(view, table)?;
     let conditions = Conditions::of(&source, tree, *filter)?;
     let parameters = conditions.parameters.clone();
     let mut needs = vec![source.need(Action::Delete, [])];

@@ -117,7 +117,7 @@ pub(super) fn bind(view: &View, tree: &Tree, insert: &ast::Insert) -> Option<Ins
     if !order.is_empty() || !locks.is_empty() {
         return None;
     }
-    let source = Source::of(view, into)?;
+    let source = Source::changed(view, into)?;
     let schema = &source.schema;
     if view.objects.families().bound(schema.id).is_some() {
         return None;

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use onlap::{Batch, Column, ColumnDefault, DataType, Value, convert};
 
 use crate::assign::assign;
+use crate::catalog::{oids, rules};
 use crate::columns::Types;
 use crate::ddl::defaults;
 use crate::error::Result;
@@ -211,6 +212,9 @@ impl Literals<'_> {
     /// A value that is none of its column's type; those of the engine.
     pub fn run(&self, view: &View) -> Result<Option<usize>> {
         let Some(Relation::Table(_, table)) = view.find(&self.table)? else { return Ok(None) };
+        if rules::has_any(&view.objects, oids::of_table(table.schema().id)) {
+            return Ok(None);
+        }
         let schema = table.schema();
         let families = view.objects.families();
         if families.divided(schema.id).is_some() || families.bound(schema.id).is_some() {

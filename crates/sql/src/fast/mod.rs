@@ -91,6 +91,13 @@ impl Source {
         of_table(action, &self.schema, numbers(&self.schema, columns))
     }
 
+    /// The table of a name whose rows are changed, if it has no rules.
+    fn changed(view: &View, named: &ast::Relation) -> Option<Source> {
+        let source = Source::of(view, named)?;
+        let oid = crate::catalog::oids::of_table(source.schema.id);
+        (!crate::catalog::rules::has_any(&view.objects, oid)).then_some(source)
+    }
+
     /// The table of a name, if it is one of the engine without anything else.
     fn of(view: &View, named: &ast::Relation) -> Option<Source> {
         let ast::Relation { name, only: false, alias, place: _ } = named else { return None };

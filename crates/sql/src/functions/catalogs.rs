@@ -17,7 +17,7 @@ use crate::query::through::written_columns;
 use crate::system::classes::{is_constraint, owned_sequences};
 use crate::system::model::{Model, Relation, What};
 use crate::system::rows::Datum;
-use crate::system::{fixed, partitions, text, views};
+use crate::system::{fixed, partitions, rules, text, views};
 use crate::types::{PgType, names, oid};
 use crate::view::View;
 
@@ -110,6 +110,10 @@ fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
             Ok(above.last().copied().into())
         }),
         "pg_get_viewdef" => Function::new(move |a| view_text(&seen, a)),
+        "pg_get_ruledef" => Function::new(move |a| {
+            let pretty = arg(a, 1) == Datum::Bool(true);
+            Ok(rules::definition_of(&seen.view, seen.model()?, oid_of(a, 0), pretty)?.into())
+        }),
         "pg_get_serial_sequence" => Function::new(move |a| serial(&seen, a)),
         "obj_description" | "shobj_description" => {
             Function::new(move |a| Ok(comment(&seen, oid_of(a, 0), 0)))
@@ -413,8 +417,7 @@ fn permitted(name: &str) -> Option<Function> {
 fn absent(name: &str) -> Option<Function> {
     let text = matches!(
         name,
-        "pg_get_ruledef"
-            | "pg_get_triggerdef"
+        "pg_get_triggerdef"
             | "pg_get_functiondef"
             | "pg_get_function_result"
             | "pg_get_function_sqlbody"

@@ -14,9 +14,10 @@ pub mod family;
 pub mod keys;
 mod locking;
 mod named;
-mod needs;
+pub mod needs;
 mod printed;
 mod ranges;
+pub mod rules;
 mod schema;
 mod session;
 pub mod stored;
@@ -73,6 +74,8 @@ pub struct Bound {
     writers: Arc<[(QueryId, u32)]>,
     columns: Arc<[AnswerColumn]>,
     depth: Depth,
+    /// What rules make of it, if they do.
+    stages: Option<Arc<Stages>>,
 }
 
 impl std::fmt::Debug for Bound {
@@ -270,16 +273,19 @@ impl Bound {
             return Err(unserved());
         }
         bound.merge_parts().map_err(failed)?;
+        let mut needs = {
+            let (known, others) = (names.found.known.borrow(), names.found.others.borrow());
+            needs::of_query(&bound, query, &known, &others, None)
+        };
+        let ruled = rules::rewrite(&names, &mut bound, query, &mut needs)?;
         let (tables, others, catalog) = names.into_parts();
         let mut inner = others.views.values().map(|view| &view.query);
         if !inner.all(|query| is_of_class(&query.0, query.1, view)) {
             return Err(unserved());
         }
         let (_, deeper) = others.weigh(&bound).map_err(failed)?;
-        let depth = depth.plus(deeper);
+        let depth = depth.plus(deeper).plus(ruled.depth);
         depth.check()?;
-        let mut needs = needs::of_query(&bound, query, &tables, &others, None);
-        let writers = through::open_all(view, &mut bound, query, &others, &mut needs)?;
         let columns = bound.columns(query).into_iter();
         let columns = columns.map(|(name, ty)| {
             let ty = PgType { oid: shown_type(ty.oid), modifier: ty.modifier };
@@ -287,17 +293,27 @@ impl Bound {
             AnswerColumn { sent: PgType { oid, modifier }, ..AnswerColumn::new(name, ty) }
         });
         let columns = columns.collect();
-        Ok(Bound {
+        let is_whole = |stage: &rules::Stage| stage.query == query;
+        let plain = matches!(&ruled.stages[..], [one] if is_whole(one));
+        let made = Bound {
             tree: Arc::new(bound),
             query,
             tables: Arc::new(tables),
             others: Arc::new(others),
             catalog,
             needs: needs.into(),
-            writers: writers.into(),
+            writers: ruled.writers.into(),
             columns,
             depth,
-        })
+            stages: None,
+        };
+        let stages = (!plain).then(|| Stages::of(&made, &ruled.stages)).transpose()?;
+        Ok(Bound { stages: stages.map(Arc::new), ..made })
+    }
+
+    /// What rules make of it, if they do.
+    pub fn stages(&self) -> Option<&Stages> {
+        self.stages.as_deref()
     }
 
     /// Whether any of its queries, or of the views that it reads, locks rows.
@@ -428,7 +444,14 @@ impl Bound {
     /// # Errors
     /// `0A000`.
     pub fn served(self, view: &View, text: &str) -> Result<Bound> {
-        match self.plan_parts(view, text) {
+        let planned = match &self.stages {
+            Some(stages) => {
+                let mut all = stages.all.iter();
+                all.try_for_each(|stage| stage.plan_parts(view, text).map(drop))
+            }
+            None => self.plan_parts(view, text).map(drop),
+        };
+        match planned {
             Err(e) if e.is_unserved() => Err(e),
             // Parameters have no values yet; what constants refuse is refused when the statement runs.
             _ => Ok(self),
@@ -452,6 +475,9 @@ impl Bound {
 
     /// The columns of its answer; `None` where it gives no rows.
     pub fn returns(&self) -> Option<Arc<[AnswerColumn]>> {
+        if let Some(stages) = &self.stages {
+            return stages.answering().and_then(Bound::returns);
+        }
         let gives = self.modify().is_none_or(|modify| !modify.returning.is_empty());
         gives.then(|| Arc::clone(&self.columns))
     }
@@ -466,6 +492,9 @@ impl Bound {
     /// # Errors
     /// `42501`.
     pub fn plan(&self, view: &View, text: &str) -> Result<crate::plan::Steps> {
+        if self.stages.is_some() {
+            return Err(SqlError::unsupported("the plan of a statement that rules change"));
+        }
         view.judge.must(&self.needs)?;
         self.plan_parts(view, text)
     }
@@ -676,6 +705,43 @@ impl Bound {
         let output = compile(&self.tree, self.query, &self.sources(view), &env, None);
         let output = output.map_err(|e| sql_error(&e, text))?;
         Ok((Deep::new(output.plan, self.depth), env, asked))
+    }
+}
+
+/// What rules make of a statement: statements of the same tree, carried out one after the other.
+#[derive(Debug)]
+pub struct Stages {
+    /// All of them.
+    pub all: Vec<Bound>,
+    /// Which of them gives the answer; none where only the statement's words do.
+    pub answers: Option<usize>,
+}
+
+impl Stages {
+    /// `0A000` where RETURNING would give the rows of one that does not give the answer.
+    fn of(whole: &Bound, stages: &[rules::Stage]) -> Result<Stages> {
+        let kind = |query| whole.tree.query(query).modify.as_deref().map(|modify| modify.kind);
+        let is_like = |stage: &rules::Stage| {
+            let instead = matches!(stage.from, rules::From::Instead | rules::From::Partly);
+            instead && kind(stage.query) == kind(whole.query)
+        };
+        let own = stages.iter().position(|stage| stage.from == rules::From::Statement);
+        let answers = own.or_else(|| stages.iter().rposition(is_like));
+        let one = |stage: &rules::Stage| Bound { query: stage.query, ..whole.clone() };
+        let all: Vec<Bound> = stages.iter().map(one).collect();
+        let gives = |(at, stage): (usize, &Bound)| {
+            let modify = stage.modify().filter(|modify| !modify.returning.is_empty());
+            modify.is_some() && answers != Some(at)
+        };
+        if all.iter().enumerate().any(gives) {
+            let what = "RETURNING by a rule of whose commands another one gives the tag";
+            return Err(SqlError::unsupported(what));
+        }
+        Ok(Stages { all, answers })
+    }
+
+    fn answering(&self) -> Option<&Bound> {
+        self.answers.map(|at| &self.all[at])
     }
 }
 

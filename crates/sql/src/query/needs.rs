@@ -6,6 +6,7 @@
 use onlap_pg::Oid;
 use onlap_pg::bound::{Bound, Cte, EntryKind, Expr, Part, QueryId};
 
+use super::schema::Names;
 use super::tables::Known;
 use super::views::Others;
 use crate::rights::{Action, Class, Key, Need, ask};
@@ -65,6 +66,36 @@ pub fn of_query(
 /// Whether a query reads an entry whose rows it changes.
 pub fn reads(bound: &Bound, query: QueryId, entry: usize) -> bool {
     !columns(bound, query, entry).is_empty()
+}
+
+/// Which columns of which relations a query names, and the queries within it: those that it reads and those that it writes.
+pub fn columns_named(names: &Names<'_>, bound: &Bound, query: QueryId) -> Vec<(Oid, u32)> {
+    let (known, others) = (names.found.known.borrow(), names.found.others.borrow());
+    let needs = of_query(bound, query, &known, &others, Some(0));
+    let own = needs.iter().filter(|need| need.by == Some(0));
+    let mut all: Vec<(Oid, u32)> =
+        own.flat_map(|need| need.columns.iter().map(|column| (need.key.oid, *column))).collect();
+    drop((known, others));
+    for query in bound.query_ids().map(|query| bound.query(query)) {
+        let Some(modify) = query.modify.as_deref() else { continue };
+        let EntryKind::Relation { oid, .. } = query.entries[modify.entry - 1].kind else {
+            continue;
+        };
+        let set = modify.conflict.iter().flat_map(|conflict| &conflict.set);
+        for target in query.targets.iter().chain(set).filter(|target| !target.hidden) {
+            all.extend(column_of(names, oid, target.number as i32));
+        }
+    }
+    all
+}
+
+/// A column of a relation as rights and dependencies count it: all of them for the whole row.
+pub fn column_of(names: &Names<'_>, oid: Oid, column: i32) -> Vec<(Oid, u32)> {
+    let known = names.found.known.borrow();
+    let Some(schema) = known.schema(oid) else { return Vec::new() };
+    let all = schema.columns.iter().enumerate();
+    let named = all.filter(|(at, _)| column == 0 || *at as i32 + 1 == column);
+    named.map(|(_, column)| (oid, column.id.0 + 1)).collect()
 }
 
 /// What locking rows of a relation needs: of a view, what its owner needs for the view's tables, too.

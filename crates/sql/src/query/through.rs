@@ -18,79 +18,60 @@ use crate::error::{Result, SqlError};
 use crate::rights::{Action, Class, Key, Need};
 use crate::view::View;
 
-/// A part of a statement after what it changes was found.
+/// A part of a statement that was made one about what a view reads.
 pub struct Opened {
-    /// What is needed of views, by whom, and of what only their owners must be allowed to read.
+    /// What is needed of the view, by whom, and of what only its owner must be allowed to read.
     pub needs: Vec<Need>,
-    /// The role that must be allowed to change rows of the table, where it is not the statement's.
-    pub writer: Option<u32>,
+    /// The view's owner, who must be allowed to change rows of what it reads.
+    pub owner: u32,
+    /// Whether views below it must show the rows that are written.
+    pub cascaded: bool,
 }
 
-/// Makes the parts of a statement that change rows of views ones that change rows of tables; adds what is needed for that.
-/// Says whose rights count for what a part writes, where that is not the statement's role.
-///
-/// # Errors
-/// As of [`open`].
-pub fn open_all(
-    view: &View,
-    bound: &mut Bound,
-    statement: QueryId,
-    others: &Others,
-    needs: &mut Vec<Need>,
-) -> Result<Vec<(QueryId, u32)>> {
-    let mut writers = Vec::new();
-    for part in onlap_query::parts(bound, statement) {
-        if bound.query(part).modify.is_some() {
-            let opened = open(view, bound, part, others)?;
-            needs.extend(opened.needs);
-            writers.extend(opened.writer.map(|writer| (part, writer)));
-        }
-    }
-    Ok(writers)
-}
-
-/// Makes a part of a statement one that changes rows of a table, if it names a view.
+/// Makes a part of a statement one that changes rows of what a view reads, if it names a view. The role must be allowed to
+/// change rows of the view, where it is not the statement's.
 ///
 /// # Errors
 /// `55000`: rows are not changed through the view; `0A000`: a column is not.
-pub fn open(view: &View, bound: &mut Bound, part: QueryId, others: &Others) -> Result<Opened> {
-    let mut opened = Opened { needs: Vec::new(), writer: None };
-    let mut cascaded = false;
-    loop {
-        let query = bound.query(part);
-        let modify = query.modify.as_deref().expect("the part changes rows");
-        let EntryKind::Relation { oid, .. } = query.entries[modify.entry - 1].kind else {
-            return Ok(opened);
-        };
-        let Some(bodied) = others.views.get(&oid) else { return Ok(opened) };
-        let (tree, inner) = &*bodied.query;
-        let refused = |why| refused(modify.kind, bodied, why);
-        let simple = Simple::of(tree, *inner).map_err(refused)?;
-        if modify.kind != ModifyKind::Delete {
-            simple.has_columns().map_err(refused)?;
-        }
-        let asks = modify.kind != ModifyKind::Insert || modify.conflict.is_some();
-        if asks && simple.filter().is_some_and(|filter| !is_of_rows(tree, filter)) {
-            return Err(SqlError::unsupported(
-                "changing rows of a view whose condition is not of its rows alone",
-            ));
-        }
-        opened.needs.extend(written(query, oid, bodied, opened.writer));
-        let owner = view.judge.rights().owner(Key::of(oid));
-        let reads = needs::reads(bound, part, modify.entry - 1);
-        opened.needs.extend(by_owner(&simple, bodied, reads));
-        let (own, deep) = (bodied.checked.is_some(), bodied.checked == Some(Checked::Cascaded));
-        let names: Vec<_> = bodied.relation.columns.iter().map(|c| c.name.clone()).collect();
-        let seen = Seen {
-            name: &bodied.relation.name,
-            columns: &names,
-            row: TypeRef::new(bodied.relation.row),
-            checked: own || cascaded,
-        };
-        cascaded |= deep;
-        bound.change_through(part, &simple, &seen).map_err(|e| super::sql_error(&e, ""))?;
-        opened.writer = Some(owner);
+pub fn open(
+    view: &View,
+    bound: &mut Bound,
+    (part, by): (QueryId, Option<u32>),
+    others: &Others,
+    cascaded: bool,
+) -> Result<Option<Opened>> {
+    let query = bound.query(part);
+    let modify = query.modify.as_deref().expect("the part changes rows");
+    let EntryKind::Relation { oid, .. } = query.entries[modify.entry - 1].kind else {
+        return Ok(None);
+    };
+    let Some(bodied) = others.views.get(&oid) else { return Ok(None) };
+    let (tree, inner) = &*bodied.query;
+    let refused = |why| refused(modify.kind, &bodied.relation.name, why);
+    let simple = Simple::of(tree, *inner).map_err(refused)?;
+    if modify.kind != ModifyKind::Delete {
+        simple.has_columns().map_err(refused)?;
     }
+    let asks = modify.kind != ModifyKind::Insert || modify.conflict.is_some();
+    if asks && simple.filter().is_some_and(|filter| !is_of_rows(tree, filter)) {
+        return Err(SqlError::unsupported(
+            "changing rows of a view whose condition is not of its rows alone",
+        ));
+    }
+    let mut needs = written(query, oid, bodied, by);
+    let owner = view.judge.rights().owner(Key::of(oid));
+    let reads = needs::reads(bound, part, modify.entry - 1);
+    needs.extend(by_owner(&simple, bodied, reads));
+    let (own, deep) = (bodied.checked.is_some(), bodied.checked == Some(Checked::Cascaded));
+    let names: Vec<_> = bodied.relation.columns.iter().map(|c| c.name.clone()).collect();
+    let seen = Seen {
+        name: &bodied.relation.name,
+        columns: &names,
+        row: TypeRef::new(bodied.relation.row),
+        checked: own || cascaded,
+    };
+    bound.change_through(part, &simple, &seen).map_err(|e| super::sql_error(&e, ""))?;
+    Ok(Some(Opened { needs, owner, cascaded: cascaded || deep }))
 }
 
 /// Whether a condition is of columns and functions that give the same for the same row. Steps ask such a condition before the
@@ -135,7 +116,7 @@ impl Checked {
 }
 
 /// What changing rows of a view needs.
-fn written(query: &Query, oid: Oid, bodied: &Bodied, by: Option<u32>) -> Vec<Need> {
+pub fn written(query: &Query, oid: Oid, bodied: &Bodied, by: Option<u32>) -> Vec<Need> {
     let modify = query.modify.as_deref().expect("the part changes rows");
     let need = |action, targets: &[Target]| {
         let seen = targets.iter().filter(|target| !target.hidden);
@@ -164,9 +145,10 @@ fn by_owner(simple: &Simple<'_>, bodied: &Bodied, reads: bool) -> Vec<Need> {
     bodied.needs.iter().filter(is_wanted).cloned().collect()
 }
 
-fn refused(kind: ModifyKind, bodied: &Bodied, why: &str) -> SqlError {
+/// Rows are not changed through a view.
+pub fn refused(kind: ModifyKind, name: &str, why: &str) -> SqlError {
     let (verb, doing, event) = kind.words();
-    let text = format!("cannot {verb} view \"{}\"", bodied.relation.name);
+    let text = format!("cannot {verb} view \"{name}\"");
     let hint = format!(
         "To enable {doing} the view, provide an INSTEAD OF {event} trigger or an unconditional ON \
          {event} DO INSTEAD rule."

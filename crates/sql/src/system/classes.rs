@@ -9,9 +9,9 @@ use serde_json::Value as Json;
 use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
 use super::sight::Sight;
-use super::{grants, made_types, row_types, text};
+use super::{grants, made_types, row_types, rules, text};
 use crate::catalog::families::Inherited;
-use crate::catalog::{Kind, oids};
+use crate::catalog::{Kind, oids, rules as kept};
 use crate::columns::Types;
 use crate::error::Result;
 use crate::formulas;
@@ -141,7 +141,7 @@ fn classes(view: &View, model: &Model) -> Rows {
             "i" | "I" => BTREE,
             _ => 0,
         };
-        let is_view = kind == "v";
+        let has_rules = kind == "v" || kept::has_any(&view.objects, relation.oid);
         let (below, is_partition) = match (relation.table(), relation.index()) {
             (Some(table), _) => {
                 (!families.below(table.id).is_empty(), families.bound(table.id).is_some())
@@ -171,7 +171,7 @@ fn classes(view: &View, model: &Model) -> Rows {
             kind,
             natts,
             checks,
-            is_view,
+            has_rules,
             keys > 0 || named,
             below,
             false,
@@ -638,10 +638,11 @@ fn descriptions(view: &View, model: &Model) -> Rows {
     rows
 }
 
-fn rewrites(_: &View, model: &Model) -> Rows {
+fn rewrites(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of("oid rulename ev_class ev_type ev_enabled is_instead");
     for relation in model.relations.iter().filter(|r| matches!(r.what, What::View)) {
         rows.push(row![relation.oid + 1, "_RETURN", relation.oid, "1", "O", true]);
     }
+    rules::rewrites(view, model, &mut rows);
     rows
 }

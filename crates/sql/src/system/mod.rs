@@ -13,6 +13,7 @@ pub mod model;
 pub mod partitions;
 pub mod row_types;
 pub mod rows;
+pub mod rules;
 pub mod sight;
 mod standard;
 pub mod text;

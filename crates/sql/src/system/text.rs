@@ -317,7 +317,16 @@ pub fn default(
     if super::classes::identity(view, table, column).is_some() {
         return None;
     }
-    match column.default.as_ref()? {
+    kept_default(model, column, column.default.as_ref()?)
+}
+
+/// A default that the engine keeps.
+pub fn kept_default(
+    model: &Model,
+    column: &ColumnSchema,
+    default: &ColumnDefault,
+) -> Option<String> {
+    match default {
         ColumnDefault::Constant(value) => Some(literal(value, Some(column.ty))),
         ColumnDefault::NextVal(id) => {
             let name = model.display(model.sequence(*id)?);

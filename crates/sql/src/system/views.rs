@@ -4,7 +4,7 @@ use super::classes::owner_of;
 use super::model::{Model, Relation, What};
 use super::rows::Rows;
 use super::sight::Sight;
-use super::text;
+use super::{rules, text};
 use onlap_pg::print::Look;
 
 use crate::catalog::oids;
@@ -21,6 +21,7 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
     Ok(Some(match table {
         "pg_tables" => tables(view, &Model::of(view)?),
         "pg_views" => queries(view, &Model::of(view)?)?,
+        "pg_rules" => rules::rules(view, &Model::of(view)?),
         "pg_indexes" => indexes(&Model::of(view)?),
         "pg_sequences" => sequences(view, &Model::of(view)?),
         "pg_stat_user_tables" | "pg_stat_all_tables" => table_figures(view, &Model::of(view)?)?,
@@ -43,7 +44,8 @@ fn tables(view: &View, model: &Model) -> Rows {
         let triggers = relation.table().is_some_and(|t| !t.foreign_keys.is_empty());
         let owner = owner_name(view, model, relation);
         let name = &relation.name;
-        rows.push(row![&name.schema, &name.name, owner, indexed, false, triggers, false]);
+        let rules = crate::catalog::rules::has_any(&view.objects, relation.oid);
+        rows.push(row![&name.schema, &name.name, owner, indexed, rules, triggers, false]);
     }
     rows
 }

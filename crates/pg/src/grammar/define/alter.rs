@@ -184,6 +184,7 @@ impl Parser<'_> {
                 self.advance();
                 Ok(TableChange::Settings(self.settings()?))
             }
+            K::Enable | K::Disable if self.at_rule_state() => self.rule_state(),
             _ => {
                 let ((kept, words), span) = self.spanned(|p| p.minor_change(word))?;
                 let text = span.of(self.tokens.text).split_whitespace().take(words);
@@ -196,7 +197,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A change of what means little here: whether it is one of storage, triggers or rules, and how many words name it.
+    /// A change of what means little here: whether it is one of storage or triggers, and how many words name it.
     fn minor_change(&mut self, word: Keyword) -> Result<(bool, usize)> {
         use Keyword as K;
         self.advance();
@@ -277,11 +278,6 @@ impl Parser<'_> {
             return Ok((!enable, 4));
         }
         let always = enable && (self.accept_word(K::Always) || self.accept_word(K::Replica));
-        if self.accept_word(K::Rule) {
-            self.column_name()?;
-            // Rules are not there to be enabled.
-            return Ok((!enable || always, 2));
-        }
         self.expect_word(K::Trigger)?;
         if always || !(self.accept_word(K::All) || self.accept_word(K::User)) {
             self.column_name()?;

@@ -25,7 +25,6 @@ const DROPPED: &[Keyword] = &[
     Keyword::Procedure,
     Keyword::Publication,
     Keyword::Routine,
-    Keyword::Rule,
     Keyword::Server,
     Keyword::Statistics,
     Keyword::Subscription,
@@ -98,6 +97,7 @@ impl Parser<'_> {
                 self.advance();
                 return self.drop_database();
             }
+            Kind::Word(K::Rule) => return self.drop_rule(),
             Kind::Word(K::Owned) => {
                 self.advance();
                 self.expect_word(K::By)?;

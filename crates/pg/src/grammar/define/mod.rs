@@ -5,6 +5,7 @@ mod constraint;
 mod drop;
 mod index;
 mod role;
+mod rule;
 mod sequence;
 mod table;
 mod types;
@@ -38,7 +39,6 @@ const MADE: &[Keyword] = &[
     Keyword::Procedural,
     Keyword::Procedure,
     Keyword::Publication,
-    Keyword::Rule,
     Keyword::Server,
     Keyword::Statistics,
     Keyword::Subscription,
@@ -57,7 +57,6 @@ const REPLACED: &[Keyword] = &[
     Keyword::Language,
     Keyword::Procedural,
     Keyword::Procedure,
-    Keyword::Rule,
     Keyword::Transform,
     Keyword::Trigger,
     Keyword::Trusted,
@@ -80,7 +79,6 @@ const ALTERED: &[Keyword] = &[
     Keyword::Procedure,
     Keyword::Publication,
     Keyword::Routine,
-    Keyword::Rule,
     Keyword::Server,
     Keyword::Statistics,
     Keyword::Subscription,
@@ -156,6 +154,7 @@ impl Parser<'_> {
             }
             Kind::Word(K::Type) if plain => self.create_type(),
             Kind::Word(K::Domain) if plain => self.create_domain(),
+            Kind::Word(K::Rule) if lasting == Lasting::Permanent => self.create_rule(replace),
             _ if plain && self.at_any(MADE) => self.other(K::Create),
             _ => Err(self.unexpected()),
         }
@@ -293,6 +292,7 @@ impl Parser<'_> {
             }
             Kind::Word(K::Type) => self.alter_type(),
             Kind::Word(K::Domain) => self.alter_domain(),
+            Kind::Word(K::Rule) => self.alter_rule(),
             _ if self.at_any(ALTERED) => self.other(K::Alter),
             _ => Err(self.unexpected()),
         }

@@ -10,7 +10,7 @@ use crate::catalog::{Name, oids};
 use crate::columns::Types;
 use crate::ddl::change::notice;
 use crate::ddl::constraints::{Collector, Constraint, time_of};
-use crate::ddl::{naming, temporary, view as views};
+use crate::ddl::{naming, rule, temporary, view as views};
 use crate::error::{Result, SqlError, state};
 use crate::formulas;
 use crate::query::sql_error;
@@ -97,6 +97,9 @@ impl<'a> Actions<'a> {
                     "cannot change logged status of table \"{table}\" because it is temporary"
                 );
                 Err(SqlError::new(state::BAD_DEFINITION, text))
+            }
+            TableChange::Rule(name, to) => {
+                rule::set_state(session, self.view, self.name, (name, *to))
             }
             TableChange::Settings(_) | TableChange::Storage(_) => Ok(()),
             TableChange::Inherit(_)
@@ -437,7 +440,8 @@ impl<'a> Actions<'a> {
         });
         let number = id.0 + 1;
         let readers = views::users_of_column(self.view, oids::of_table(self.schema.id), number);
-        if (referred || !readers.is_empty()) && !cascade {
+        let rules = rule::users_of_column(self.view, oids::of_table(self.schema.id), number);
+        if (referred || !readers.is_empty() || !rules.is_empty()) && !cascade {
             // As PostgreSQL has it: with the schema where the name alone would not find it.
             let alone = self.view.find(std::slice::from_ref(&self.name.name))?;
             let table = match alone {
@@ -447,10 +451,16 @@ impl<'a> Actions<'a> {
             let text = format!(
                 "cannot drop column {name} of table {table} because other objects depend on it"
             );
-            return Err(SqlError::new(state::IN_USE, text)
-                .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+            let error = SqlError::new(state::IN_USE, text)
+                .hint("Use DROP ... CASCADE to drop the dependent objects too.");
+            if referred || !readers.is_empty() {
+                return Err(error);
+            }
+            let on = format!("column {name} of table {table}");
+            return Err(error.detail(rule::dependents(self.view, &rules, &on)?));
         }
         self.steps.extend(readers.into_iter().map(Step::DropView));
+        self.steps.extend(rules.iter().map(|rule| Step::DropRule(rule.key())));
         self.change(changes.drop_column_cascade(name));
         Ok(())
     }

@@ -277,8 +277,15 @@ impl Actions<'_> {
             return Err(SqlError::unsupported(text)
                 .hint("Drop the index, change the type, and make the index again."));
         }
-        let Some(reader) = readers.first() else { return Ok(()) };
         let text = "cannot alter type of a column used by a view or rule";
+        let rules = crate::ddl::rule::users_of_column(self.view, table, number);
+        if let (None, Some(rule)) = (readers.first(), rules.first()) {
+            let relation = crate::ddl::rule::shown_relation(self.view, rule.relation)?;
+            let detail =
+                format!("rule {} on {relation} depends on column \"{}\"", rule.name, column.name);
+            return Err(SqlError::new(state::UNSUPPORTED, text).detail(detail));
+        }
+        let Some(reader) = readers.first() else { return Ok(()) };
         let reader = Name::of_engine(reader).1.name;
         let detail = format!("view {reader} depends on column \"{}\"", column.name);
         Err(SqlError::new(state::UNSUPPORTED, text).detail(detail))

@@ -41,6 +41,8 @@ pub enum Step {
     DropView(String),
     /// A check that tables below do not get.
     NoteAlone(String),
+    /// Drops a rule that names a column which goes.
+    DropRule(String),
     /// The table has another name: what follows finds it there.
     Renamed(String),
 }
@@ -189,6 +191,7 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
             kin.alone.insert(check);
             crate::ddl::kin::put(session, id, &kin)?;
         }
+        Step::DropRule(key) => crate::ddl::rule::forget_one(session, view, &key)?,
         Step::DropView(engine) => crate::ddl::drop::one_view(session, view, &engine, &[], true)?,
         Step::Renamed(to) => *name = to,
     }

