@@ -11,7 +11,7 @@ use onlap_pg::{Oid, Result};
 
 use crate::compile::{Compiler, Frame, unsupported};
 use crate::env::{Env, Facts, Restriction, Scanned, Tables, Wanted};
-use crate::node::{Node, Rows, truth};
+use crate::node::{Node, Rows, Spread, truth};
 
 /// A condition of one value.
 pub struct Condition {
@@ -36,6 +36,23 @@ impl Condition {
         }
         let node = compiler.node(read.targets[0].value)?;
         Ok(Condition { node })
+    }
+
+    /// What it is of values.
+    ///
+    /// # Errors
+    /// The first error that a value meets.
+    pub fn of(&self, values: &ArrayRef, env: &Env) -> Result<ArrayRef> {
+        let rows = Rows { columns: std::slice::from_ref(values), count: values.len() };
+        self.node.eval(&rows, env)?.spread(values.len(), env)
+    }
+
+    /// What it is, where it is of no value.
+    ///
+    /// # Errors
+    /// Its error.
+    pub fn alone(&self, env: &Env) -> Result<ArrayRef> {
+        self.node.eval(&Rows { columns: &[], count: 1 }, env)?.spread(1, env)
     }
 
     /// The first of the values that does not meet it. NULL meets it: the condition is not false.

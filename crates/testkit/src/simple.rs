@@ -30,6 +30,10 @@ pub struct Outcome {
     pub error: Option<(String, String)>,
     /// More about the error; may be empty.
     pub detail: String,
+    /// What may help; may be empty.
+    pub hint: String,
+    /// What was under way at the error; may be empty.
+    pub context: String,
     /// Notices: SQLSTATE and message.
     pub notices: Vec<(String, String)>,
     /// What COPY TO STDOUT sent.
@@ -79,6 +83,8 @@ impl Outcome {
             b'E' => {
                 self.error = Some(fields(body));
                 self.detail = field(body, b'D');
+                self.hint = field(body, b'H');
+                self.context = field(body, b'W');
             }
             b'N' => self.notices.push(fields(body)),
             b'd' => self.copied.extend_from_slice(body),

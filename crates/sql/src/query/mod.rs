@@ -22,29 +22,31 @@ mod views;
 
 use std::sync::{Arc, OnceLock};
 
+use arrow_array::ArrayRef;
 use onlap_kernels::{Cx, Datum, Given, input, output, recv};
 use onlap_pg::ast::{LockWait, Tree};
 use onlap_pg::bound::{Entry, EntryKind, Expr, Lock, Modify, Part, QueryId};
 use onlap_pg::catalog::{Catalog, oids};
 use onlap_pg::{TypeRef, bind, grammar};
-use onlap_query::{Carried, Change, Env, Whole, compile, compile_change};
+use onlap_query::{Carried, Change, Condition, Env, Whole, compile, compile_change};
 
 use crate::change;
 use crate::columns::{self, ColumnType};
 use crate::deep::{Deep, Depth};
 use crate::error::{Result, SqlError};
 use crate::parse::Parsed;
-use crate::plan::{Batches, TableHandle};
+use crate::plan::{Batches, Held, TableHandle};
 use crate::rights::Need;
 use crate::session::answer::{Answer, AnswerColumn, RowsAnswer};
 use crate::session::{Parameter, missing_parameter};
 use crate::types::PgType;
 use crate::view::View;
 pub use answer::{Encoder, Sent};
+pub use domains::env as condition_env;
 pub use locking::until_locked;
 pub use printed::Printed;
 pub use schema::Names;
-use session::Asked;
+pub use session::{Asked, settings as settings_of};
 use tables::Known;
 pub use views::of_sql;
 use views::{Others, Sources};
@@ -206,7 +208,8 @@ impl Bound {
     /// As of [`Bound::must`].
     pub fn parsed(view: &View, parsed: &Parsed, given: &[Option<PgType>]) -> Result<Bound> {
         let text = parsed.bindable();
-        let mut made = Bound::read(view, &text, &parsed.tree, parsed.depth, given)?;
+        let reading = Reading { text: &text, given, variables: None };
+        let mut made = Bound::read(view, &parsed.tree, parsed.depth, &reading)?;
         made.ask_to_write(view)?;
         Ok(made)
     }
@@ -217,7 +220,25 @@ impl Bound {
     /// PostgreSQL's, with their places; `0A000` for what is not served.
     pub fn must(view: &View, text: &str, depth: Depth, given: &[Option<PgType>]) -> Result<Bound> {
         let tree = grammar::parse(text).map_err(|e| sql_error(&e, text))?;
-        let mut made = Bound::read(view, text, &tree, depth, given)?;
+        let reading = Reading { text, given, variables: None };
+        let mut made = Bound::read(view, &tree, depth, &reading)?;
+        made.ask_to_write(view)?;
+        Ok(made)
+    }
+
+    /// Binds a statement within a routine, whose variables it sees; some are rows of these types.
+    ///
+    /// # Errors
+    /// As of [`Bound::must`].
+    pub fn within(
+        view: &View,
+        parsed: &Parsed,
+        given: &[Option<PgType>],
+        (variables, rows): (&dyn bind::Variables, &[u32]),
+    ) -> Result<Bound> {
+        let text = parsed.bindable();
+        let reading = Reading { text: &text, given, variables: Some((variables, rows)) };
+        let mut made = Bound::read(view, &parsed.tree, parsed.depth, &reading)?;
         made.ask_to_write(view)?;
         Ok(made)
     }
@@ -230,19 +251,21 @@ impl Bound {
     }
 
     /// Binds a statement; [`SqlError::is_unserved`] for one that is not of this class.
-    fn read(
-        view: &View,
-        text: &str,
-        tree: &Tree,
-        depth: Depth,
-        given: &[Option<PgType>],
-    ) -> Result<Bound> {
+    fn read(view: &View, tree: &Tree, depth: Depth, reading: &Reading<'_>) -> Result<Bound> {
+        let Reading { text, given, variables } = *reading;
         let failed = |e: onlap_pg::Error| sql_error(&e, text);
         let unserved = || SqlError::unsupported("this statement").unserved();
         let [written] = &tree.statements[..] else { return Err(unserved()) };
         let names = Names::new(view);
         let given: Vec<u32> = given.iter().map(|ty| ty.map_or(0, |ty| ty.oid)).collect();
-        let made = bind::bind(tree, &written.statement, &names, names.catalog(), &given);
+        let (statement, catalog) = (&written.statement, names.catalog());
+        for row in variables.map(|of| of.1).unwrap_or_default() {
+            names.name_row(*row).map_err(failed)?;
+        }
+        let made = match variables {
+            None => bind::bind(tree, statement, &names, catalog, &given),
+            Some((of, _)) => bind::bind_within(tree, statement, &names, catalog, &given, of),
+        };
         let (mut bound, query) = match made {
             Ok(made) => made,
             // What is wrong with a view has no place in this text.
@@ -640,6 +663,96 @@ impl Bound {
         let output = compile(&self.tree, self.query, &self.sources(view), &env, None);
         let output = output.map_err(|e| sql_error(&e, text))?;
         Ok((Deep::new(output.plan, self.depth), env, asked))
+    }
+}
+
+/// What a statement is bound with.
+struct Reading<'a> {
+    text: &'a str,
+    given: &'a [Option<PgType>],
+    variables: Option<(&'a dyn bind::Variables, &'a [u32])>,
+}
+
+/// Why an expression has no value.
+pub struct Failed {
+    /// The error.
+    pub error: SqlError,
+    /// Whether it was found before the expression was calculated.
+    pub before: bool,
+}
+
+/// Rows that a routine has asked for.
+pub struct Fetched {
+    /// The rows.
+    pub held: Held,
+    /// How many there were, of which some may not have been kept.
+    pub count: u64,
+}
+
+impl Bound {
+    /// The names and types of its columns.
+    pub fn shape(&self) -> Vec<(String, TypeRef)> {
+        self.tree.columns(self.query).into_iter().map(|(name, ty)| (name.to_string(), ty)).collect()
+    }
+
+    /// The types that it can have.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// Whether it is one expression, which reads nothing.
+    pub fn is_expression(&self) -> bool {
+        let query = self.tree.query(self.query);
+        let calculated = query.has_aggregates || query.has_windows || query.has_sets;
+        self.tree.query_ids().count() == 1
+            && query.entries.is_empty()
+            && query.modify.is_none()
+            && query.targets.len() == 1
+            && !calculated
+    }
+
+    /// The value of one expression.
+    ///
+    /// # Errors
+    /// `42501`; those of the expression.
+    pub fn value(
+        &self,
+        view: &View,
+        values: &[Datum<'static>],
+        text: &str,
+    ) -> std::result::Result<ArrayRef, Failed> {
+        let may = view.judge.must(&self.needs);
+        may.map_err(|error| Failed { error, before: true })?;
+        let (env, asked) = self.env(view, values);
+        asked.begin(&view.instance.runner.memory());
+        // Constants are calculated before the expression is.
+        let made = Condition::new(&self.tree, self.query, &env)
+            .map_err(|e| Failed { error: sql_error(&e, text), before: values.is_empty() })?;
+        let value = made.alone(&env).and_then(|value| env.batch_done().map(|()| value));
+        value.map_err(|e| Failed { error: sql_error(&e, text), before: false })
+    }
+
+    /// Rows of a query: it ends when so many have come.
+    ///
+    /// # Errors
+    /// `42501`; those of the query.
+    pub fn fetch(
+        &self,
+        view: &View,
+        values: &[Datum<'static>],
+        text: &str,
+        most: usize,
+    ) -> Result<Fetched> {
+        view.judge.must(&self.needs)?;
+        view.scope.plan_goes_on()?;
+        let read = || {
+            let (batches, env) = self.begin(view, self.steps(view, values, text)?)?;
+            let fetched = batches.first(most)?;
+            env.batch_done().map_err(|e| sql_error(&e, text))?;
+            Ok(fetched)
+        };
+        let (held, count) = if self.locks_rows() { until_locked(view, read)? } else { read()? };
+        Ok(Fetched { held, count })
     }
 }
 

@@ -51,7 +51,8 @@ pub struct Block {
     pub changed: bool,
 }
 
-struct Place {
+/// A place in a transaction to go back to.
+pub struct Place {
     name: String,
     session: Remembered,
     savepoint: Savepoint,
@@ -129,8 +130,27 @@ impl Block {
     /// # Errors
     /// The transaction has ended.
     pub fn savepoint(&mut self, name: String, session: Remembered) -> Result<()> {
+        let place = self.place(name, session)?;
+        self.savepoints.push(place);
+        Ok(())
+    }
+
+    /// The place that the transaction has come to.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub fn place(&self, name: String, session: Remembered) -> Result<Place> {
         let savepoint = self.scope.tx()?.savepoint();
-        self.savepoints.push(Place { name, session, savepoint, pending: self.pending.len() });
+        Ok(Place { name, session, savepoint, pending: self.pending.len() })
+    }
+
+    /// Undoes what was done since a place.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub fn back_to(&mut self, place: &Place) -> Result<()> {
+        self.scope.tx()?.rollback_to(&place.savepoint)?;
+        self.pending.truncate(place.pending);
         Ok(())
     }
 

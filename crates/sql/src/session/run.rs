@@ -12,7 +12,7 @@ use onlap_pg::ast::{self, Mode, Transaction, Utility};
 
 use super::Session;
 use super::answer::{Answer, AnswerColumn, RowsAnswer};
-use super::block::{Block, Remembered};
+use super::block::{Block, Place, Remembered};
 use super::prepare::{Prepared, Stamp};
 use super::values::Parameter;
 use crate::deep;
@@ -268,7 +268,7 @@ impl Session {
     }
 
     /// What a statement that is bound now is bound with.
-    pub(super) fn stamp(&self) -> Stamp {
+    pub(crate) fn stamp(&self) -> Stamp {
         let mut path = std::hash::DefaultHasher::new();
         self.settings.text(Id::SearchPath).hash(&mut path);
         (self.temporary.is_made, self.temporary.version).hash(&mut path);
@@ -517,4 +517,69 @@ fn with_modes(mut options: TransactionOptions, modes: &[Mode]) -> TransactionOpt
         }
     }
     options
+}
+
+/// A place in a transaction to which a routine goes back when it handles an error.
+pub(crate) struct Handled {
+    place: Place,
+    session: Remembered,
+}
+
+impl Session {
+    /// Begins a statement within the one that runs.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub(crate) fn begin_within(&mut self) -> Result<()> {
+        self.temporary.is_private = false;
+        self.allow_temporary()?;
+        Ok(self.block()?.scope.tx()?.begin_statement()?)
+    }
+
+    /// Runs what is several statements as one: what each of them does is part of the transaction.
+    pub(crate) fn together<T>(&mut self, run: impl FnOnce(&mut Session) -> T) -> T {
+        let before = std::mem::replace(&mut self.several, true);
+        let made = run(self);
+        self.several = before;
+        made
+    }
+
+    /// Notes that the statement under way writes.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub(crate) fn writes(&mut self) -> Result<()> {
+        self.block()?.changed = true;
+        Ok(())
+    }
+
+    /// The place that the transaction has come to.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub(crate) fn mark(&mut self) -> Result<Handled> {
+        self.take_asked();
+        let session =
+            Remembered { settings: self.settings.mark(), roles: (self.roles, self.roles_after) };
+        let place = self.block()?.place(String::new(), session.clone())?;
+        Ok(Handled { place, session })
+    }
+
+    /// Undoes what was done since.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub(crate) fn back_to(&mut self, handled: &Handled) -> Result<()> {
+        self.take_asked();
+        self.block()?.back_to(&handled.place)?;
+        self.settings.back_to(&handled.session.settings);
+        self.roles_after = handled.session.roles.1;
+        self.be(handled.session.roles.0);
+        Ok(())
+    }
+
+    /// Whether a statement failed because a table changed while it waited for it.
+    pub(crate) fn must_run_again(&self) -> bool {
+        self.is_outdated()
+    }
 }

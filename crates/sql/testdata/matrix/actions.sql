@@ -590,3 +590,18 @@ CREATE TEMP VIEW temporary_v AS SELECT 1 AS one
 CREATE TEMP VIEW temporary_v AS SELECT * FROM s.t
 CREATE TEMP SEQUENCE temporary_q
 CREATE TEMP TABLE temporary_t (LIKE s.t)
+
+[tags] blocks, whose statements are the role's
+DO $$ BEGIN PERFORM n FROM s.t; END $$
+DO $$ BEGIN PERFORM v FROM s.t WHERE id = 1; END $$
+DO $$ DECLARE r record; BEGIN FOR r IN SELECT * FROM s.t LOOP NULL; END LOOP; END $$
+DO $$ DECLARE x s.t.n%TYPE; BEGIN SELECT n INTO x FROM s.t WHERE id = 1; END $$
+DO $$ BEGIN INSERT INTO s.t VALUES (77, 7, 'x'); END $$
+DO $$ BEGIN UPDATE s.t SET n = 3 WHERE id = 1; END $$
+DO $$ BEGIN DELETE FROM s.t WHERE id = 1; END $$
+DO $$ BEGIN TRUNCATE s.t; END $$
+DO $$ BEGIN EXECUTE 'SELECT v FROM s.t'; END $$
+DO $$ BEGIN EXECUTE 'DROP TABLE s.t'; END $$
+DO $$ BEGIN CREATE TABLE open.of_block (a int); END $$
+DO $$ BEGIN PERFORM n FROM s.t; EXCEPTION WHEN insufficient_privilege THEN PERFORM n FROM s.shared; END $$
+DO $$ BEGIN PERFORM nextval('s.q'); END $$
