@@ -106,7 +106,7 @@ struct Parts {
     about: Option<About>,
     key: Option<Key>,
     unserved: bool,
-    /// A SQLSTATE that a routine gave it, where none of PostgreSQL's is the same.
+    /// A SQLSTATE that a routine gave it.
     own_state: Option<Box<str>>,
     /// The text within a routine that it is about, and the place in it.
     inner: Option<(String, usize)>,

@@ -52,6 +52,10 @@ fn error(talk: &mut support::Talk, statement: &str) -> (String, String) {
     talk.run(statement).error.unwrap_or_default()
 }
 
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
 #[test]
 fn what_is_not_done_is_refused() {
     let fixture = Fixture::new(false);
@@ -65,7 +69,6 @@ fn what_is_not_done_is_refused() {
         "DO $$ BEGIN EXECUTE 'COMMIT'; END $$",
         "DO $$ BEGIN EXECUTE 'SAVEPOINT a'; END $$",
         "DO $$ BEGIN CALL p(); END $$",
-        "DO $$ BEGIN EXECUTE 'DO ''BEGIN END'''; END $$",
         "DO $$ BEGIN EXECUTE 'VACUUM t'; END $$",
         "DO $$ BEGIN EXECUTE 'COPY t TO STDOUT'; END $$",
         "DO $$ DECLARE a int; BEGIN SELECT a FROM t AS OF COMMIT 1 INTO a; END $$",
@@ -82,6 +85,19 @@ fn what_is_not_done_is_refused() {
 }
 
 #[test]
+fn raised_states_mean_nothing_to_the_session() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    for code in
+        ["08006", "08P01", "25P02", "40001", "53200", "55P03", "57014", "57P01", "XX000", "ABCDE"]
+    {
+        let block = format!("DO $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '{code}'; END $$");
+        assert_eq!(error(&mut talk, &block), (code.to_string(), "x".to_string()));
+        assert_eq!(talk.rows("SELECT 1"), [[Some("1".to_string())]]);
+    }
+}
+
+#[test]
 fn hostile_blocks_end() {
     let fixture = Fixture::with(false, 64 << 20);
     let mut talk = fixture.session();
@@ -92,7 +108,9 @@ fn hostile_blocks_end() {
     for (open, close) in
         [("BEGIN ", "END; "), ("IF true THEN ", "END IF; "), ("LOOP ", "END LOOP; ")]
     {
-        assert_eq!(talk.run(&deep(20_000, open, close)).state(), "54001", "{open}");
+        assert_eq!(talk.run(&deep(1000, open, close)).state(), "54001", "{open}");
+        let deeper = talk.run(&deep(20_000, open, close));
+        assert!(matches!(deeper.state(), "54001" | "53200"), "{open}");
     }
     let brackets = format!(
         "DO $$ DECLARE x int; BEGIN x := {}1{}; END $$",
@@ -114,6 +132,17 @@ fn hostile_blocks_end() {
         assert_eq!(talk.run(statement).state(), "57014", "{statement}");
     }
     talk.rows("RESET statement_timeout");
+    // Blocks within blocks.
+    let itself = "DO $$ BEGIN EXECUTE current_query(); END $$";
+    let (state, _) = error(&mut talk, itself);
+    assert!(matches!(&*state, "54001" | "0A000"), "{state}");
+    let mut nested = String::from("BEGIN END");
+    for _ in 0..6 {
+        nested = format!("BEGIN EXECUTE {}; END", quoted(&format!("DO {}", quoted(&nested))));
+    }
+    assert_eq!(talk.run(&format!("DO {}", quoted(&nested))).state(), "");
+    let doubling = "DO $$ DECLARE x text := 'SELECT 1'; BEGIN FOR i IN 1..24 LOOP x := x || ' ' || x; END LOOP; EXECUTE x; END $$";
+    assert!(matches!(talk.run(doubling).state(), "53200" | "42601" | "54001"));
     // Variables ask for memory.
     let (state, _) = error(
         &mut talk,

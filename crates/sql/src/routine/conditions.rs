@@ -261,11 +261,6 @@ pub fn states(name: &str) -> impl Iterator<Item = &'static str> + '_ {
     CONDITIONS[from..].iter().take_while(move |(known, _)| *known == name).map(|(_, state)| *state)
 }
 
-/// A SQLSTATE among those that are known, for errors that keep it.
-pub fn known(state: &str) -> Option<&'static str> {
-    CONDITIONS.iter().find(|(_, known)| *known == state).map(|(_, state)| *state)
-}
-
 /// Whether a text has the form of a SQLSTATE.
 pub fn is_state(text: &str) -> bool {
     text.len() == 5 && text.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase())

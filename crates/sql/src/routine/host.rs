@@ -11,7 +11,7 @@ use crate::commands;
 use crate::error::{Result, SqlError, state};
 use crate::parse::Parsed;
 use crate::session::answer::Answer;
-use crate::session::{Handled, Session, Stamp};
+use crate::session::{Place, Session, Stamp};
 use crate::settings::Id;
 use crate::view::View;
 use crate::wire::{Client, send_if_large};
@@ -100,7 +100,7 @@ impl<'h> Host<'h> {
     ///
     /// # Errors
     /// The transaction has ended.
-    pub fn mark(&mut self) -> Result<Handled> {
+    pub fn mark(&mut self) -> Result<Place> {
         self.session.mark()
     }
 
@@ -108,7 +108,7 @@ impl<'h> Host<'h> {
     ///
     /// # Errors
     /// The transaction has ended.
-    pub fn back_to(&mut self, place: &Handled) -> Result<()> {
+    pub fn back_to(&mut self, place: &Place) -> Result<()> {
         self.session.back_to(place)?;
         self.renew()
     }
@@ -162,7 +162,6 @@ fn may_stand_here(statement: &Statement) -> Result<()> {
         Utility::Set(SetStatement::Transaction(_) | SetStatement::Snapshot(_)) => {
             Err(SqlError::unsupported("SET TRANSACTION in a routine"))
         }
-        Utility::Do(_) => Err(SqlError::unsupported("DO in a routine")),
         Utility::Declare(_) | Utility::Fetch(_) | Utility::Close(_) => {
             Err(SqlError::unsupported("a cursor in a routine"))
         }

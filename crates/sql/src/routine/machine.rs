@@ -14,7 +14,6 @@ use onlap_pg::{Oid, TypeRef};
 use parking_lot::Mutex;
 
 use super::body::{Body, Query, Role, Slot, Sql};
-use super::conditions;
 use super::host::{Host, Seal};
 use super::values::{Held, Seen, Shape, of_batch, values};
 use crate::change;
@@ -22,6 +21,7 @@ use crate::deep;
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Body as Kind, Parsed};
 use crate::plan::Held as Kept;
+use crate::plan::texts::expected_bytes;
 use crate::query::Bound;
 use crate::session::is_gone;
 use crate::types::PgType;
@@ -80,6 +80,8 @@ pub struct Given {
 
 /// Stands for the fields of a row that is NULL: no field has such a name.
 const NULL_ROW: &str = "\0";
+/// Texts whose bound form is kept.
+const MOST_BOUND: usize = 256;
 /// Bytes of variables that may change before memory is asked for.
 const SMALL: usize = 64 << 10;
 
@@ -160,6 +162,9 @@ impl<'a, 'h> Machine<'a, 'h> {
             shapes.push((*slot, shape));
         }
         let ready = Arc::new(Ready { bound, used, shapes, seal });
+        if self.bound.len() >= MOST_BOUND {
+            self.bound.clear();
+        }
         self.bound.insert(sql.number, Arc::clone(&ready));
         Ok(ready)
     }
@@ -211,8 +216,7 @@ impl<'a, 'h> Machine<'a, 'h> {
             return Err(SqlError::new(state::SYNTAX, "query did not return data"));
         };
         if shape.len() != 1 {
-            let columns = if shape.len() == 1 { "column" } else { "columns" };
-            let text = format!("query returned {} {columns}", shape.len());
+            let text = format!("query returned {} columns", shape.len());
             return Err(SqlError::new(state::SYNTAX, text).around(&format!("query: {}", sql.shown)));
         }
         if given.count > 1 {
@@ -312,10 +316,11 @@ impl<'a, 'h> Machine<'a, 'h> {
             e if e.is_within_text() => e,
             e => e.around(&format!("SQL statement \"{query}\"")),
         };
+        let _memory = super::memory_of(&self.host.view, expected_bytes(&query))?;
         let all = parse::statements(&query).map_err(failed)?;
         let mut last = None;
         for parsed in &all {
-            super::read::no_past(parsed)?;
+            super::texts::no_past(parsed)?;
             let mut run = || {
                 let done = self.dynamic_one(parsed, &types, &values, most);
                 match done.is_err() && self.host.must_run_again()? {
@@ -373,10 +378,10 @@ pub fn is_trapped_by_others(e: &SqlError) -> bool {
     !matches!(e.sqlstate(), state::CANCELLED | "P0004") && !is_gone(e)
 }
 
-/// An error with a SQLSTATE that is known or not.
+/// An error with any SQLSTATE. Within the session it is one of a routine, whatever that says: none that means something to it, as
+/// the loss of a client does.
 pub fn with_any_state(state: &str, message: String) -> SqlError {
-    match conditions::known(state) {
-        Some(known) => SqlError::new(known, message),
-        None => SqlError::new("P0001", message).with_state(state),
-    }
+    const RAISED: &str = "P0001";
+    let error = SqlError::new(RAISED, message);
+    if state == RAISED { error } else { error.with_state(state) }
 }

@@ -19,20 +19,27 @@ mod raise;
 mod read;
 mod run;
 mod statements;
+mod texts;
 mod types;
 mod values;
 mod words;
 
+use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use onlap_pg::ast::Do;
 
+use crate::deep::too_deep;
 use crate::error::{Result, SqlError, state};
+use crate::plan::texts::expected_bytes;
 use crate::session::Session;
 use crate::session::answer::Answer;
 use crate::view::View;
 use crate::wire::Client;
 use host::Host;
 use machine::Machine;
-use read::Around;
+use read::{Around, MORE_STACK, RED_ZONE};
+
+/// Blocks that carry each other out.
+const MAX_DEPTH: usize = 32;
 
 /// DO.
 ///
@@ -57,14 +64,33 @@ pub fn run_block(
             return Err(SqlError::new(state::NO_OBJECT, text));
         }
     }
+    if session.depth() >= MAX_DEPTH {
+        return Err(too_deep().hint("Blocks carry each other out too deeply."));
+    }
+    // What a text is read to is there for as long as it runs.
+    let _memory = memory_of(view, expected_bytes(&block.body) / 4)?;
     let body = read::read(&block.body, &Around { view, name: NAME })?;
     let done = session.together(|session| {
         let host = Host::new(session, client, view.clone());
-        Machine::new(host, &body, NAME).run()
+        let run = || Machine::new(host, &body, NAME).run();
+        stacker::maybe_grow(RED_ZONE, MORE_STACK, run)
     });
-    if done.is_err() {
-        // What has failed is not run again from its beginning, whatever its last statement met.
-        session.begin_within()?;
+    // What has failed is not run again from its beginning, whatever its last statement met.
+    if done.is_err()
+        && let Err(e) = session.begin_within()
+    {
+        return done.and(Err(e));
     }
     done.map(|()| Answer::Done("DO".into()))
+}
+
+/// Memory for what is made of a text.
+///
+/// # Errors
+/// `53200`.
+fn memory_of(view: &View, bytes: u64) -> Result<MemoryReservation> {
+    let pool = view.instance.runner.memory();
+    let memory = MemoryConsumer::new("texts of a routine").register(&pool);
+    memory.try_grow(usize::try_from(bytes).unwrap_or(usize::MAX))?;
+    Ok(memory)
 }

@@ -9,6 +9,9 @@ use super::conditions;
 use super::machine::{Machine, with_any_state};
 use crate::error::{Result, SqlError, state};
 
+/// Values of a message that ask for memory.
+const LONG: usize = 64 << 10;
+
 impl Machine<'_, '_> {
     /// RAISE.
     pub(super) fn raise(&mut self, raise: &Raise) -> Result<()> {
@@ -102,6 +105,7 @@ impl Machine<'_, '_> {
 
     fn formatted(&mut self, format: &str, values: &[Sql]) -> Result<String> {
         let (mut made, mut rest, mut next) = (String::new(), format.chars().peekable(), 0);
+        let mut memory = Vec::new();
         while let Some(c) = rest.next() {
             if c != '%' {
                 made.push(c);
@@ -111,7 +115,11 @@ impl Machine<'_, '_> {
                 next += 1;
                 let (ty, value) = self.value(sql)?;
                 let text = self.text_of(ty, &value)?;
-                made.push_str(text.as_deref().unwrap_or("<NULL>"));
+                let text = text.as_deref().unwrap_or("<NULL>");
+                if text.len() > LONG {
+                    memory.push(super::memory_of(&self.host.view, text.len() as u64)?);
+                }
+                made.push_str(text);
             }
         }
         Ok(made)

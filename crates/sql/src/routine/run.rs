@@ -106,6 +106,11 @@ impl Machine<'_, '_> {
             Act::Raise(raise) => self.raise(raise)?,
             Act::Assert(condition, message) => self.assert(condition, message.as_ref())?,
             Act::Execute(query, into) => self.execute(query, into.as_ref())?,
+            Act::Perform(sql) if sql.parsed.tree.into_of_first() => {
+                let text = "query is SELECT INTO, but it should be plain SELECT";
+                let e = SqlError::new(state::SYNTAX, text);
+                return Err(e.around(&format!("query: {}", sql.shown)));
+            }
             Act::Perform(sql) => {
                 let given = self.fixed(sql, 0)?;
                 self.rows = given.count;

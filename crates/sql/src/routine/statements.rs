@@ -5,7 +5,8 @@ use onlap_pg::catalog::oids;
 use onlap_pg::grammar::Kind as Token;
 
 use super::body::{Act, Into, Item, Kind, Loop, LoopKind, Query, Sql, Statement, Target};
-use super::read::{EXPR, Reader};
+use super::read::Reader;
+use super::texts::EXPR;
 use crate::error::{Result, SqlError, state};
 
 fn refuse<T>(text: impl std::convert::Into<String>) -> Result<T> {

@@ -144,14 +144,14 @@ impl Block {
         Ok(Place { name, session, savepoint, pending: self.pending.len() })
     }
 
-    /// Undoes what was done since a place.
+    /// Undoes what was done since a place: what the session goes back to.
     ///
     /// # Errors
     /// The transaction has ended.
-    pub fn back_to(&mut self, place: &Place) -> Result<()> {
+    pub fn back_to(&mut self, place: &Place) -> Result<Remembered> {
         self.scope.tx()?.rollback_to(&place.savepoint)?;
         self.pending.truncate(place.pending);
-        Ok(())
+        Ok(place.session.clone())
     }
 
     /// RELEASE.

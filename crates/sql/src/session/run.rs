@@ -519,12 +519,6 @@ fn with_modes(mut options: TransactionOptions, modes: &[Mode]) -> TransactionOpt
     options
 }
 
-/// A place in a transaction to which a routine goes back when it handles an error.
-pub(crate) struct Handled {
-    place: Place,
-    session: Remembered,
-}
-
 impl Session {
     /// Begins a statement within the one that runs.
     ///
@@ -539,9 +533,16 @@ impl Session {
     /// Runs what is several statements as one: what each of them does is part of the transaction.
     pub(crate) fn together<T>(&mut self, run: impl FnOnce(&mut Session) -> T) -> T {
         let before = std::mem::replace(&mut self.several, true);
+        self.depth += 1;
         let made = run(self);
+        self.depth -= 1;
         self.several = before;
         made
+    }
+
+    /// How many of them run, one within the other.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
     }
 
     /// Notes that the statement under way writes.
@@ -557,24 +558,23 @@ impl Session {
     ///
     /// # Errors
     /// The transaction has ended.
-    pub(crate) fn mark(&mut self) -> Result<Handled> {
+    pub(crate) fn mark(&mut self) -> Result<Place> {
         self.take_asked();
         let session =
             Remembered { settings: self.settings.mark(), roles: (self.roles, self.roles_after) };
-        let place = self.block()?.place(String::new(), session.clone())?;
-        Ok(Handled { place, session })
+        self.block()?.place(String::new(), session)
     }
 
     /// Undoes what was done since.
     ///
     /// # Errors
     /// The transaction has ended.
-    pub(crate) fn back_to(&mut self, handled: &Handled) -> Result<()> {
+    pub(crate) fn back_to(&mut self, place: &Place) -> Result<()> {
         self.take_asked();
-        self.block()?.back_to(&handled.place)?;
-        self.settings.back_to(&handled.session.settings);
-        self.roles_after = handled.session.roles.1;
-        self.be(handled.session.roles.0);
+        let session = self.block()?.back_to(place)?;
+        self.settings.back_to(&session.settings);
+        self.roles_after = session.roles.1;
+        self.be(session.roles.0);
         Ok(())
     }
 

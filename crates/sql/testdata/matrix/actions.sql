@@ -599,7 +599,6 @@ DO $$ DECLARE x s.t.n%TYPE; BEGIN SELECT n INTO x FROM s.t WHERE id = 1; END $$
 DO $$ BEGIN INSERT INTO s.t VALUES (77, 7, 'x'); END $$
 DO $$ BEGIN UPDATE s.t SET n = 3 WHERE id = 1; END $$
 DO $$ BEGIN DELETE FROM s.t WHERE id = 1; END $$
-DO $$ BEGIN TRUNCATE s.t; END $$
 DO $$ BEGIN EXECUTE 'SELECT v FROM s.t'; END $$
 DO $$ BEGIN EXECUTE 'DROP TABLE s.t'; END $$
 DO $$ BEGIN CREATE TABLE open.of_block (a int); END $$

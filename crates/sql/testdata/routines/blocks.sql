@@ -421,3 +421,36 @@ BEGIN
 END $$;
 
 SELECT a FROM made;
+
+DO $outer$
+BEGIN
+  FOR i IN 0..1 LOOP
+    BEGIN
+      EXECUTE format('DO $in$ DECLARE x int := %s; BEGIN x := 10 / x; RAISE NOTICE ''%%'', x; END $in$', i);
+    EXCEPTION WHEN division_by_zero THEN
+      RAISE NOTICE 'caught %', SQLERRM;
+    END;
+  END LOOP;
+  EXECUTE 'DO $in$ BEGIN RAISE EXCEPTION ''within''; END $in$';
+END;
+$outer$;
+
+DO $$ BEGIN PERFORM 1 INTO x; END $$;
+
+DO $$ DECLARE x int; y int; BEGIN SELECT 1, 2, 3 INTO x, y; SELECT 1 INTO x, y; RAISE NOTICE '% %', x, y; END $$;
+
+DO $$ DECLARE x int := 0; BEGIN x := 10 / x; END $$;
+
+DO $$ DECLARE x int := 0; BEGIN IF 10 / x > 1 THEN NULL; END IF; END $$;
+
+DO $$ DECLARE x int := 0; BEGIN RETURN; EXCEPTION WHEN OTHERS THEN NULL; END $$;
+
+DO $$ DECLARE x numeric := 1e20; BEGIN x := x * x; RAISE NOTICE '%', x; x := 'NaN'; RAISE NOTICE '% %', x, x > 1; END $$;
+
+DO $$ DECLARE x timestamptz := '2024-01-01 00:00+00'; BEGIN SET LOCAL TimeZone = 'Asia/Tokyo'; RAISE NOTICE '%', x; END $$;
+
+DO $$ DECLARE x int; BEGIN x := 1 INTO y; END $$;
+
+DO $$ BEGIN IF 1 = 1 INTO made_of_if THEN NULL; END IF; END $$;
+
+SELECT count(*) FROM pg_class WHERE relname IN ('x', 'y', 'made_of_if');
