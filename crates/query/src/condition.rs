@@ -28,6 +28,23 @@ impl Condition {
         node_of(bound, query, env).map(|node| Condition { node })
     }
 
+    /// What it is of values.
+    ///
+    /// # Errors
+    /// The first error that a value meets.
+    pub fn of(&self, values: &ArrayRef, env: &Env) -> Result<ArrayRef> {
+        let rows = Rows { columns: std::slice::from_ref(values), count: values.len() };
+        self.node.eval(&rows, env)?.spread(values.len(), env)
+    }
+
+    /// What it is, where it is of no value.
+    ///
+    /// # Errors
+    /// Its error.
+    pub fn alone(&self, env: &Env) -> Result<ArrayRef> {
+        self.node.eval(&Rows { columns: &[], count: 1 }, env)?.spread(1, env)
+    }
+
     /// The first of the values that does not meet it. NULL meets it: the condition is not false.
     ///
     /// # Errors

@@ -108,6 +108,10 @@ struct Parts {
     about: Option<About>,
     key: Option<Key>,
     unserved: bool,
+    /// A SQLSTATE that a routine gave it.
+    own_state: Option<Box<str>>,
+    /// The text within a routine that it is about, and the place in it.
+    inner: Option<(String, usize)>,
 }
 
 /// Whose values the detail shows, and what stands there for those who may not read them.
@@ -144,6 +148,8 @@ impl SqlError {
             about: None,
             key: None,
             unserved: false,
+            own_state: None,
+            inner: None,
         }))
     }
     /// The same of a statement behind `before` characters, which its place counts too.
@@ -204,6 +210,59 @@ impl SqlError {
     #[must_use]
     pub fn context(mut self, text: impl Into<String>) -> SqlError {
         self.0.context = Some(text.into());
+        self
+    }
+    /// Says one thing more that was under way, around those that were said before.
+    #[must_use]
+    pub fn around(mut self, text: &str) -> SqlError {
+        let context = self.0.context.get_or_insert_default();
+        if !context.is_empty() {
+            context.push('\n');
+        }
+        context.push_str(text);
+        self
+    }
+    /// Whether it says what was under way.
+    pub fn has_context(&self) -> bool {
+        self.0.context.is_some()
+    }
+    /// Its place is in a text within a routine, that begins so many characters further on. Without a place nothing changes.
+    #[must_use]
+    pub fn within_text(mut self, text: &str, further: i64) -> SqlError {
+        if let Some(at) = self.0.position.take() {
+            let at = usize::try_from(at as i64 + further).unwrap_or(1).max(1);
+            self.0.inner = Some((text.to_string(), at));
+        }
+        self
+    }
+    /// Whether its place is in a text within a routine.
+    pub fn is_within_text(&self) -> bool {
+        self.0.inner.is_some()
+    }
+    /// With a SQLSTATE that a routine gives it.
+    #[must_use]
+    pub fn with_state(mut self, state: &str) -> SqlError {
+        self.0.own_state = Some(state.into());
+        self
+    }
+    /// The SQLSTATE that the client sees.
+    pub fn sqlstate(&self) -> &str {
+        self.0.own_state.as_deref().unwrap_or(self.0.state)
+    }
+    /// Says what it is about, as a routine does, by the letters of the protocol's fields.
+    #[must_use]
+    pub fn about_fields(mut self, fields: &[(u8, String)]) -> SqlError {
+        let of = |letter| {
+            let found = fields.iter().find(|(known, _)| *known == letter);
+            found.map(|(_, text)| text.clone())
+        };
+        self.0.about = Some(About {
+            schema: of(b's').unwrap_or_default(),
+            table: of(b't'),
+            column: of(b'c'),
+            datatype: of(b'd'),
+            constraint: of(b'n'),
+        });
         self
     }
     /// Says which type of a database it is about, and which constraint of it.
@@ -290,13 +349,19 @@ impl SqlError {
     }
     /// The fields of an ErrorResponse: type and text, severity left to the caller.
     pub fn fields(&self) -> Vec<(u8, String)> {
-        let mut fields = vec![(b'C', self.0.state.to_string()), (b'M', self.0.message.clone())];
+        let mut fields = vec![(b'C', self.sqlstate().to_string()), (b'M', self.0.message.clone())];
         fields.extend(self.0.detail.iter().map(|t| (b'D', t.clone())));
         fields.extend(self.0.hint.iter().map(|t| (b'H', t.clone())));
         fields.extend(self.0.position.iter().map(|p| (b'P', p.to_string())));
+        if let Some((text, place)) = &self.0.inner {
+            fields.push((b'p', place.to_string()));
+            fields.push((b'q', text.clone()));
+        }
         fields.extend(self.0.context.iter().map(|t| (b'W', t.clone())));
         if let Some(about) = &self.0.about {
-            fields.push((b's', about.schema.clone()));
+            if !about.schema.is_empty() {
+                fields.push((b's', about.schema.clone()));
+            }
             fields.extend(about.table.iter().map(|t| (b't', t.clone())));
             fields.extend(about.column.iter().map(|c| (b'c', c.clone())));
             fields.extend(about.datatype.iter().map(|t| (b'd', t.clone())));

@@ -24,6 +24,7 @@ mod parse;
 mod plan;
 mod query;
 mod rights;
+mod routine;
 mod scope;
 pub mod scram;
 mod secrets;

@@ -35,6 +35,10 @@ pub struct Outcome {
     pub detail: String,
     /// All that is said of the error for people and programs, by the field's letter: `M`, `D`, `H`, `P`, `s`, `t`, `c`, `d`, `n`.
     pub said: Vec<(char, String)>,
+    /// What may help; may be empty.
+    pub hint: String,
+    /// What was under way at the error; may be empty.
+    pub context: String,
     /// Notices: SQLSTATE and message.
     pub notices: Vec<(String, String)>,
     /// What COPY TO STDOUT sent.
@@ -85,6 +89,8 @@ impl Outcome {
                 self.error = Some(fields(body));
                 self.detail = field(body, b'D');
                 self.said = SAID.chars().map(|kind| (kind, field(body, kind as u8))).collect();
+                self.hint = field(body, b'H');
+                self.context = field(body, b'W');
             }
             b'N' => self.notices.push(fields(body)),
             b'd' => self.copied.extend_from_slice(body),

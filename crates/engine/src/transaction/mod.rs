@@ -276,7 +276,9 @@ impl Transaction {
     /// # Errors
     /// The savepoint is of another transaction, or was made after one that was gone back to.
     pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
-        let undone = self.undone.iter().any(|range| range.contains(&savepoint.number));
+        // They are in their order, and apart.
+        let at = self.undone.partition_point(|range| range.end <= savepoint.number);
+        let undone = self.undone.get(at).is_some_and(|range| range.contains(&savepoint.number));
         if savepoint.transaction != self.locks.id() || undone {
             let text = "the savepoint is not one of this transaction, or was undone itself";
             return Err(Error::new(ErrorKind::InvalidInput, text));
@@ -287,8 +289,12 @@ impl Transaction {
         self.tables.iter_mut().enumerate().for_each(|(i, buffer)| buffer.recall_rows(mark(i)));
         self.undo_due(&savepoint.due);
         self.locks.release_since(&savepoint.locks, &self.shared.locks);
-        self.undone.retain(|range| range.start <= savepoint.number);
-        self.undone.push(savepoint.number + 1..self.savepoints);
+        let first = self.undone.partition_point(|range| range.start <= savepoint.number);
+        self.undone.truncate(first);
+        let undone = savepoint.number + 1..self.savepoints;
+        if !undone.is_empty() {
+            self.undone.push(undone);
+        }
         self.charge();
         Ok(())
     }

@@ -37,8 +37,8 @@ pub use statement::{
     Merge, MergeAction, MergeWhen, Overriding, Statement, Update, Written,
 };
 pub use utility::{
-    Copy as CopyRows, CopyOf, CopyWith, Declare, Discard, Execute, Explain, Fetch, Isolation, Mode,
-    Prepare, Reach, Reindex, Set as SetStatement, SetTo, Transaction, Utility, Vacuum, Way,
+    Copy as CopyRows, CopyOf, CopyWith, Declare, Discard, Do, Execute, Explain, Fetch, Isolation,
+    Mode, Prepare, Reach, Reindex, Set as SetStatement, SetTo, Transaction, Utility, Vacuum, Way,
 };
 pub use walk::Part;
 
@@ -175,6 +175,19 @@ impl Tree {
             Expr::Cast(_, ty) => Some(&**ty),
             _ => None,
         })
+    }
+
+    /// Whether its first statement is a query that makes a table.
+    pub fn into_of_first(&self) -> bool {
+        match self.statements.first().map(|one| &one.statement) {
+            Some(Statement::Query(query)) => self.into_of(*query).is_some(),
+            _ => false,
+        }
+    }
+
+    /// How many queries there are, within others too.
+    pub fn queries(&self) -> usize {
+        self.queries.len()
     }
 
     /// How many expressions there are.

@@ -258,7 +258,9 @@ pub enum GrantOn {
     SequencesIn(Vec<Name>),
     /// ALL FUNCTIONS, PROCEDURES, ROUTINES IN SCHEMA
     FunctionsIn(Vec<Name>),
-    /// Functions, types, languages and others.
+    /// LANGUAGE
+    Languages,
+    /// Functions, types and others.
     Others,
 }
 

@@ -292,8 +292,19 @@ pub enum Utility {
     Unlisten(Option<Name>),
     /// NOTIFY
     Notify(Name),
+    /// DO
+    Do(Do),
     /// `CHECK TABLE`, which is Onlap's own
     CheckTable(Path),
     /// `BACKUP TO`, which is Onlap's own
     Backup(Box<str>),
+}
+
+/// DO: statements of another language that are carried out once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Do {
+    /// The language.
+    pub language: Option<Name>,
+    /// What they are.
+    pub body: Box<str>,
 }

@@ -129,6 +129,9 @@ impl Binder<'_> {
     }
 
     fn parameter(&mut self, number: i32, place: Option<u32>) -> Result<ExprId> {
+        if let Some(found) = self.routine_parameter(number, place)? {
+            return Ok(found);
+        }
         let text = || format!("there is no parameter ${number}");
         let at = usize::try_from(number).ok().filter(|at| (1..=65535).contains(at));
         let at = at.ok_or_else(|| Error::new("42P02", text())).at(place)?;

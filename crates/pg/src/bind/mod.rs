@@ -40,6 +40,7 @@ mod steps;
 mod subqueries;
 mod targets;
 mod types;
+mod variables;
 mod walk;
 mod windows;
 mod with;
@@ -48,6 +49,7 @@ pub(crate) use names::SYSTEM;
 
 pub use locks::{check as check_lock, name as lock_name};
 pub use rules::{rule_command, rule_condition};
+pub use variables::{Variable, Variables};
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -134,6 +136,64 @@ pub fn bind(
     let query = binder.statement(statement)?;
     binder.check_parameters(query)?;
     Ok((binder.out.end(), query))
+}
+
+/// Binds a statement within a routine, whose variables it sees. What they are becomes parameters of it.
+///
+/// # Errors
+/// As of [`bind()`].
+pub fn bind_within(
+    tree: &Tree,
+    statement: &Statement,
+    schema: &dyn Schema,
+    catalog: &Catalog,
+    parameters: &[Oid],
+    variables: &dyn Variables,
+) -> Result<(Bound, QueryId)> {
+    let mut binder = Binder::new(tree, schema, catalog, parameters);
+    binder.variables = Some(variables);
+    let query = binder.statement(statement)?;
+    binder.check_parameters(query)?;
+    Ok((binder.out.end(), query))
+}
+
+/// The conversion of a value that is assigned to a variable: the only target of a query, over the column of an entry without
+/// rows. Where types do not convert by assignment, their texts do.
+///
+/// # Errors
+/// As [`bind()`].
+pub fn assignment(
+    from: TypeRef,
+    to: TypeRef,
+    schema: &dyn Schema,
+    catalog: &Catalog,
+) -> Result<(Bound, QueryId)> {
+    let tree = Tree::default();
+    let mut binder = Binder::new(&tree, schema, catalog, &[]);
+    binder.levels.push(Level::default());
+    let var = Expr::Var { entry: 1, column: 1, up: 0 };
+    let mut value = binder.out.add(var, from, None);
+    let operand = binder.operand(value);
+    let conversion = match resolve::convert(catalog, operand, to, Context::Assignment)? {
+        Some(conversion) => conversion,
+        None => {
+            value = binder.out.add(Expr::ViaText(value), TypeRef::new(to.oid), None);
+            let operand = binder.operand(value);
+            let to_itself = resolve::convert(catalog, operand, to, Context::Assignment)?;
+            to_itself.ok_or_else(|| resolve::cast_error(catalog, from.oid, to.oid))?
+        }
+    };
+    let made = binder.converted(value, &conversion)?;
+    let entry = Entry {
+        kind: EntryKind::Values(Vec::new()),
+        alias: None,
+        name: "".into(),
+        names: vec!["value".into()],
+        types: vec![from],
+        lateral: false,
+        in_from: false,
+    };
+    Ok(binder.alone(made, vec![entry]))
 }
 
 /// Binds a query to be printed: the tree says how it was written, too, and SEARCH and CYCLE stay clauses. `column` is the
@@ -290,6 +350,8 @@ struct Binder<'a> {
     value: Option<TypeRef>,
     /// Levels around the statement: that of OLD and NEW.
     around: usize,
+    /// Variables of the routine around.
+    variables: Option<&'a dyn Variables>,
     depth: u32,
 }
 
@@ -318,6 +380,7 @@ impl<'a> Binder<'a> {
             form: Form::Implicit,
             value: None,
             around: 0,
+            variables: None,
             depth: 0,
         }
     }

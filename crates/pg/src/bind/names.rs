@@ -19,7 +19,7 @@ pub(crate) const SYSTEM: [(&str, i32, u32); 6] = [
 
 impl Binder<'_> {
     /// A column reference of one to four parts.
-    pub(super) fn column(&mut self, path: &Path, place: Option<u32>) -> Result<ExprId> {
+    pub(super) fn column_of_query(&mut self, path: &Path, place: Option<u32>) -> Result<ExprId> {
         if self.level_ref().clause == Clause::Default {
             let text = "cannot use column reference in DEFAULT expression";
             return Err(Error::new("0A000", text)).at(place);

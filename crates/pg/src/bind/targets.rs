@@ -47,6 +47,9 @@ impl Binder<'_> {
         match tree.expr(id) {
             Raw::Star(path) if path.is_empty() => self.all_columns(place).map(Some),
             Raw::Star(path) => {
+                if let Some(row) = self.starred_variable(path, place)? {
+                    return self.row_columns(row).map(Some);
+                }
                 let (up, at) = self.starred_item(path, place)?;
                 Ok(Some(self.star(up, at, place)))
             }
@@ -92,6 +95,9 @@ impl Binder<'_> {
 
     /// `t.*` as one value.
     pub(super) fn row_of_star(&mut self, path: &Path, place: Option<u32>) -> Result<ExprId> {
+        if let Some(row) = self.starred_variable(path, place)? {
+            return Ok(row);
+        }
         let (up, at) = self.starred_item(path, place)?;
         Ok(self.whole_row(up, at, place))
     }

@@ -170,7 +170,11 @@ impl Parser<'_> {
                 self.advance();
                 self.column_names().map(GrantOn::Databases)
             }
-            Kind::Word(K::Language | K::Tablespace) if names => {
+            Kind::Word(K::Language) if names => {
+                self.advance();
+                self.column_names().map(|_| GrantOn::Languages)
+            }
+            Kind::Word(K::Tablespace) if names => {
                 self.advance();
                 self.column_names().map(|_| GrantOn::Others)
             }

@@ -5,7 +5,9 @@ use super::keyword::Keyword;
 use super::parser::Parser;
 use super::token::Kind;
 use crate::Result;
-use crate::ast::{Discard, Name, Path, Reindex, Setting, Statement, Transaction, Utility, Vacuum};
+use crate::ast::{
+    Discard, Do, Name, Path, Reindex, Setting, Statement, Transaction, Utility, Vacuum,
+};
 
 /// A statement as the tree has it.
 pub(super) fn utility(utility: Utility) -> Result<Statement> {
@@ -55,6 +57,7 @@ impl Parser<'_> {
             }
             K::Discard => self.discard(),
             K::Listen | K::Unlisten | K::Notify => self.notification(word),
+            K::Do => self.do_block(),
             K::Check if self.ahead(1) == Kind::Word(K::Table) => {
                 self.advance();
                 self.advance();
@@ -64,6 +67,35 @@ impl Parser<'_> {
             _ => return Ok(None),
         };
         made.map(Some)
+    }
+
+    /// DO: a body and a language, in any order.
+    fn do_block(&mut self) -> Result<Statement> {
+        self.advance();
+        let (mut language, mut body) = (None, None);
+        loop {
+            let place = self.place();
+            let twice = match self.kind() {
+                Kind::Text => body.replace(self.text()?).is_some(),
+                Kind::Word(Keyword::Language) => {
+                    self.advance();
+                    let name = match self.kind() {
+                        Kind::Text => self.text()?,
+                        _ => self.label()?,
+                    };
+                    language.replace(name).is_some()
+                }
+                _ => break,
+            };
+            if twice {
+                return Err(self.refuse("conflicting or redundant options", place));
+            }
+        }
+        match body {
+            Some(body) => utility(Utility::Do(Do { language, body })),
+            None if language.is_none() => Err(self.unexpected()),
+            None => Err(crate::Error::new("42601", "no inline code specified")),
+        }
     }
 
     /// `BACKUP TO`, which is Onlap's own, if it comes next.

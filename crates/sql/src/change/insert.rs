@@ -12,7 +12,6 @@ use crate::ddl::defaults;
 use crate::error::{Result, SqlError};
 use crate::fast::bytes_of;
 use crate::plan::{Batches, Held, TableHandle};
-use crate::session::answer::Answer;
 use crate::view::View;
 
 /// A row's values by column; `None` for DEFAULT.
@@ -28,8 +27,8 @@ pub struct Written<'a> {
     pub overriding: Option<Overriding>,
 }
 
-/// UPSERT INTO.
-pub fn upsert(statement: &Statement<'_>) -> Result<Answer> {
+/// UPSERT INTO; how many rows.
+pub fn upsert(statement: &Statement<'_>) -> Result<u64> {
     if statement.shared.several {
         return Err(SqlError::unsupported("UPSERT INTO with a WITH that changes rows"));
     }
@@ -42,7 +41,7 @@ pub fn upsert(statement: &Statement<'_>) -> Result<Answer> {
     let (rows, _held) = statement.all_rows(&changing)?;
     let batch = batch_of(statement.target, &rows)?;
     statement.view.scope.tx()?.upsert_batch(&statement.target.table, batch)?;
-    Ok(Answer::Done(format!("INSERT 0 {}", rows.len())))
+    Ok(rows.len() as u64)
 }
 
 /// INSERT.

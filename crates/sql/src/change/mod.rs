@@ -31,7 +31,7 @@ use onlap_pg::bound::{ActionKind, Expr, Modify, ModifyKind, Query, QueryId, Targ
 use crate::catalog::Name;
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError};
-use crate::plan::TableHandle;
+use crate::plan::{Held, TableHandle};
 use crate::query::family::Family;
 use crate::query::{Bound, Changing, Encoder, Sent, Stages, until_locked};
 use crate::rights::ask::{numbers, of_table, sequences};
@@ -88,13 +88,23 @@ impl Statement<'_> {
     }
 }
 
-impl Done {
-    /// The answer, with the columns of RETURNING if there is one.
-    fn answer(self, columns: Option<&Arc<[AnswerColumn]>>, encoder: Arc<Encoder>) -> Answer {
-        let Some(columns) = columns else {
+/// What a statement has done.
+pub struct Outcome {
+    /// First word of its tag.
+    pub tag: &'static str,
+    /// How many rows it has changed, or given where it only gives rows.
+    pub rows: u64,
+    /// The rows that it gives, if it gives any.
+    pub given: Option<(Option<Held>, Arc<Encoder>)>,
+}
+
+impl Outcome {
+    /// The answer for a client.
+    fn answer(self, columns: &Arc<[AnswerColumn]>) -> Answer {
+        let Some((held, encoder)) = self.given else {
             return Answer::Done(format!("{} {}", self.tag, self.rows));
         };
-        let source = Sent::new(self.returned.into_held(), encoder);
+        let source = Sent::new(held, encoder);
         Answer::Rows(RowsAnswer::new(Arc::clone(columns), Box::new(source), self.tag))
     }
 }
@@ -111,6 +121,28 @@ pub fn run(
     text: &str,
     blind: bool,
 ) -> Result<Answer> {
+    may_run(view, bound, blind)?;
+    let values = bound.values(view, values, text)?;
+    let outcome = carry_out(view, bound, &values, text, blind)?;
+    Ok(outcome.answer(bound.columns()))
+}
+
+/// The same within a routine, with the values of parameters as they are.
+///
+/// # Errors
+/// As of [`run`].
+pub fn run_within(
+    view: &View,
+    bound: &Bound,
+    values: &[Datum<'static>],
+    text: &str,
+    blind: bool,
+) -> Result<Outcome> {
+    may_run(view, bound, blind)?;
+    carry_out(view, bound, values, text, blind)
+}
+
+fn may_run(view: &View, bound: &Bound, blind: bool) -> Result<()> {
     let stages = match bound.stages() {
         Some(_) if blind => {
             return Err(SqlError::unsupported("UPSERT INTO of a table with rules"));
@@ -126,16 +158,24 @@ pub fn run(
             refuse_generated(view, tree, tree.query(*part), modify, target)?;
         }
     }
-    view.must(bound.needs())?;
-    let values = bound.values(view, values, text)?;
-    let carry_out = || match bound.stages() {
-        Some(stages) => staged(view, bound, stages, &values, text),
-        None => one(view, bound, &values, text, blind),
+    view.must(bound.needs())
+}
+
+fn carry_out(
+    view: &View,
+    bound: &Bound,
+    values: &[Datum<'static>],
+    text: &str,
+    blind: bool,
+) -> Result<Outcome> {
+    let all = || match bound.stages() {
+        Some(stages) => staged(view, bound, stages, values, text),
+        None => one(view, bound, values, text, blind),
     };
     // Rows are written when all that the statement's queries lock is locked.
     match bound.locks_rows() {
-        true => until_locked(view, carry_out),
-        false => carry_out(),
+        true => until_locked(view, all),
+        false => all(),
     }
 }
 
@@ -145,7 +185,7 @@ fn one(
     values: &[Datum<'static>],
     text: &str,
     blind: bool,
-) -> Result<Answer> {
+) -> Result<Outcome> {
     let whole = bound.tree().1;
     Run { view, bound, whole, text, blind }.all(&bound.parts(), values)
 }
@@ -158,7 +198,7 @@ fn staged(
     stages: &Stages,
     values: &[Datum<'static>],
     text: &str,
-) -> Result<Answer> {
+) -> Result<Outcome> {
     let began = view.scope.tx()?.savepoint();
     let mut answer = None;
     for (at, stage) in stages.all.iter().enumerate() {
@@ -172,12 +212,12 @@ fn staged(
         }
     }
     let kind = bound.modify().map(|modify| modify.kind);
-    let nothing = match kind {
-        Some(ModifyKind::Insert) => "INSERT 0 0",
-        Some(ModifyKind::Update) => "UPDATE 0",
-        _ => "DELETE 0",
+    let tag = match kind {
+        Some(ModifyKind::Insert) => "INSERT 0",
+        Some(ModifyKind::Update) => "UPDATE",
+        _ => "DELETE",
     };
-    Ok(answer.unwrap_or_else(|| Answer::Done(nothing.into())))
+    Ok(answer.unwrap_or(Outcome { tag, rows: 0, given: None }))
 }
 
 /// A transaction that only reads changes rows of its session's own temporary tables alone.
@@ -212,7 +252,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Carries out all parts in their order. All of them see what the statement saw when it began.
-    fn all(&self, parts: &[QueryId], values: &[Datum<'static>]) -> Result<Answer> {
+    fn all(&self, parts: &[QueryId], values: &[Datum<'static>]) -> Result<Outcome> {
         let course = self.bound.course(self.view, values);
         let shared = Shared::begin(self.view, course, parts.len(), self.spreads(parts)?)?;
         let answer = self.parts(parts, &shared);
@@ -232,12 +272,12 @@ impl Run<'_> {
         Ok(false)
     }
 
-    fn parts(&self, parts: &[QueryId], shared: &Shared) -> Result<Answer> {
+    fn parts(&self, parts: &[QueryId], shared: &Shared) -> Result<Outcome> {
         let (tree, _) = self.bound.tree();
-        let (mut answer, mut held) = (None, Vec::new());
+        let (mut outcome, mut held) = (None, Vec::new());
         for part in parts {
             if tree.query(*part).modify.is_none() {
-                answer = Some(self.own_rows(shared)?);
+                outcome = Some(self.own_rows(shared)?);
                 continue;
             }
             let (modify, target) = target(self.bound, *part)?;
@@ -259,27 +299,28 @@ impl Run<'_> {
                 shared,
             };
             if self.blind && *part == self.whole {
-                return insert::upsert(&statement);
+                let rows = insert::upsert(&statement)?;
+                return Ok(Outcome { tag: "INSERT 0", rows, given: None });
             }
             let done = statement.carry_out()?;
             if *part == self.whole {
-                let encoder = bound.encoder(&shared.course);
-                let columns = (!modify.returning.is_empty()).then(|| bound.columns());
-                answer = Some(done.answer(columns, encoder));
+                let given = (!modify.returning.is_empty())
+                    .then(|| (done.returned.into_held(), bound.encoder(&shared.course)));
+                outcome = Some(Outcome { tag: done.tag, rows: done.rows, given });
             } else if let Some(rows) = done.returned.into_held() {
                 shared.course.carried.give(*part, rows.to_vec());
                 held.push(rows);
             }
         }
-        Ok(answer.expect("the statement is one of its parts"))
+        Ok(outcome.expect("the statement is one of its parts"))
     }
 
     /// The rows of a query that changes rows in its WITH alone: all of them, since what it reads is not as it was later on.
-    fn own_rows(&self, shared: &Shared) -> Result<Answer> {
+    fn own_rows(&self, shared: &Shared) -> Result<Outcome> {
         let rows = self.bound.rows(self.view, &shared.course, self.text)?.all()?;
-        let source = Sent::new(Some(rows), self.bound.encoder(&shared.course));
-        let columns = Arc::clone(self.bound.columns());
-        Ok(Answer::Rows(RowsAnswer::new(columns, Box::new(source), "SELECT")))
+        let count = rows.iter().map(|batch| batch.num_rows() as u64).sum();
+        let given = Some((Some(rows), self.bound.encoder(&shared.course)));
+        Ok(Outcome { tag: "SELECT", rows: count, given })
     }
 }
 

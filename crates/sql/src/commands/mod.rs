@@ -63,6 +63,7 @@ fn utilities(
             let tag = ddl::truncate(session, view, tables, *restart, *cascade, client)?;
             Ok(Answer::Done(tag.to_string()))
         }
+        Utility::Do(block) => crate::routine::run_block(session, view, block, client),
         Utility::Discard(what) => settings_sql::discard(session, view, *what),
         // No session notifies another.
         Utility::Unlisten(_) => Ok(Answer::Done("UNLISTEN".into())),

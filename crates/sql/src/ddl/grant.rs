@@ -118,6 +118,9 @@ pub fn run(
     let tag = if grant.grant { "GRANT" } else { "REVOKE" };
     let (class, targets) = targets(view, &grant.on)?;
     let said = Said::of(view, grant)?;
+    if grant.on == GrantOn::Languages && !grant.grant {
+        return Err(SqlError::unsupported("REVOKE of a language"));
+    }
     // What there are no objects of, as functions, all may use.
     let Some(class) = class else { return Ok(tag) };
     let allowed = match class {
@@ -148,7 +151,7 @@ fn relation_target(view: &View, name: Name, relation: Relation) -> Result<Target
 fn targets(view: &View, on: &GrantOn) -> Result<(Option<Class>, Vec<Target>)> {
     let mut targets = Vec::new();
     let class = match on {
-        GrantOn::Others => return Ok((None, targets)),
+        GrantOn::Languages | GrantOn::Others => return Ok((None, targets)),
         GrantOn::TablesIn(schemas) => return all_in_schemas(view, schemas, Some(Class::Table)),
         GrantOn::SequencesIn(schemas) => {
             return all_in_schemas(view, schemas, Some(Class::Sequence));

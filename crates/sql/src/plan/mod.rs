@@ -272,6 +272,24 @@ impl Batches {
         Ok(held)
     }
 
+    /// What comes until there are so many rows, and how many there are; `usize::MAX` for all of them, 0 for their number alone.
+    ///
+    /// # Errors
+    /// Those of the query.
+    pub fn first(mut self, most: usize) -> Result<(Held, u64)> {
+        let (mut held, mut count) = (Held::new(&self.memory), 0_u64);
+        while let Some(batch) = self.next()? {
+            count += batch.num_rows() as u64;
+            if most > 0 {
+                held.add(batch)?;
+            }
+            if most > 0 && count >= most as u64 {
+                break;
+            }
+        }
+        Ok((held, count))
+    }
+
     /// All that is left.
     ///
     /// # Errors

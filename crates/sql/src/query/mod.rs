@@ -11,6 +11,7 @@ mod catalogs;
 pub mod division;
 pub mod domains;
 pub mod family;
+mod fetch;
 pub mod keys;
 mod locking;
 mod named;
@@ -46,11 +47,12 @@ use crate::session::{Parameter, missing_parameter};
 use crate::types::PgType;
 use crate::view::View;
 pub use answer::{Encoder, Sent};
+pub use domains::env as condition_env;
 use family::Family;
 pub use locking::until_locked;
 pub use printed::Printed;
 pub use schema::Names;
-use session::Asked;
+pub use session::{Asked, settings as settings_of};
 use tables::Known;
 pub use views::of_sql;
 use views::{Others, Sources};
@@ -225,7 +227,8 @@ impl Bound {
     /// As of [`Bound::must`].
     pub fn parsed(view: &View, parsed: &Parsed, given: &[Option<PgType>]) -> Result<Bound> {
         let text = parsed.bindable();
-        let mut made = Bound::read(view, &text, &parsed.tree, parsed.depth, given)?;
+        let reading = Reading { text: &text, given, variables: None };
+        let mut made = Bound::read(view, &parsed.tree, parsed.depth, &reading)?;
         made.ask_to_write(view)?;
         Ok(made)
     }
@@ -236,7 +239,25 @@ impl Bound {
     /// PostgreSQL's, with their places; `0A000` for what is not served.
     pub fn must(view: &View, text: &str, depth: Depth, given: &[Option<PgType>]) -> Result<Bound> {
         let tree = grammar::parse(text).map_err(|e| sql_error(&e, text))?;
-        let mut made = Bound::read(view, text, &tree, depth, given)?;
+        let reading = Reading { text, given, variables: None };
+        let mut made = Bound::read(view, &tree, depth, &reading)?;
+        made.ask_to_write(view)?;
+        Ok(made)
+    }
+
+    /// Binds a statement within a routine, whose variables it sees; some are rows of these types.
+    ///
+    /// # Errors
+    /// As of [`Bound::must`].
+    pub fn within(
+        view: &View,
+        parsed: &Parsed,
+        given: &[Option<PgType>],
+        (variables, rows): (&dyn bind::Variables, &[u32]),
+    ) -> Result<Bound> {
+        let text = parsed.bindable();
+        let reading = Reading { text: &text, given, variables: Some((variables, rows)) };
+        let mut made = Bound::read(view, &parsed.tree, parsed.depth, &reading)?;
         made.ask_to_write(view)?;
         Ok(made)
     }
@@ -249,19 +270,21 @@ impl Bound {
     }
 
     /// Binds a statement; [`SqlError::is_unserved`] for one that is not of this class.
-    fn read(
-        view: &View,
-        text: &str,
-        tree: &Tree,
-        depth: Depth,
-        given: &[Option<PgType>],
-    ) -> Result<Bound> {
+    fn read(view: &View, tree: &Tree, depth: Depth, reading: &Reading<'_>) -> Result<Bound> {
+        let Reading { text, given, variables } = *reading;
         let failed = |e: onlap_pg::Error| sql_error(&e, text);
         let unserved = || SqlError::unsupported("this statement").unserved();
         let [written] = &tree.statements[..] else { return Err(unserved()) };
         let names = Names::new(view);
         let given: Vec<u32> = given.iter().map(|ty| ty.map_or(0, |ty| ty.oid)).collect();
-        let made = bind::bind(tree, &written.statement, &names, names.catalog(), &given);
+        let (statement, catalog) = (&written.statement, names.catalog());
+        for row in variables.map(|of| of.1).unwrap_or_default() {
+            names.name_row(*row).map_err(failed)?;
+        }
+        let made = match variables {
+            None => bind::bind(tree, statement, &names, catalog, &given),
+            Some((of, _)) => bind::bind_within(tree, statement, &names, catalog, &given, of),
+        };
         let (mut bound, query) = match made {
             Ok(made) => made,
             // What is wrong with a view has no place in this text.
@@ -743,6 +766,13 @@ impl Stages {
     fn answering(&self) -> Option<&Bound> {
         self.answers.map(|at| &self.all[at])
     }
+}
+
+/// What a statement is bound with.
+struct Reading<'a> {
+    text: &'a str,
+    given: &'a [Option<PgType>],
+    variables: Option<(&'a dyn bind::Variables, &'a [u32])>,
 }
 
 /// What the parts of a statement share while it is carried out.

@@ -101,6 +101,29 @@ impl<'a> Names<'a> {
         row
     }
 
+    /// Lets the catalog have the type of a relation's rows, which is known by its OID.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub fn name_row(&self, row: Oid) -> Result<()> {
+        if self.found.catalog.get_type(row).is_some() {
+            return Ok(());
+        }
+        let tables = self.view.tables().map_err(|e| of_sql(&e))?;
+        let of = |table: &onlap::Table| oids::of_row(oids::of_table(table.schema().id));
+        if let Some((name, table)) = tables.into_iter().find(|(_, table)| of(table) == row) {
+            self.table(&name, table)?;
+            return Ok(());
+        }
+        let mut views = self.view.objects.of_kind(Kind::View);
+        let of =
+            |object: &crate::catalog::objects::Object| oids::of_row(oids::of_object(object.number));
+        if let Some((engine, object)) = views.find(|(_, object)| of(object) == row) {
+            self.view_relation(&Name::of_engine(engine).1, object)?;
+        }
+        Ok(())
+    }
+
     /// Remembers what the type of a relation's rows consists of.
     pub(super) fn note_row(&self, relation: &Arc<Relation>) {
         let mut rows = self.found.rows.borrow_mut();

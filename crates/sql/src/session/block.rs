@@ -51,7 +51,8 @@ pub struct Block {
     pub changed: bool,
 }
 
-struct Place {
+/// A place in a transaction to go back to.
+pub struct Place {
     name: String,
     session: Remembered,
     savepoint: Savepoint,
@@ -129,9 +130,28 @@ impl Block {
     /// # Errors
     /// The transaction has ended.
     pub fn savepoint(&mut self, name: String, session: Remembered) -> Result<()> {
-        let savepoint = self.scope.tx()?.savepoint();
-        self.savepoints.push(Place { name, session, savepoint, pending: self.pending.len() });
+        let place = self.place(name, session)?;
+        self.savepoints.push(place);
         Ok(())
+    }
+
+    /// The place that the transaction has come to.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub fn place(&self, name: String, session: Remembered) -> Result<Place> {
+        let savepoint = self.scope.tx()?.savepoint();
+        Ok(Place { name, session, savepoint, pending: self.pending.len() })
+    }
+
+    /// Undoes what was done since a place: what the session goes back to.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub fn back_to(&mut self, place: &Place) -> Result<Remembered> {
+        self.scope.tx()?.rollback_to(&place.savepoint)?;
+        self.pending.truncate(place.pending);
+        Ok(place.session.clone())
     }
 
     /// RELEASE.

@@ -44,8 +44,9 @@ pub mod values;
 
 use answer::{Answer, AnswerColumn};
 use block::Block;
+pub(crate) use block::Place;
 pub use block::isolation_name;
-pub use prepare::{Prepared, missing_parameter};
+pub use prepare::{Prepared, Stamp, missing_parameter};
 use scroll::Scroll;
 use temporary::Temporary;
 pub use values::Parameter;
@@ -100,6 +101,8 @@ pub struct Session {
     portals: HashMap<String, Portal>,
     /// The text under way has several statements, which are one transaction.
     several: bool,
+    /// Routines that run, one within the other.
+    depth: usize,
     /// Values of sequences that it took.
     taken: Arc<Mutex<Taken>>,
     /// What it knows of its temporary relations.
@@ -229,6 +232,7 @@ impl Session {
             asked: Asked::default(),
             room: None,
             several: false,
+            depth: 0,
         }
     }
 

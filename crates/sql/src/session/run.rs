@@ -12,7 +12,7 @@ use onlap_pg::ast::{self, Mode, Transaction, Utility};
 
 use super::Session;
 use super::answer::{Answer, AnswerColumn, RowsAnswer};
-use super::block::{Block, Remembered};
+use super::block::{Block, Place, Remembered};
 use super::prepare::{Prepared, Stamp};
 use super::values::Parameter;
 use crate::deep;
@@ -270,7 +270,7 @@ impl Session {
     }
 
     /// What a statement that is bound now is bound with.
-    pub(super) fn stamp(&self) -> Stamp {
+    pub(crate) fn stamp(&self) -> Stamp {
         let mut path = std::hash::DefaultHasher::new();
         self.settings.text(Id::SearchPath).hash(&mut path);
         (self.temporary.is_made, self.temporary.version).hash(&mut path);
@@ -555,4 +555,69 @@ fn with_modes(mut options: TransactionOptions, modes: &[Mode]) -> TransactionOpt
         }
     }
     options
+}
+
+impl Session {
+    /// Begins a statement within the one that runs.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub(crate) fn begin_within(&mut self) -> Result<()> {
+        self.temporary.is_private = false;
+        self.allow_temporary()?;
+        Ok(self.block()?.scope.tx()?.begin_statement()?)
+    }
+
+    /// Runs what is several statements as one: what each of them does is part of the transaction.
+    pub(crate) fn together<T>(&mut self, run: impl FnOnce(&mut Session) -> T) -> T {
+        let before = std::mem::replace(&mut self.several, true);
+        self.depth += 1;
+        let made = run(self);
+        self.depth -= 1;
+        self.several = before;
+        made
+    }
+
+    /// How many of them run, one within the other.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// Notes that the statement under way writes.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub(crate) fn writes(&mut self) -> Result<()> {
+        self.block()?.changed = true;
+        Ok(())
+    }
+
+    /// The place that the transaction has come to.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub(crate) fn mark(&mut self) -> Result<Place> {
+        self.take_asked();
+        let session =
+            Remembered { settings: self.settings.mark(), roles: (self.roles, self.roles_after) };
+        self.block()?.place(String::new(), session)
+    }
+
+    /// Undoes what was done since.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub(crate) fn back_to(&mut self, place: &Place) -> Result<()> {
+        self.take_asked();
+        let session = self.block()?.back_to(place)?;
+        self.settings.back_to(&session.settings);
+        self.roles_after = session.roles.1;
+        self.be(session.roles.0);
+        Ok(())
+    }
+
+    /// Whether a statement failed because a table changed while it waited for it.
+    pub(crate) fn must_run_again(&self) -> bool {
+        self.is_outdated()
+    }
 }

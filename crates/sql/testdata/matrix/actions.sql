@@ -606,3 +606,17 @@ DROP RULE nothing ON s.t
 DROP RULE IF EXISTS nothing ON s.t
 ALTER RULE nothing ON s.t RENAME TO other
 ALTER TABLE s.t DISABLE RULE nothing
+
+[tags] blocks, whose statements are the role's
+DO $$ BEGIN PERFORM n FROM s.t; END $$
+DO $$ BEGIN PERFORM v FROM s.t WHERE id = 1; END $$
+DO $$ DECLARE r record; BEGIN FOR r IN SELECT * FROM s.t LOOP NULL; END LOOP; END $$
+DO $$ DECLARE x s.t.n%TYPE; BEGIN SELECT n INTO x FROM s.t WHERE id = 1; END $$
+DO $$ BEGIN INSERT INTO s.t VALUES (77, 7, 'x'); END $$
+DO $$ BEGIN UPDATE s.t SET n = 3 WHERE id = 1; END $$
+DO $$ BEGIN DELETE FROM s.t WHERE id = 1; END $$
+DO $$ BEGIN EXECUTE 'SELECT v FROM s.t'; END $$
+DO $$ BEGIN EXECUTE 'DROP TABLE s.t'; END $$
+DO $$ BEGIN CREATE TABLE open.of_block (a int); END $$
+DO $$ BEGIN PERFORM n FROM s.t; EXCEPTION WHEN insufficient_privilege THEN PERFORM n FROM s.shared; END $$
+DO $$ BEGIN PERFORM nextval('s.q'); END $$

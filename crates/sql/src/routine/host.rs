@@ -1,0 +1,181 @@
+//! In what do statements of a routine run?
+//!
+//! In the session that runs it: its transaction, its settings, its client.
+
+use std::sync::Arc;
+
+use onlap_pg::ast::{CopyWith, SetStatement, Statement, Utility};
+
+use super::body::Level;
+use crate::commands;
+use crate::error::{Result, SqlError, state};
+use crate::parse::Parsed;
+use crate::session::answer::Answer;
+use crate::session::{Place, Session, Stamp};
+use crate::settings::Id;
+use crate::view::View;
+use crate::wire::{Client, send_if_large};
+
+/// What runs statements.
+pub struct Host<'h> {
+    session: &'h mut Session,
+    client: &'h mut dyn Client,
+    /// What statements see.
+    pub view: View,
+    /// How often the catalog may have changed.
+    changes: u64,
+}
+
+/// What a statement is bound with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seal {
+    stamp: Stamp,
+    changes: u64,
+}
+
+impl<'h> Host<'h> {
+    /// Of a session.
+    pub fn new(session: &'h mut Session, client: &'h mut dyn Client, view: View) -> Host<'h> {
+        Host { session, client, view, changes: 0 }
+    }
+
+    /// A statement begins.
+    ///
+    /// # Errors
+    /// `57014`; the transaction has ended.
+    pub fn begin(&mut self) -> Result<()> {
+        self.view.scope.go_on()?;
+        if !self.view.asked.lock().is_empty() {
+            self.renew()?;
+        }
+        self.session.begin_within()
+    }
+
+    /// What a statement that is bound now is bound with.
+    pub fn seal(&self) -> Seal {
+        Seal { stamp: self.session.stamp(), changes: self.changes }
+    }
+
+    /// Notes that a statement writes.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub fn writes(&mut self) -> Result<()> {
+        self.session.writes()
+    }
+
+    /// Whether a statement failed because a table changed while it waited for it; then one that begins anew sees that.
+    pub fn must_run_again(&mut self) -> Result<bool> {
+        let again = self.session.must_run_again();
+        if again {
+            self.renew()?;
+        }
+        Ok(again)
+    }
+
+    fn renew(&mut self) -> Result<()> {
+        self.changes += 1;
+        self.view = self.session.view()?;
+        Ok(())
+    }
+
+    /// Carries out what is neither a query nor a change of rows.
+    ///
+    /// # Errors
+    /// Those of the statement; `0A000` for what ends the transaction or talks with the client.
+    pub fn utility(&mut self, parsed: &Parsed) -> Result<u64> {
+        may_stand_here(parsed.statement())?;
+        let text = parsed.bindable();
+        let view = self.view.clone();
+        let done = commands::run(self.session, &view, parsed.source(&text), &[], self.client);
+        self.renew()?;
+        let rows = match done? {
+            Answer::Done(tag) => tag.rsplit(' ').next().and_then(|n| n.parse().ok()),
+            Answer::Rows(_) => None,
+        };
+        Ok(rows.unwrap_or(0))
+    }
+
+    /// The place that the transaction has come to.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub fn mark(&mut self) -> Result<Place> {
+        self.session.mark()
+    }
+
+    /// Undoes what was done since.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub fn back_to(&mut self, place: &Place) -> Result<()> {
+        self.session.back_to(place)?;
+        self.renew()
+    }
+
+    /// Tells the client something, if it wants to know.
+    ///
+    /// # Errors
+    /// The client is gone.
+    pub fn notice(&mut self, level: Level, error: &SqlError) -> Result<()> {
+        let wanted = match self.session.settings.text(Id::ClientMinMessages) {
+            "debug5" | "debug4" | "debug3" | "debug2" | "debug1" | "debug" => Level::Debug,
+            "log" => Level::Log,
+            "notice" => Level::Notice,
+            "warning" => Level::Warning,
+            "error" => Level::Exception,
+            _ => Level::Notice,
+        };
+        // LOG is above DEBUG for clients, and INFO is always told.
+        if level < wanted && level != Level::Info {
+            return Ok(());
+        }
+        let severity = match level {
+            Level::Debug => "DEBUG",
+            Level::Log => "LOG",
+            Level::Info => "INFO",
+            Level::Notice => "NOTICE",
+            Level::Warning | Level::Exception => "WARNING",
+        };
+        self.client.reply().notice(severity, error);
+        send_if_large(self.client)
+    }
+
+    /// Memory of queries.
+    pub fn memory(&self) -> Arc<dyn datafusion_execution::memory_pool::MemoryPool> {
+        self.view.instance.runner.memory()
+    }
+}
+
+/// What ends the transaction, or talks with the client, does not run in a routine.
+fn may_stand_here(statement: &Statement) -> Result<()> {
+    let Statement::Utility(utility) = statement else { return Ok(()) };
+    match &**utility {
+        Utility::Transaction(_) => {
+            let text = "unsupported transaction command in PL/pgSQL";
+            Err(SqlError::new(state::UNSUPPORTED, text))
+        }
+        Utility::Copy(copy) if copy.with == CopyWith::Client => {
+            let text = "cannot COPY to/from client in PL/pgSQL";
+            Err(SqlError::new(state::UNSUPPORTED, text))
+        }
+        Utility::Set(SetStatement::Transaction(_) | SetStatement::Snapshot(_)) => {
+            Err(SqlError::unsupported("SET TRANSACTION in a routine"))
+        }
+        Utility::Declare(_) | Utility::Fetch(_) | Utility::Close(_) => {
+            Err(SqlError::unsupported("a cursor in a routine"))
+        }
+        Utility::Prepare(_) | Utility::Execute(_) | Utility::Deallocate(_) => {
+            Err(SqlError::unsupported("PREPARE or EXECUTE of a prepared statement in a routine"))
+        }
+        Utility::Explain(_) => Err(SqlError::unsupported("EXPLAIN in a routine")),
+        Utility::Vacuum(_)
+        | Utility::Reindex(_)
+        | Utility::Cluster
+        | Utility::Discard(_)
+        | Utility::Checkpoint
+        | Utility::CheckTable(_)
+        | Utility::Backup(_) => Err(SqlError::unsupported("this statement in a routine")),
+        _ => Ok(()),
+    }
+}
