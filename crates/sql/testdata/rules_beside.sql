@@ -248,6 +248,16 @@ DELETE FROM owned WHERE a = 1
 RESET ROLE
 SELECT * FROM secret
 SELECT * FROM owned
+CREATE TABLE hidden (a int)
+INSERT INTO hidden VALUES (1)
+CREATE TABLE asked (a int)
+ALTER TABLE asked OWNER TO rule_user
+SET ROLE rule_user
+CREATE RULE asks AS ON INSERT TO asked WHERE new.a IN (SELECT a FROM hidden) DO INSTEAD NOTHING
+INSERT INTO asked VALUES (1)
+RESET ROLE
+INSERT INTO asked VALUES (1)
+SELECT * FROM asked
 CREATE SEQUENCE no_rules
 CREATE RULE r AS ON INSERT TO no_rules DO INSTEAD NOTHING
 CREATE TABLE shipped (ttype char(2), ordnum int4, partnum int4, value float8)

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use onlap_pg::ast::RuleEvent;
 use onlap_pg::bind::{self, Relation, Schema};
-use onlap_pg::bound::{Bound, EntryKind, Event, ExprId, Fired, Literal, ModifyKind, QueryId};
+use onlap_pg::bound::{Bound, EntryKind, Event, Expr, ExprId, Fired, Literal, ModifyKind, QueryId};
 use onlap_pg::{Error, Oid, Result, TypeRef, grammar};
 
 use super::schema::Names;
@@ -357,6 +357,9 @@ impl Rewriter<'_> {
                 (true, true) => From::Partly,
             };
             said.instead |= from == From::Instead;
+            if let Some((tree, condition)) = &body.condition {
+                self.needs_of_condition(tree, *condition, owner);
+            }
             let event = Event { returned: returned(&body.relation), ..event_of(&event) };
             for (tree, command) in &body.commands {
                 self.fired += 1;
@@ -405,6 +408,18 @@ impl Rewriter<'_> {
         let (known, others) = (self.names.found.known.borrow(), self.names.found.others.borrow());
         let needs = needs::of_query(tree, command, &known, &others, Some(owner));
         self.needs.extend(needs);
+    }
+
+    /// What queries in a condition read.
+    fn needs_of_condition(&mut self, tree: &Bound, condition: ExprId, owner: u32) {
+        let mut queries = Vec::new();
+        tree.visit(condition, 0, &mut |id, _| {
+            if let Expr::SubQuery(sub) = tree.expr(id) {
+                queries.push(sub.query);
+            }
+            true
+        });
+        queries.into_iter().for_each(|query| self.needs_of_rule((tree, query), owner));
     }
 
     /// A statement as its rules see it.
