@@ -30,6 +30,7 @@ fn errors_say_what_postgresql_says() {
         SimpleClient::connect(postgres.port(), "postgres", "postgres").expect("it is there");
     let fixture = Fixture::new(false);
     let mut talk = fixture.session();
+    assert_eq!(talk.rows("SELECT 1").len(), 1);
     let (mut differ, mut wrong) = (Vec::new(), 0);
     for statement in SCRIPT.lines() {
         let (ours, theirs) = (talk.run(statement), client.run(statement));
