@@ -3,12 +3,15 @@
 //! PostgreSQL calculates with eight digits more than it shows and rounds; here the calculation is in binary
 //! fixed point ([`Fixed`]) with more than that, so that both round to the same digits.
 
-use std::f64::consts::{LN_10, LOG10_E};
+use std::f64::consts::LN_10;
 
 use num_bigint::{BigInt, Sign};
 
 use super::{Class, MAX_DISPLAY_SCALE, MAX_RESULT_SCALE, MIN_SIG_DIGITS, Numeric, overflow};
 use crate::{Error, Result};
+
+/// Decimal digits of a natural logarithm's unit, to the digits that PostgreSQL takes for its guesses of scales.
+const DECIMAL: f64 = 0.434_294_481_903_252;
 
 impl Numeric {
     /// numeric_sqrt.
@@ -40,12 +43,12 @@ impl Numeric {
         }
         let value = self.approximate();
         let limit = f64::from(MAX_RESULT_SCALE);
-        let weight = (value * LOG10_E).clamp(-limit, limit) as i32;
+        let weight = (value * DECIMAL).clamp(-limit, limit) as i32;
         let scale = (MIN_SIG_DIGITS - weight).max(self.dscale).clamp(0, MAX_DISPLAY_SCALE);
         if value.abs() >= limit * 3.0 {
             return if value > 0.0 { Err(overflow()) } else { Ok(nothing(scale)) };
         }
-        let whole_digits = (value * LOG10_E) as i32 + 1;
+        let whole_digits = (value * DECIMAL) as i32 + 1;
         let fixed = Fixed::with_decimals(scale + whole_digits.max(0));
         Ok(fixed.to_numeric(&fixed.exp(&fixed.of(self)), scale))
     }
@@ -225,13 +228,15 @@ impl Numeric {
 
     /// power_var for what is no small integer.
     fn power_by_logarithm(&self, exponent: &Numeric) -> Result<Numeric> {
-        let rough = Fixed::with_decimals(20 - self.ln_weight().min(0));
-        let logarithm = rough.to_numeric(&rough.ln(self), 20 - self.ln_weight().min(0));
-        let value = logarithm.times(exponent).approximate();
+        // The scale of the result hangs on the digits that PostgreSQL's first guess has.
+        let digits = (8 - self.ln_weight()).clamp(0, MAX_DISPLAY_SCALE);
+        let rough = Fixed::with_decimals(digits + 8);
+        let logarithm = rough.to_numeric(&rough.ln(self), digits);
+        let value = logarithm.times(exponent).rounded(digits).approximate();
         if value.abs() > f64::from(MAX_RESULT_SCALE) * 3.01 {
             return if value > 0.0 { Err(overflow()) } else { Ok(nothing(MAX_DISPLAY_SCALE)) };
         }
-        let weight = (value * LOG10_E) as i32;
+        let weight = (value * DECIMAL) as i32;
         let scale = (MIN_SIG_DIGITS - weight).max(self.dscale).max(exponent.dscale);
         let scale = scale.clamp(0, MAX_DISPLAY_SCALE);
         // The logarithm's error is multiplied by the exponent, and then by the result.
