@@ -68,7 +68,6 @@ select id from p union select name from p
 select 1, 2 union select 1
 select * from p limit -1
 select * from p offset -1
-select * from p limit 'a'
 select * from p where id in (select id, name from p)
 select (select id, name from p)
 select (select id from p)
@@ -161,19 +160,14 @@ insert into p (nix) values (1)
 insert into p (id, id) values (1, 1)
 insert into p (id, name) values (1)
 insert into p (id) values (1, 2)
-insert into p values (3)
 insert into p values (1, 'dup', 1, null, 'z')
 insert into p values (3, 'abc', 1, null, 'x')
-insert into p values (3, null, 1, null, 'z')
 insert into p values (3, 'abcdef', 1, null, 'z')
-insert into p values (3, 'abc', -1, null, 'z')
 insert into p values (3, 'abc', 12345, null, 'z')
 insert into p values (3, 'abc', 1, 'x', 'z')
 insert into p values ('x', 'abc', 1, null, 'z')
 insert into p select 'a'::text, 'b'
 insert into c values (2, 99, 1)
-insert into c values (2, 1, 0)
-insert into c values (2, 1, null)
 insert into g (id, v) values (1, 2)
 insert into g (id) overriding user value values (1), (default, 2)
 insert into p values (1, 'a') on conflict (name) do nothing
@@ -181,14 +175,11 @@ insert into p values (1, 'a') on conflict (nix) do nothing
 insert into p values (5, 'a'), (5, 'b') on conflict (id) do update set name = excluded.name
 insert into p values (1, 'a') on conflict do update set name = 'x'
 insert into p values (1, 'a') on conflict on constraint nix do nothing
-insert into v (id) values (77)
 update nix set a = 1
 update p set nix = 1
 update p set id = 'x'
 update p set id = name
 update p set id = 2 where id = 1
-update p set name = null
-update p set price = -5
 update p set id = 1, id = 2
 update p set (id, name) = (select 1)
 update p set (id, name) = (1, 2, 3)
@@ -206,11 +197,7 @@ create table t (a int, a text)
 create table t (a nosuch)
 create table t (a int default 'x')
 create table t (a int default nosuch(1))
-create table t (a int primary key, b int primary key)
-create table t (a int, primary key (b))
-create table t (a int, unique (b))
 create table t (a int check (b > 0))
-create table t (a int check (a))
 create table t (a int references nix (id))
 create table t (a int references p (nix))
 create table t (a int references p (name))
@@ -220,9 +207,6 @@ create table t (a varchar(0))
 create table t (a numeric(2000))
 create table t (a numeric(5, 2000))
 create table nix.t (a int)
-create table t (like nix)
-create table t as select 1 as a, 2 as a
-create table t (a int generated always as identity default 1)
 create table t (a text generated always as identity)
 create view p as select 1
 create view w as select * from nix
@@ -242,33 +226,22 @@ alter sequence nix restart
 create schema public
 create schema pg_x
 create type mood as enum ('a')
-create type m2 as enum ('a', 'a')
 alter type mood add value 'ok'
 alter type mood rename value 'nix' to 'b'
 create domain posint as int
 create domain d2 as nosuch
 drop table nix
-drop table p
-drop view p
-drop table v
 drop index nix
-drop sequence p
 drop schema nix
 drop type nix
 drop type posint, nix
-drop table if exists nix, p
 alter table nix add a int
 alter table p add id int
 alter table p add x nosuch
 alter table p drop nix
-alter table p drop id
-alter table p rename nix to a
 alter table p rename id to name
 alter table p rename to c
 alter table p alter nix set not null
-alter table p alter day set not null
-alter table p alter name type int
-alter table p alter id set default 'x'
 alter table p add primary key (day)
 alter table p add constraint p_pkey check (id > 0)
 alter table p add check (price > 100)
@@ -276,7 +249,6 @@ alter table p add unique (nix)
 alter table p drop constraint nix
 alter table c add foreign key (q) references p (id)
 alter table p alter id add generated always as identity
-alter table v add a int
 comment on table nix is 'x'
 comment on column p.nix is 'x'
 grant select on nix to postgres
@@ -286,13 +258,7 @@ revoke select on p from nix
 create role postgres
 drop role nix
 alter role nix login
-set nix = 1
-set statement_timeout = 'x'
-set datestyle = 'nix'
-set timezone = 'Nix/Nix'
-set client_encoding = 'nix'
 set search_path = 1, 2
-show nix
 set role nix
 savepoint a
 release a
@@ -304,20 +270,14 @@ execute nix
 prepare q (int) as select $1
 prepare q as select 1
 execute q
-execute q ('x')
 execute q (1, 2)
 prepare q2 (nosuch) as select 1
-lock table nix
-cluster nix
 vacuum nix
 analyze nix
 analyze p (nix)
 explain nix
-explain (nix) select 1
 copy nix to stdout
 copy p (nix) to stdout
-copy p to stdout (format nix)
-copy p to stdout (delimiter 'ab')
 copy (select nix from p) to stdout
 declare k cursor for select 1
 with a as (select 1), a as (select 2) select * from a
@@ -337,7 +297,6 @@ table nix
 select * from generate_series(1, 3) as t (a, b)
 select * from unnest(array[1]) with ordinality as t (a, b, c)
 select * from p tablesample nix (10)
-select $1
 select 1 as select
 select * from p where id = any (1)
 select * from p where id = any ('{a}')

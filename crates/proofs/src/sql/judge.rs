@@ -361,7 +361,7 @@ fn joins_equals(text: &str) -> bool {
     ["union", "intersect", "except", "distinct", "group by"].iter().any(|word| text.contains(word))
 }
 
-/// Whether rows are the same but for how equal values are written. Which of them is shown, no rule says.
+/// Whether rows are the same except for how equal values are written. Which of them is shown, no rule says.
 fn are_written_otherwise(a: &Outcome, b: &Outcome) -> bool {
     let plain = |outcome: &Outcome| {
         let mut rows: Rows = outcome.rows.iter().map(|row| plain(&a.columns, row)).collect();

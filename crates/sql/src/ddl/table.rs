@@ -117,6 +117,12 @@ fn columns<'a>(
             TableElement::Constraint(_) => {}
         }
     }
+    for (at, column) in columns.iter().enumerate() {
+        if columns[..at].iter().any(|before| before.name == column.name) {
+            let text = format!("column \"{}\" specified more than once", column.name);
+            return Err(SqlError::new("42701", text));
+        }
+    }
     if parents.is_empty() {
         return Ok(Merged::alone(columns));
     }

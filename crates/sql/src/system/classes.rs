@@ -445,7 +445,7 @@ fn constraints(view: &View, model: &Model) -> Rows {
                 matching,
                 came.local,
                 came.count,
-                own || came.stays,
+                came.stays || own && kind == "c",
                 keys,
                 parent_keys,
                 set,
