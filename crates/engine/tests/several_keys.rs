@@ -78,7 +78,9 @@ fn several_keys_find_what_each_finds() {
                 keys.iter().chain(keys.last()).map(|k| KeyRange::eq([k.clone()])).collect();
             let batch = tx.rows_with_keys(&table, index, &ranges, Some(&columns)).unwrap();
             let batch = batch.expect("the keys are whole");
-            let one = |k: &Value| tx.get_by(&table, index, &[k.clone()], Some(&columns)).unwrap();
+            let one = |k: &Value| {
+                tx.get_by(&table, index, std::slice::from_ref(k), Some(&columns)).unwrap()
+            };
             let each: Vec<Row> = keys.iter().filter_map(one).collect();
             assert_eq!(batch.len(), each.len(), "round {round}, seed {seed}");
             if !columns.is_empty() {

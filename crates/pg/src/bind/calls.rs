@@ -142,7 +142,7 @@ impl Binder<'_> {
                 None => error,
             };
         }
-        if error.state == "42883" && !call.order.is_empty() && !call.within_group {
+        if error.state == "42883" && call.order.len() > 1 && !call.within_group {
             error = error.hint(
                 "No aggregate function matches the given name and argument types. Perhaps you \
                  misplaced ORDER BY; ORDER BY must appear after all regular arguments of the \

@@ -11,6 +11,7 @@ use super::{Class, MAX_DISPLAY_SCALE, MAX_RESULT_SCALE, MIN_SIG_DIGITS, Numeric,
 use crate::{Error, Result};
 
 /// Decimal digits of a natural logarithm's unit, to the digits that PostgreSQL takes for its guesses of scales.
+#[allow(clippy::approx_constant, reason = "more digits give other scales")]
 const DECIMAL: f64 = 0.434_294_481_903_252;
 
 impl Numeric {
