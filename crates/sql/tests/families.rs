@@ -16,6 +16,8 @@ use support::{Fixture, Talk};
 
 const INHERITS: &str = include_str!("../testdata/families/inherits.sql");
 const PARTITIONS: &str = include_str!("../testdata/families/partitions.sql");
+/// Constraints that are put off, indexes that calculate, rules and blocks, of tables with others below them.
+const TOGETHER: &str = include_str!("../testdata/families/together.sql");
 
 fn shown(outcome: &mut Outcome, statement: &str) -> String {
     if !statement.contains("order by") {
@@ -64,8 +66,14 @@ fn partitions_are_as_in_postgresql() {
 }
 
 #[test]
+fn what_stands_on_families_is_as_in_postgresql() {
+    let differ = differences(TOGETHER, "");
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+#[test]
 fn families_are_so_without_the_fast_path() {
-    for script in [INHERITS, PARTITIONS] {
+    for script in [INHERITS, PARTITIONS, TOGETHER] {
         let differ = differences(script, "SET fast_path = off");
         assert!(differ.is_empty(), "{}", differ.join("\n"));
     }

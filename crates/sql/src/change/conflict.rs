@@ -123,7 +123,7 @@ impl<'a> Conflict<'a> {
             }
             false
         };
-        let unique = table.schema.indexes.iter().filter(|index| index.unique && index.ready);
+        let unique = table.schema.indexes.iter().filter(|index| index.is_unique() && index.ready);
         let conflict = statement.modify.conflict.as_ref();
         let any = conflict.is_none_or(|c| c.constraint == 0 && c.elements.is_empty());
         let arbiters: Vec<IndexSchema> = unique

@@ -269,8 +269,11 @@ impl Family {
     pub fn indexed(&self, mut numbers: Vec<i32>) -> Vec<i32> {
         let begins = |member: &Member, number: i32| {
             let schema = &member.table.schema;
-            let column = schema.columns[member.places[number as usize - 1]].id;
-            schema.indexes.iter().any(|index| index.ready && index.key[0].column == column)
+            // What an index calculates is a column of its table alone.
+            let Some(place) = member.places.get(number as usize - 1) else { return false };
+            let column = schema.columns[*place].id;
+            let whole = schema.indexes.iter().filter(|index| index.ready && index.filter.is_none());
+            whole.into_iter().any(|index| index.key[0].column == column)
         };
         numbers.retain(|number| self.readable.iter().all(|at| begins(&self.members[*at], *number)));
         numbers

@@ -34,7 +34,11 @@ pub fn spec_like(schema: &TableSchema, index: &IndexSchema, name: &str) -> Index
             spec = spec.descending(&schema.columns[at].name);
         }
     }
-    if index.unique { spec.unique() } else { spec }
+    match index.judged {
+        Some(judged) => spec.judged(judged),
+        None if index.unique => spec.unique(),
+        None => spec,
+    }
 }
 
 /// Whether an index of one table is as one of another.
@@ -52,7 +56,7 @@ pub fn matching(
     key_of(above.0, above.1) == key_of(own.0, own.1)
         && descending(above.1) == descending(own.1)
         && included(above) == included(own)
-        && above.1.unique == own.1.unique
+        && (above.1.unique, above.1.judged) == (own.1.unique, own.1.judged)
         && (!is_constraint(view, above.1) || is_constraint(view, own.1))
         && (!above.1.primary || own.1.primary)
 }
@@ -142,21 +146,22 @@ fn make(
     let included = names(above, index.include.iter().copied());
     let joined = columns.iter().chain(&included).cloned().collect::<Vec<_>>().join("_");
     let is_key = is_constraint(view, index);
-    let name = match (index.primary, is_key) {
+    let name = match (index.is_primary(), is_key) {
         (true, _) => naming::choose(&own.name, "", "pkey", &is_taken),
         (_, true) => naming::choose(&own.name, &columns.join("_"), "key", &is_taken),
         _ => naming::choose(&own.name, &joined, "idx", &is_taken),
     };
-    if index.primary && child.schema().primary().is_some() {
+    if index.is_primary() && child.schema().indexes.iter().any(IndexSchema::is_primary) {
         let text = format!("multiple primary keys for table \"{}\" are not allowed", own.name);
         return Err(SqlError::new("42P16", text));
     }
     naming::check_free(view, &Name::new(&own.schema, &name))?;
-    view.scope.tx()?.create_index(child, spec_like(above, index, &name))?;
+    let made = view.scope.tx()?.create_index(child, spec_like(above, index, &name));
+    made.map_err(SqlError::of_rows)?;
     if index.primary {
         let changes = TableChanges::new().make_primary(&name);
         view.scope.tx()?.alter_table(child, &changes)?;
-    } else if is_key {
+    } else if is_key && !index.is_primary() {
         let schema = child_now(view, child)?.schema();
         if let Some(made) = schema.index_by_name(&name) {
             session.put(Kind::Unique, &made.id.0.to_string(), Some(json!({})))?;
@@ -182,7 +187,11 @@ fn foreign_like(
     Ok(ForeignKeySpec::new(name, columns, parent.name())
         .parent_columns(referred)
         .on_delete(key.on_delete)
-        .on_update(key.on_update))
+        .on_update(key.on_update)
+        .set_columns(names(above, key.set_columns.iter().copied()))
+        .full(key.full)
+        .time(key.time)
+        .unproven(key.unproven))
 }
 
 fn foreign_of(
@@ -197,7 +206,10 @@ fn foreign_of(
     let is_like = |of: &&ForeignKeySchema| {
         names(&own, of.columns.iter().copied()) == wanted
             && (of.parent, of.parent_index) == (key.parent, key.parent_index)
-            && (of.on_delete, of.on_update) == (key.on_delete, key.on_update)
+            && (of.on_delete, of.on_update, of.full, of.time)
+                == (key.on_delete, key.on_update, key.full, key.time)
+            && names(&own, of.set_columns.iter().copied())
+                == names(above, key.set_columns.iter().copied())
     };
     let mut kin = kin_of(view, own.id);
     let name = match own.foreign_keys.iter().find(is_like) {
