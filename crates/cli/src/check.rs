@@ -21,10 +21,20 @@ pub struct Args {
     json: bool,
 }
 
+/// Says who calculates for indexes on expressions.
+#[cfg(feature = "server")]
+fn prepare(db: &onlap::Database) {
+    onlap_sql::attach(db);
+}
+
+/// Without SQL these indexes cannot be calculated again, and are left out.
+#[cfg(not(feature = "server"))]
+fn prepare(_: &onlap::Database) {}
+
 /// Runs `onlap check`.
 pub fn run(args: &Args) -> Result<Outcome> {
     let began = SystemClock.monotonic_ns();
-    let report = match onlap::check_with(&args.dir, &CheckOptions::default(), &onlap_sql::attach) {
+    let report = match onlap::check_with(&args.dir, &CheckOptions::default(), &prepare) {
         Ok(report) => report,
         // Damage that shows first while checking is a finding, not a directory that does not open.
         Err(error) if error.kind() == ErrorKind::Corruption => return Err(error),

@@ -2,7 +2,7 @@
 //!
 //! They name the row that there was OLD and the row that is to be NEW. Both are entries of a query around the command
 //! ([`OLD`], [`NEW`]), which is no query of the statement that is carried out: columns of it become what the statement that
-//! the rule is asked for says of them ([`crate::bound::Rewrite`]).
+//! the rule is asked for says of them ([`crate::bound::Bound::fire`]).
 
 use std::sync::Arc;
 
