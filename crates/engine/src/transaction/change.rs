@@ -557,7 +557,7 @@ pub(super) fn lock_for(schema: &TableSchema, columns: &[impl AsRef<str>]) -> Row
     let in_key = |name: &str| {
         let column = schema.columns.iter().find(|c| c.name == name);
         column.is_some_and(|column| {
-            let mut unique = schema.indexes.iter().filter(|i| i.unique);
+            let mut unique = schema.indexes.iter().filter(|i| i.is_unique());
             unique.any(|index| schema.columns_of(index).contains(&column.id))
         })
     };

@@ -18,7 +18,7 @@ mod shared;
 mod update;
 
 pub use insert::fill;
-pub use routes::Router;
+pub use routes::{Router, hold};
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -287,6 +287,10 @@ impl Run<'_> {
                 ModifyKind::Delete => None,
                 _ => Router::of(view, target)?.map(RefCell::new),
             };
+            if routes.is_none() && modify.kind != ModifyKind::Delete {
+                // It is no partition, and stays none until its rows are written.
+                hold(view, target)?;
+            }
             let statement = Statement {
                 view,
                 bound,

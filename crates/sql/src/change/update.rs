@@ -71,7 +71,7 @@ pub fn update(statement: &Statement<'_>) -> Result<Done> {
 pub fn lock_mode(schema: &TableSchema, mut places: impl Iterator<Item = usize>) -> RowLock {
     let keyed = |place: usize| {
         let id = schema.columns[place].id;
-        let mut unique = schema.indexes.iter().filter(|index| index.unique);
+        let mut unique = schema.indexes.iter().filter(|index| index.is_unique());
         unique.any(|index| schema.columns_of(index).contains(&id))
     };
     if places.any(keyed) { RowLock::Update } else { RowLock::NoKeyUpdate }

@@ -6,7 +6,7 @@
 use onlap::{Batch, DataType, Table, Value, Vector, convert};
 
 use crate::catalog::Name;
-use crate::change::Router;
+use crate::change::{Router, hold};
 use crate::columns::{ColumnType, Types};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
@@ -79,8 +79,9 @@ impl<'a> Sink<'a> {
         });
         let targets: Vec<Target> = columns.iter().map(target).collect();
         let mut routes = Router::of(view, &TableHandle::new(view, table.clone()))?;
-        if let Some(routes) = &mut routes {
-            routes.hold()?;
+        match &mut routes {
+            Some(routes) => routes.hold()?,
+            None => hold(view, &TableHandle::new(view, table.clone()))?,
         }
         let depends = view.scope.is_away()
             || (view.settings)("DateStyle").is_none_or(|style| style != "ISO, MDY");

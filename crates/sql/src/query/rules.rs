@@ -218,6 +218,11 @@ impl Rewriter<'_> {
             return Ok(own(&part));
         }
         let mut said = self.fire(&part, &rules)?;
+        if is_view && kind != ModifyKind::Insert && !rules.is_empty() {
+            // Rules that name OLD read the view: what that needs, its owner must have.
+            let others = self.names.found.others.borrow();
+            self.needs.extend(others.views[&oid].needs.iter().cloned());
+        }
         let mut opened = None;
         if !said.instead && is_view {
             if !said.partly.is_empty() {

@@ -24,6 +24,8 @@ pub struct Host<'h> {
     pub view: View,
     /// How often the catalog may have changed.
     changes: u64,
+    /// The version of the catalog that `view` has, at least.
+    version: u64,
 }
 
 /// What a statement is bound with.
@@ -36,7 +38,8 @@ pub struct Seal {
 impl<'h> Host<'h> {
     /// Of a session.
     pub fn new(session: &'h mut Session, client: &'h mut dyn Client, view: View) -> Host<'h> {
-        Host { session, client, view, changes: 0 }
+        // A change between the view and this is looked for again at the first statement.
+        Host { session, client, view, changes: 0, version: 0 }
     }
 
     /// A statement begins.
@@ -45,7 +48,9 @@ impl<'h> Host<'h> {
     /// `57014`; the transaction has ended.
     pub fn begin(&mut self) -> Result<()> {
         self.view.scope.go_on()?;
-        if !self.view.asked.lock().is_empty() {
+        // What others have changed of the catalog counts for the next statement: rights above all.
+        let outdated = self.session.catalog_version() != self.version;
+        if outdated || !self.view.asked.lock().is_empty() {
             self.renew()?;
         }
         self.session.begin_within()
@@ -73,8 +78,14 @@ impl<'h> Host<'h> {
         Ok(again)
     }
 
+    /// An error without the values that the role may not read.
+    pub fn with_values_to_see(&self, error: SqlError) -> SqlError {
+        self.session.with_values_to_see(error)
+    }
+
     fn renew(&mut self) -> Result<()> {
         self.changes += 1;
+        self.version = self.session.catalog_version();
         self.view = self.session.view()?;
         Ok(())
     }
@@ -101,7 +112,12 @@ impl<'h> Host<'h> {
     /// # Errors
     /// The transaction has ended.
     pub fn mark(&mut self) -> Result<Place> {
-        self.session.mark()
+        let asked = !self.view.asked.lock().is_empty();
+        let place = self.session.mark()?;
+        if asked {
+            self.renew()?;
+        }
+        Ok(place)
     }
 
     /// Undoes what was done since.

@@ -249,6 +249,8 @@ impl Session {
                 return Ok(answer);
             }
         }
+        // Before the view: what is bound by a newer catalog is bound again, and what is bound by an older one never kept.
+        let stamp = self.stamp();
         let view = self.view()?;
         if bound.is_none()
             && native
@@ -260,7 +262,9 @@ impl Session {
             }
         }
         match parsed.body {
-            Body::Query | Body::Change | Body::Upsert => self.bound_answer(&view, prepared, values),
+            Body::Query | Body::Change | Body::Upsert => {
+                self.bound_answer((&view, stamp), prepared, values)
+            }
             Body::Defined => {
                 let text = parsed.bindable();
                 commands::run(self, &view, parsed.source(&text), values, client)
@@ -308,7 +312,8 @@ impl Session {
         };
         let parsed = prepared.parsed.as_ref().expect("it was parsed");
         self.begin_statement(true)?;
-        let (view, stamp) = (self.view()?, self.stamp());
+        let stamp = self.stamp();
+        let view = self.view()?;
         let late = prepared.late.lock().clone();
         let bound = match late.filter(|(at, late)| *at == stamp && late.is_current()) {
             Some((_, bound)) => bound,
@@ -329,14 +334,13 @@ impl Session {
     /// What a query or a change of rows gives.
     fn bound_answer(
         &mut self,
-        view: &View,
+        (view, stamp): (&View, Stamp),
         prepared: &Prepared,
         values: &[Parameter],
     ) -> Result<Answer> {
         let parsed = prepared.parsed.as_ref().expect("an empty statement does not run");
         let block = self.block.as_ref();
         let own = block.is_some_and(|b| b.changed_catalog || !b.pending.is_empty());
-        let stamp = self.stamp();
         if let Some((_, bound)) = prepared.bound.as_ref().filter(|(at, _)| *at == stamp && !own) {
             return self.run_bound(view, bound, values, parsed);
         }
@@ -590,6 +594,11 @@ impl Session {
     pub(crate) fn writes(&mut self) -> Result<()> {
         self.block()?.changed = true;
         Ok(())
+    }
+
+    /// The version of the catalog that others see.
+    pub(crate) fn catalog_version(&self) -> u64 {
+        self.instance.catalog_version()
     }
 
     /// The place that the transaction has come to.

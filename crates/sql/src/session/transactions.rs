@@ -64,7 +64,7 @@ impl Session {
     }
 
     /// An error without the values of a key that the role may not read, as in PostgreSQL.
-    pub(super) fn with_values_to_see(&self, error: SqlError) -> SqlError {
+    pub(crate) fn with_values_to_see(&self, error: SqlError) -> SqlError {
         match error.shows() {
             Some((table, columns)) if !self.may_read(table, columns) => error.without_values(),
             Some((table, _)) => match self.known_table(table) {

@@ -142,6 +142,9 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
         Step::AddForeign(key) => {
             let table = table(name)?;
             view.scope.tx()?.add_foreign_key(&table, &key)?;
+            let now = session.view()?;
+            let table = now.scope.tx()?.table(name)?;
+            crate::ddl::kin::refuse_moving(&now, &table.schema())?;
         }
         Step::AddIndex(index, spec, constraint) => {
             let table = table(name)?;

@@ -79,6 +79,16 @@ fn adopt(view: &View, parent: &Parent, child: &Parent, partition: bool) -> Resul
             }
             return Err(mismatch(format!("child table is missing constraint \"{name}\"")));
         };
+        let unproven = |schema: &onlap::TableSchema| {
+            schema.checks.iter().any(|check| check.name == name && check.unproven)
+        };
+        if unproven(&own) && !unproven(&above) {
+            let text = format!(
+                "constraint \"{name}\" conflicts with NOT VALID constraint on child table \"{}\"",
+                child.name.name
+            );
+            return Err(SqlError::new("42P17", text));
+        }
         if known != condition {
             let text = format!(
                 "child table \"{}\" has different definition for check constraint \"{name}\"",
@@ -205,6 +215,13 @@ pub fn attach(
     path: &Path,
     said: &PartitionBound,
 ) -> Result<()> {
+    if view.scope.tx()?.isolation() != onlap::Isolation::ReadCommitted {
+        // Rows that came after the transaction's snapshot would not be judged.
+        return Err(SqlError::unsupported(
+            "ATTACH PARTITION in a transaction that keeps its snapshot",
+        )
+        .hint("Use READ COMMITTED."));
+    }
     let families = view.objects.families();
     let id = parent.table.schema().id;
     if families.divided(id).is_none() {

@@ -31,7 +31,7 @@ pub use attach::{attach_index, take_default};
 pub use bounds::{check_overlap, judge_default, read as read_bound};
 pub use columns::Merged;
 pub use keys::{divided, must_cover, prepare as prepare_keys};
-pub use parts::{complete, index_below};
+pub use parts::{complete, index_below, refuse_moving};
 pub use recurse::{below_alter, below_index};
 
 use super::naming::Relation;

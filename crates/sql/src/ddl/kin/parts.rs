@@ -4,12 +4,14 @@
 //! a partition has already is taken for it; otherwise it is made. Foreign keys are the partitions' likewise.
 
 use onlap::{
-    ForeignKeySchema, ForeignKeySpec, IndexSchema, IndexSpec, Table, TableChanges, TableSchema,
+    Action, ForeignKeySchema, ForeignKeySpec, IndexSchema, IndexSpec, Table, TableChanges,
+    TableSchema,
 };
 use serde_json::json;
 
 use super::super::naming;
 use super::{FROM_ONE, kin_of, name_of, put, tables_below};
+use crate::catalog::families::Key;
 use crate::catalog::{Kind, Name};
 use crate::error::{Result, SqlError};
 use crate::session::Session;
@@ -18,7 +20,7 @@ use crate::view::View;
 
 fn names(schema: &TableSchema, ids: impl Iterator<Item = onlap::ColumnId>) -> Vec<String> {
     let places = ids.filter_map(|id| schema.position(id));
-    places.map(|at| schema.columns[at].name.clone()).collect()
+    places.filter_map(|at| schema.columns.get(at)).map(|column| column.name.clone()).collect()
 }
 
 fn key_of(schema: &TableSchema, index: &IndexSchema) -> Vec<String> {
@@ -53,6 +55,13 @@ pub fn matching(
     let included = |(schema, index): (&TableSchema, &IndexSchema)| {
         names(schema, index.include.iter().copied())
     };
+    // Indexes of partitioned tables are of whole columns and of all rows.
+    let calculates = |(schema, index): (&TableSchema, &IndexSchema)| {
+        index.filter.is_some() || index.key.iter().any(|part| schema.derived(part.column).is_some())
+    };
+    if calculates(above) || calculates(own) {
+        return false;
+    }
     key_of(above.0, above.1) == key_of(own.0, own.1)
         && descending(above.1) == descending(own.1)
         && included(above) == included(own)
@@ -72,6 +81,55 @@ pub fn complete(session: &mut Session, parent: &Table, child: &Table) -> Result<
     }
     for key in &schema.foreign_keys {
         foreign_of(session, &schema, key, child)?;
+    }
+    let view = session.view()?;
+    refuse_moving(&view, &child_now(&view, child)?.schema())
+}
+
+/// Fails where an action of a foreign key would write a column that tables above divide their rows by: the row would stay in a
+/// partition that is not its own.
+///
+/// # Errors
+/// `0A000`.
+pub fn refuse_moving(view: &View, schema: &TableSchema) -> Result<()> {
+    let families = view.objects.families();
+    let mut divides: Vec<String> = Vec::new();
+    let mut calculates = false;
+    for id in families.all_above(schema.id).into_iter().chain([schema.id]) {
+        let Some(divided) = families.divided(id) else { continue };
+        let tables = view.scope.tx()?.tables();
+        let Some(table) = tables.iter().find(|table| table.schema().id == id) else { continue };
+        for key in &divided.keys {
+            match key {
+                Key::Column(column) => {
+                    divides.extend(names(&table.schema(), [*column].into_iter()))
+                }
+                Key::Expr(..) => calculates = true,
+            }
+        }
+    }
+    if families.divided(schema.id).is_some() && schema.foreign_keys.iter().any(|key| key.unproven) {
+        let text = "cannot add NOT VALID foreign key on partitioned table";
+        return Err(SqlError::new("42809", text)
+            .detail("This feature is not yet supported on partitioned tables."));
+    }
+    let sets = |action| matches!(action, Action::SetNull | Action::SetDefault);
+    for key in &schema.foreign_keys {
+        let updates = sets(key.on_update) || key.on_update == Action::Cascade;
+        let mut written = Vec::new();
+        if updates || sets(key.on_delete) && key.set_columns.is_empty() {
+            written = names(schema, key.columns.iter().copied());
+        } else if sets(key.on_delete) {
+            written = names(schema, key.set_columns.iter().copied());
+        }
+        if !written.is_empty() && (calculates || written.iter().any(|name| divides.contains(name)))
+        {
+            let what = format!(
+                "a foreign key whose action sets a column of the partition key (\"{}\")",
+                key.name
+            );
+            return Err(SqlError::unsupported(what));
+        }
     }
     Ok(())
 }
@@ -161,7 +219,13 @@ fn make(
     if index.primary {
         let changes = TableChanges::new().make_primary(&name);
         view.scope.tx()?.alter_table(child, &changes)?;
-    } else if is_key && !index.is_primary() {
+    }
+    if index.is_primary() && !index.primary {
+        let set = |changes: TableChanges, column: &String| changes.set_not_null(column);
+        let changes = columns.iter().fold(TableChanges::new(), set);
+        view.scope.tx()?.alter_table(child, &changes)?;
+    }
+    if is_key && !index.is_primary() {
         let schema = child_now(view, child)?.schema();
         if let Some(made) = schema.index_by_name(&name) {
             session.put(Kind::Unique, &made.id.0.to_string(), Some(json!({})))?;
@@ -205,6 +269,7 @@ fn foreign_of(
     let wanted = names(above, key.columns.iter().copied());
     let is_like = |of: &&ForeignKeySchema| {
         names(&own, of.columns.iter().copied()) == wanted
+            && (!of.unproven || key.unproven)
             && (of.parent, of.parent_index) == (key.parent, key.parent_index)
             && (of.on_delete, of.on_update, of.full, of.time)
                 == (key.on_delete, key.on_update, key.full, key.time)
