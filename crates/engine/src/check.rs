@@ -60,7 +60,7 @@ pub struct CheckReport {
     pub changes: u64,
     /// Bytes of the files read.
     pub bytes: u64,
-    /// Indexes that were not compared with their rows, because nobody calculates for them.
+    /// Indexes that were not compared with their rows, because no formulas were set that calculate for them.
     pub unchecked: u64,
 }
 

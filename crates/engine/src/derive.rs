@@ -7,7 +7,7 @@
 //! built later, a check, and rows that a transaction takes back from its files calculate them anew
 //! ([`Needed`]).
 //!
-//! Why not in segments: they would be there twice, next to what they follow from, and nobody but those three
+//! Why not in segments: they would be there twice, next to what they follow from, and no reader but those three
 //! reads them. Why in the log: replay would need programs that a database which only just opens does not
 //! have.
 //!
@@ -270,7 +270,7 @@ impl Needed {
     }
 
     /// Puts what is calculated behind the columns that were read. Where the values of a row are wrong for a
-    /// program, that is an error if `lives` says that somebody may still want the row; else it has NULL.
+    /// program, that is an error if `lives` says that a reader may still want the row; else it has NULL.
     pub(crate) fn complete(
         &self,
         calculator: &Calculator,

@@ -67,20 +67,12 @@ impl Keys {
     /// # Errors
     /// `0A000` for what has no kernel; errors of constants.
     pub fn new(bound: &Bound, query: QueryId, env: &Arc<Env>) -> Result<Keys> {
-        let (tables, env) = (&Nothing, Arc::clone(env));
-        let mut compiler = Compiler { bound, env, tables, carried: None, frames: Vec::new() };
-        compiler.frames.push(Frame::new(query, None));
-        let read = bound.query(query);
-        for (n, entry) in read.entries.iter().enumerate() {
-            for (at, ty) in entry.types.iter().enumerate() {
-                compiler.frame().layout.add_var((n + 1, at as i32 + 1), *ty);
-            }
-        }
-        let mut exprs = Vec::with_capacity(read.targets.len());
-        for target in &read.targets {
+        let mut compiler = over_entries(bound, query, env);
+        let mut exprs = Vec::with_capacity(bound.query(query).targets.len());
+        for target in &bound.query(query).targets {
             let node = Arc::new(compiler.node(target.value)?);
             let ty = compiler.arrow(bound.ty(target.value).oid)?;
-            exprs.push(Computed { node, env: Arc::clone(&compiler.env), ty });
+            exprs.push(Computed { node, env: Arc::clone(env), ty });
         }
         Ok(Keys { exprs })
     }
@@ -119,19 +111,22 @@ impl Formula {
     }
 }
 
-/// The only target of a query, over the columns of its entries.
-fn node_of(bound: &Bound, query: QueryId, env: &Arc<Env>) -> Result<Node> {
-    let tables = &Nothing;
-    let env = Arc::clone(env);
+/// What makes expressions over the columns of a query's entries.
+fn over_entries<'a>(bound: &'a Bound, query: QueryId, env: &Arc<Env>) -> Compiler<'a> {
+    let (tables, env) = (&Nothing, Arc::clone(env));
     let mut compiler = Compiler { bound, env, tables, carried: None, frames: Vec::new() };
     compiler.frames.push(Frame::new(query, None));
-    let read = bound.query(query);
-    for (n, entry) in read.entries.iter().enumerate() {
+    for (n, entry) in bound.query(query).entries.iter().enumerate() {
         for (at, ty) in entry.types.iter().enumerate() {
             compiler.frame().layout.add_var((n + 1, at as i32 + 1), *ty);
         }
     }
-    compiler.node(read.targets[0].value)
+    compiler
+}
+
+/// The only target of a query, over the columns of its entries.
+fn node_of(bound: &Bound, query: QueryId, env: &Arc<Env>) -> Result<Node> {
+    over_entries(bound, query, env).node(bound.query(query).targets[0].value)
 }
 
 /// A condition reads nothing.

@@ -6,12 +6,14 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
+#[path = "support/beside.rs"]
+mod beside;
 mod support;
 
 use onlap::{Database, Options, SyncMode};
 use onlap_sql::Instance;
 use onlap_testkit::postgres::Postgres;
-use onlap_testkit::simple::{Outcome, SimpleClient};
+use onlap_testkit::simple::SimpleClient;
 use support::{Fixture, Talk};
 
 const INHERITS: &str = include_str!("../testdata/families/inherits.sql");
@@ -19,64 +21,19 @@ const PARTITIONS: &str = include_str!("../testdata/families/partitions.sql");
 /// Constraints that are put off, indexes that calculate, rules and blocks, of tables with others below them.
 const TOGETHER: &str = include_str!("../testdata/families/together.sql");
 
-fn shown(outcome: &mut Outcome, statement: &str) -> String {
-    if !statement.contains("order by") {
-        outcome.rows.sort();
-    }
-    let names: Vec<&String> = outcome.columns.iter().map(|column| &column.0).collect();
-    let Outcome { tags, error, detail, rows, .. } = outcome;
-    format!("{tags:?} {error:?} {detail:?} {names:?} {rows:?}")
-}
-
-fn differences(script: &str, before: &str) -> Vec<String> {
-    let postgres = Postgres::start();
-    let mut client =
-        SimpleClient::connect(postgres.port(), "postgres", "postgres").expect("it is there");
-    let fixture = Fixture::new(false);
-    let mut talk = fixture.session();
-    if !before.is_empty() {
-        talk.rows(before);
-    }
-    let mut differ = Vec::new();
-    for statement in script.lines().filter(|line| !line.is_empty()) {
-        let (mut ours, theirs) = (talk.run(statement), client.run(statement));
-        let mut theirs = theirs.expect("PostgreSQL answers");
-        // The row that a rule refuses is not shown.
-        if theirs.detail.starts_with("Failing row contains") && ours.detail.is_empty() {
-            theirs.detail.clear();
-        }
-        let (mine, other) = (shown(&mut ours, statement), shown(&mut theirs, statement));
-        if mine != other {
-            differ.push(format!("{statement}\n  ours   {mine}\n  theirs {other}"));
-        }
-    }
-    differ
-}
-
 #[test]
 fn inheritance_is_as_in_postgresql() {
-    let differ = differences(INHERITS, "");
-    assert!(differ.is_empty(), "{}", differ.join("\n"));
+    beside::compare(INHERITS);
 }
 
 #[test]
 fn partitions_are_as_in_postgresql() {
-    let differ = differences(PARTITIONS, "");
-    assert!(differ.is_empty(), "{}", differ.join("\n"));
+    beside::compare(PARTITIONS);
 }
 
 #[test]
 fn what_stands_on_families_is_as_in_postgresql() {
-    let differ = differences(TOGETHER, "");
-    assert!(differ.is_empty(), "{}", differ.join("\n"));
-}
-
-#[test]
-fn families_are_so_without_the_fast_path() {
-    for script in [INHERITS, PARTITIONS, TOGETHER] {
-        let differ = differences(script, "SET fast_path = off");
-        assert!(differ.is_empty(), "{}", differ.join("\n"));
-    }
+    beside::compare(TOGETHER);
 }
 
 const RIGHTS: &str = include_str!("../testdata/families/rights.sql");
@@ -91,7 +48,9 @@ fn rights_on_families_are_as_in_postgresql() {
         let client = SimpleClient::connect(postgres.port(), role, "postgres");
         let mut theirs = client.expect("it is there").run(statement).expect("PostgreSQL answers");
         let mut ours = fixture.session_of(role).run(statement);
-        let (mine, other) = (shown(&mut ours, statement), shown(&mut theirs, statement));
+        ours.rows.sort();
+        theirs.rows.sort();
+        let (mine, other) = (beside::answer(&ours), beside::answer(&theirs));
         if mine != other {
             differ.push(format!("{line}\n  ours   {mine}\n  theirs {other}"));
         }

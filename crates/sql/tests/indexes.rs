@@ -6,57 +6,17 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
+#[path = "support/beside.rs"]
+mod beside;
 mod support;
 
-use onlap_testkit::postgres::Postgres;
-use onlap_testkit::simple::{Outcome, SimpleClient};
 use support::{Fixture, Talk};
 
 const SCRIPT: &str = include_str!("../testdata/indexes_beside.sql");
 
-/// Statements that are answered in other ways, with what is different; the list may only shrink.
-const DIFFERENT: &[(&str, &str)] = &[];
-
-fn differences(before: &str) -> Vec<String> {
-    let postgres = Postgres::start();
-    let mut client =
-        SimpleClient::connect(postgres.port(), "postgres", "postgres").expect("it is there");
-    let fixture = Fixture::new(false);
-    let mut talk = fixture.session();
-    if !before.is_empty() {
-        talk.rows(before);
-    }
-    let mut differ = Vec::new();
-    for statement in SCRIPT.lines() {
-        let (mut ours, theirs) = (talk.run(statement), client.run(statement));
-        let mut theirs = theirs.expect("PostgreSQL answers");
-        ours.rows.sort();
-        theirs.rows.sort();
-        let names: Vec<&String> = ours.columns.iter().map(|column| &column.0).collect();
-        let others: Vec<&String> = theirs.columns.iter().map(|column| &column.0).collect();
-        let shown = |outcome: &Outcome, names: &[&String]| {
-            let Outcome { tags, error, detail, rows, .. } = outcome;
-            format!("{tags:?} {error:?} {detail:?} {names:?} {rows:?}")
-        };
-        let (mine, other) = (shown(&ours, &names), shown(&theirs, &others));
-        let known = DIFFERENT.iter().any(|(known, _)| *known == statement);
-        if (mine != other) != known {
-            differ.push(format!("{statement}\n  ours   {mine}\n  theirs {other}"));
-        }
-    }
-    differ
-}
-
 #[test]
 fn indexes_do_what_postgresql_does() {
-    let differ = differences("");
-    assert!(differ.is_empty(), "{}", differ.join("\n"));
-}
-
-#[test]
-fn indexes_do_so_without_the_fast_path() {
-    let differ = differences("SET fast_path = off");
-    assert!(differ.is_empty(), "{}", differ.join("\n"));
+    beside::compare(SCRIPT);
 }
 
 fn plan(talk: &mut Talk, query: &str) -> String {

@@ -5,10 +5,11 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
+#[path = "support/beside.rs"]
+mod beside;
 mod support;
 
-use onlap_testkit::postgres::Postgres;
-use onlap_testkit::simple::{Outcome, SimpleClient};
+use onlap_testkit::simple::Outcome;
 use support::Fixture;
 
 const BLOCKS: &str = include_str!("../testdata/routines/blocks.sql");
@@ -20,30 +21,9 @@ fn shown(outcome: &Outcome) -> String {
     format!("{tags:?} {error:?} {detail:?} {hint:?} {context:?} {rows:?} {notices:?}")
 }
 
-/// What differs between a script here and there.
-fn differences(script: &str) -> Vec<String> {
-    let postgres = Postgres::start();
-    let client = SimpleClient::connect(postgres.port(), "postgres", "postgres");
-    let mut client = client.expect("it is there");
-    let fixture = Fixture::new(false);
-    let mut talk = fixture.session();
-    let mut differ = Vec::new();
-    for statement in script.split("\n\n").filter(|text| !text.trim().is_empty()) {
-        let (mut ours, theirs) = (talk.run(statement), client.run(statement));
-        let mut theirs = theirs.expect("PostgreSQL answers");
-        ours.rows.sort();
-        theirs.rows.sort();
-        let (mine, other) = (shown(&ours), shown(&theirs));
-        if mine != other {
-            differ.push(format!("{statement}\n  ours   {mine}\n  theirs {other}"));
-        }
-    }
-    differ
-}
-
 #[test]
 fn blocks_do_what_postgresql_does() {
-    let differ = differences(BLOCKS);
+    let differ = beside::differences(BLOCKS.split("\n\n"), "", shown);
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
 

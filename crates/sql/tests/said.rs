@@ -6,11 +6,11 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
+#[path = "support/beside.rs"]
+mod beside;
 mod support;
 
-use onlap_testkit::postgres::Postgres;
-use onlap_testkit::simple::{Outcome, SimpleClient};
-use support::Fixture;
+use onlap_testkit::simple::Outcome;
 
 const SCRIPT: &str = include_str!("../testdata/said.sql");
 
@@ -26,22 +26,6 @@ fn said(outcome: &Outcome) -> String {
 
 #[test]
 fn errors_say_what_postgresql_says() {
-    let postgres = Postgres::start();
-    let mut client =
-        SimpleClient::connect(postgres.port(), "postgres", "postgres").expect("it is there");
-    let fixture = Fixture::new(false);
-    let mut talk = fixture.session();
-    assert_eq!(talk.rows("SELECT 1").len(), 1);
-    let (mut differ, mut wrong) = (Vec::new(), 0);
-    for statement in SCRIPT.lines() {
-        let (ours, theirs) = (talk.run(statement), client.run(statement));
-        let theirs = theirs.expect("PostgreSQL answers");
-        let (mine, other) = (said(&ours), said(&theirs));
-        wrong += usize::from(theirs.error.is_some());
-        if mine != other {
-            differ.push(format!("{statement}\n  ours   {mine}\n  theirs {other}"));
-        }
-    }
-    println!("{wrong} errors, {} differ", differ.len());
+    let differ = beside::differences(SCRIPT.lines(), "", said);
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }

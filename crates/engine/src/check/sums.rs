@@ -74,7 +74,7 @@ pub(super) struct Indexed {
 }
 
 impl Indexed {
-    /// In batches of whole rows of a table with so many columns of its own.
+    /// In batches of whole rows of a table with this number of columns of its own.
     pub(super) fn of_rows(index: &IndexShape, own: usize) -> Indexed {
         let derived = index.filter.is_some() || index.fields.iter().any(|f| f.column >= own);
         let (key, include) = (index.fields.clone(), index.include.clone());

@@ -243,7 +243,7 @@ impl Pass {
             return Ok(());
         }
         let ids = &piece.row_ids;
-        // What a row was wrong about matters while somebody may find the row.
+        // What a row was wrong about matters while a reader may find the row.
         let lives = |at: usize| {
             let mut keep = [true];
             let dead =

@@ -65,6 +65,10 @@ impl CheckSpec {
     pub fn name(&self) -> &str {
         &self.name
     }
+    /// Whether it is of its table alone.
+    pub fn is_own(&self) -> bool {
+        self.own
+    }
     /// Its condition.
     pub fn condition(&self) -> &Expr<String> {
         &self.condition

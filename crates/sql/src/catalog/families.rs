@@ -6,7 +6,7 @@
 //!
 //! Thread safety: read only.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use onlap::{ColumnId, IndexId, TableId};
@@ -26,8 +26,6 @@ pub struct Kin {
     pub columns: BTreeMap<ColumnId, Inherited>,
     /// Its constraints that came from above, by name.
     pub rules: BTreeMap<String, Inherited>,
-    /// Its checks that tables below do not get.
-    pub alone: BTreeSet<String>,
     /// Which rows it has, as a partition.
     pub bound: Option<Bound>,
 }
@@ -248,7 +246,6 @@ impl Kin {
             "parents": parents,
             "columns": columns,
             "rules": rules,
-            "alone": self.alone,
             "bound": self.bound.as_ref().map(Bound::body),
         }))
     }
@@ -306,9 +303,6 @@ fn read_kin(object: &Object) -> Option<Kin> {
     }
     for (name, one) in body["rules"].as_object()? {
         kin.rules.insert(name.clone(), read_inherited(one)?);
-    }
-    for name in body["alone"].as_array()? {
-        kin.alone.insert(name.as_str()?.to_string());
     }
     kin.bound = match &body["bound"] {
         Json::Null => None,

@@ -75,8 +75,6 @@ pub struct Collector<'a> {
     computed: Vec<String>,
     /// What was collected.
     pub all: Vec<Constraint>,
-    /// Checks that tables below do not get.
-    pub alone: Vec<String>,
 }
 
 impl<'a> Collector<'a> {
@@ -88,8 +86,7 @@ impl<'a> Collector<'a> {
         columns: Vec<(String, ColumnType)>,
         computed: Vec<String>,
     ) -> Collector<'a> {
-        let (names, all, alone) = (Vec::new(), Vec::new(), Vec::new());
-        Collector { view, source, table, columns, names, computed, all, alone }
+        Collector { view, source, table, columns, names: Vec::new(), computed, all: Vec::new() }
     }
 
     /// For a table that is there.
@@ -109,8 +106,7 @@ impl<'a> Collector<'a> {
         let computed = schema.columns.iter();
         let computed = computed.filter(|c| defaults::computed(view, schema.id, c).is_some());
         let computed = computed.map(|c| c.name.clone()).collect();
-        let (all, alone) = (Vec::new(), Vec::new());
-        Collector { view, source, table, columns, names, computed, all, alone }
+        Collector { view, source, table, columns, names, computed, all: Vec::new() }
     }
 
     fn name(&mut self, given: Option<String>, columns: &str, label: &str) -> Result<String> {
@@ -170,7 +166,6 @@ impl<'a> Collector<'a> {
                 ColumnRule::Check(check, alone) => {
                     let said = Judged { no_inherit: *alone, ..said.judged };
                     self.check(name, check, Some(&column.name), said)?;
-                    self.note_alone(*alone);
                 }
                 ColumnRule::References(key) => self.foreign(name, key, own(), said.judged)?,
                 _ => {}
@@ -195,24 +190,13 @@ impl<'a> Collector<'a> {
                 let (columns, nulls_equal) = (strings(columns), *not_distinct);
                 self.unique(name, Said { columns, include, nulls_equal, time })
             }
-            TableRule::Check(check) => {
-                self.check(name, check, None, judged)?;
-                self.note_alone(judged.no_inherit);
-                Ok(())
-            }
+            TableRule::Check(check) => self.check(name, check, None, judged),
             TableRule::Foreign(columns, key) => self.foreign(name, key, strings(columns), judged),
             TableRule::Exclude => Err(SqlError::unsupported("an EXCLUDE constraint")),
             TableRule::UniqueIndex(_) | TableRule::PrimaryIndex(_) => {
                 let text = "ALTER TABLE / ADD CONSTRAINT USING INDEX is not supported here";
                 Err(SqlError::new(state::UNSUPPORTED, text))
             }
-        }
-    }
-
-    /// The check that was collected last is the table's alone.
-    fn note_alone(&mut self, alone: bool) {
-        if let (true, Some(Constraint::Check(check))) = (alone, self.all.last()) {
-            self.alone.push(check.name().to_string());
         }
     }
 

@@ -63,13 +63,14 @@ pub fn create(
             collector.constraint(constraint)?;
         }
     }
-    let (own, alone) = (std::mem::take(&mut collector.all), std::mem::take(&mut collector.alone));
-    if create.partition_by.is_some() && !alone.is_empty() {
+    let own = std::mem::take(&mut collector.all);
+    let is_alone = |rule: &Constraint| matches!(rule, Constraint::Check(check) if check.is_own());
+    if create.partition_by.is_some() && own.iter().any(is_alone) {
         let text =
             format!("cannot add NO INHERIT constraint to partitioned table \"{}\"", name.name);
         return Err(SqlError::new(state::BAD_DEFINITION, text));
     }
-    let constraints = merged.join(own, &alone, &name.name, client)?;
+    let constraints = merged.join(own, &name.name, client)?;
     // What belongs to the table finds it by its name again, as in PostgreSQL.
     let is_check = |constraint: &Constraint| matches!(constraint, Constraint::Check(..));
     let has_sequence = merged.columns.iter().any(|c| c.sequence.is_some());
@@ -89,7 +90,7 @@ pub fn create(
     let declared = std::mem::take(&mut merged.columns);
     let keys = constraints.clone();
     Making { session, view, name, columns: declared, constraints }.run(spec)?;
-    let related = Related { parents: &parents, merged: &merged, alone, bound, keys };
+    let related = Related { parents: &parents, merged: &merged, bound, keys };
     related.note(session, view, source, create, name)?;
     temporary::note(session, &place, create.kept.on_commit)?;
     Ok("CREATE TABLE".into())
@@ -149,8 +150,6 @@ fn of_partition<'a>(
 struct Related<'a> {
     parents: &'a [kin::Parent],
     merged: &'a Merged<'a>,
-    /// Checks that are the table's alone.
-    alone: Vec<String>,
     bound: Option<Bound>,
     /// Its constraints.
     keys: Vec<Constraint>,
@@ -168,7 +167,6 @@ impl Related<'_> {
         let table = view.scope.tx()?.table(&name.engine(&view.database))?;
         let schema = table.schema();
         let mut kin = kin::new_kin(self.parents, self.merged, &schema);
-        kin.alone.extend(self.alone);
         let is_partition = self.bound.is_some();
         kin.bound = self.bound;
         kin::put(session, schema.id, &kin)?;

@@ -393,7 +393,6 @@ struct Said {
     bin: Option<String>,
     time: Time,
     proven: bool,
-    own: bool,
     set: Option<Vec<i64>>,
 }
 
@@ -407,7 +406,6 @@ impl Default for Said {
             bin: None,
             time: Time::Statement,
             proven: true,
-            own: true,
             set: None,
         }
     }
@@ -423,7 +421,7 @@ fn constraints(view: &View, model: &Model) -> Rows {
     for (relation, table) in tables(model) {
         let schema = model.schema_oid(&relation.name.schema);
         let mut push = |oid: u32, name: &str, kind: &str, said: Said| {
-            let Said { index, parent, acts, keys, bin, time, proven, own, set } = said;
+            let Said { index, parent, acts, keys, bin, time, proven, set } = said;
             let (update, delete, matching) = acts;
             let (parent, parent_keys) = parent;
             let came = came_of(view, model, table, name, kind);
@@ -445,7 +443,7 @@ fn constraints(view: &View, model: &Model) -> Rows {
                 matching,
                 came.local,
                 came.count,
-                came.stays || own && kind == "c",
+                came.stays,
                 keys,
                 parent_keys,
                 set,
@@ -485,8 +483,8 @@ fn constraints(view: &View, model: &Model) -> Rows {
             let bin = printed.condition(table, &check.expr, Look::PLAIN);
             let mut keys = Vec::new();
             columns_in(table, &check.expr, &mut keys);
-            let (bin, proven, own) = (Some(bin), !check.unproven, check.own);
-            push(oid, &check.name, "c", Said { keys, bin, proven, own, ..Said::default() });
+            let (bin, proven) = (Some(bin), !check.unproven);
+            push(oid, &check.name, "c", Said { keys, bin, proven, ..Said::default() });
         }
     }
     made_types::constraints(view, model, &mut rows);
@@ -518,7 +516,7 @@ fn came_of(view: &View, model: &Model, table: &TableSchema, name: &str, kind: &s
     }
     let rule = kin.map_or(Inherited { count: 0, local: true }, |kin| kin.rule(name));
     let stays = match kind {
-        "c" => kin.is_some_and(|kin| kin.alone.contains(name)),
+        "c" => table.checks.iter().any(|check| check.name == name && check.own),
         _ => families.divided(table.id).is_none() && rule.count == 0,
     };
     let above = match kind {

@@ -243,8 +243,6 @@ impl<'a> Actions<'a> {
                     Collector::of_table(self.view, self.source, self.name, &self.schema);
                 collector.constraint(constraint)?;
                 let all = std::mem::take(&mut collector.all);
-                let alone = std::mem::take(&mut collector.alone);
-                self.steps.extend(alone.into_iter().map(Step::NoteAlone));
                 return all.into_iter().try_for_each(|c| self.add_built(c));
             }
         };

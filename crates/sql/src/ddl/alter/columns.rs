@@ -75,8 +75,6 @@ impl Actions<'_> {
         let mut collector = Collector::new(self.view, self.source, self.name, columns, computed);
         collector.column(column)?;
         let all = std::mem::take(&mut collector.all);
-        let alone = std::mem::take(&mut collector.alone);
-        self.steps.extend(alone.into_iter().map(Step::NoteAlone));
         all.into_iter().try_for_each(|c| self.add_built(c))
     }
 

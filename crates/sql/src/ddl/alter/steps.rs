@@ -39,8 +39,6 @@ pub enum Step {
     NoteUnique(String),
     /// Drops a view that reads a column which goes.
     DropView(String),
-    /// A check that tables below do not get.
-    NoteAlone(String),
     /// Drops a rule that names a column which goes.
     DropRule(String),
     /// The table has another name: what follows finds it there.
@@ -49,14 +47,7 @@ pub enum Step {
 
 impl Step {
     fn is_note(&self) -> bool {
-        matches!(
-            self,
-            Step::Note(..)
-                | Step::NoteUnique(_)
-                | Step::NoteAlone(_)
-                | Step::Own(..)
-                | Step::Renamed(_)
-        )
+        matches!(self, Step::Note(..) | Step::NoteUnique(_) | Step::Own(..) | Step::Renamed(_))
     }
 }
 
@@ -188,12 +179,6 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
             }
         }
         Step::NoteUnique(index) => note_unique(session, view, name, &index)?,
-        Step::NoteAlone(check) => {
-            let id = table(name)?.schema().id;
-            let mut kin = crate::ddl::kin::kin_of(&session.view()?, id);
-            kin.alone.insert(check);
-            crate::ddl::kin::put(session, id, &kin)?;
-        }
         Step::DropRule(key) => crate::ddl::rule::forget_one(session, view, &key)?,
         Step::DropView(engine) => crate::ddl::drop::one_view(session, view, &engine, &[], true)?,
         Step::Renamed(to) => *name = to,

@@ -7,7 +7,7 @@ use onlap_pg::ast::{Detach, PartitionBound, Path};
 use serde_json::json;
 
 use super::bounds::{check_overlap, judge_default, read, stranger};
-use super::columns::checks_of;
+use super::columns::{checks_of, is_alone};
 use super::parts::{complete, matching};
 use super::{Parent, all_below, is_below, kin_of, name_of, put, table_to_inherit, take};
 use crate::catalog::families::{Inherited, Kin};
@@ -66,10 +66,9 @@ fn adopt(view: &View, parent: &Parent, child: &Parent, partition: bool) -> Resul
         one.local &= !partition;
         kin.columns.insert(id, one);
     }
-    for (name, condition) in checks_of(view, &above) {
-        let Some((_, known)) = checks_of(view, &own).into_iter().find(|(known, _)| *known == name)
-        else {
-            if kin.alone.contains(&name) {
+    for (name, condition) in checks_of(&above) {
+        let Some((_, known)) = checks_of(&own).into_iter().find(|(known, _)| *known == name) else {
+            if is_alone(&own, &name) {
                 let text = format!(
                     "constraint \"{name}\" conflicts with non-inherited constraint on child \
                      table \"{}\"",
@@ -166,12 +165,12 @@ pub fn leave(session: &mut Session, view: &View, child: &Parent, path: &Path) ->
     }
     take(session, view, &parent.table)?;
     take(session, view, &child.table)?;
-    let kin = left(view, kin, &parent, child);
+    let kin = left(kin, &parent, child);
     put(session, own, &kin)
 }
 
 /// What is left of a table's kin without one above.
-fn left(view: &View, mut kin: Kin, parent: &Parent, child: &Parent) -> Kin {
+fn left(mut kin: Kin, parent: &Parent, child: &Parent) -> Kin {
     let (above, own) = (parent.table.schema(), child.table.schema());
     kin.parents.retain(|id| *id != above.id);
     for column in &above.columns {
@@ -179,7 +178,7 @@ fn left(view: &View, mut kin: Kin, parent: &Parent, child: &Parent) -> Kin {
             lessen(&mut kin.columns, own.columns[at].id);
         }
     }
-    for (name, _) in checks_of(view, &above) {
+    for (name, _) in checks_of(&above) {
         lessen_rule(&mut kin.rules, &name);
     }
     kin
@@ -357,7 +356,7 @@ pub fn detach(
     }
     take(session, view, &parent.table)?;
     take(session, view, &child.table)?;
-    let mut kin = left(view, kin, parent, &child);
+    let mut kin = left(kin, parent, &child);
     kin.bound = None;
     // Its foreign keys are its own from now on.
     for key in &schema.foreign_keys {

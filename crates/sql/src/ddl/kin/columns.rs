@@ -11,7 +11,7 @@ use super::super::change::notice;
 use super::super::columns::{Declared, Default};
 use super::super::constraints::Constraint;
 use super::super::defaults;
-use super::{Parent, kin_of};
+use super::Parent;
 use crate::catalog::families::Inherited;
 use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
@@ -74,15 +74,18 @@ fn words(sql: &str) -> impl Iterator<Item = char> + '_ {
     sql.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase)
 }
 
+/// Whether a check is of its table alone: tables below do not get it.
+pub fn is_alone(schema: &TableSchema, name: &str) -> bool {
+    schema.checks.iter().any(|check| check.name == name && check.own)
+}
+
 /// The checks that tables below one get.
-pub fn checks_of(view: &View, schema: &TableSchema) -> Vec<(String, Expr<String>)> {
-    let kin = kin_of(view, schema.id);
+pub fn checks_of(schema: &TableSchema) -> Vec<(String, Expr<String>)> {
     let gone = || onlap::Error::new(onlap::ErrorKind::Corruption, "a check names no column");
     let name = |id: &onlap::ColumnId| -> std::result::Result<String, onlap::Error> {
         schema.position(*id).map(|at| schema.columns[at].name.clone()).ok_or_else(gone)
     };
-    let checks = schema.checks.iter().filter(|check| !kin.alone.contains(&check.name));
-    let named = checks.filter_map(|check| {
+    let named = schema.checks.iter().filter(|check| !check.own).filter_map(|check| {
         Some((check.name.clone(), check.expr.with_columns(&mut |id| name(id)).ok()?))
     });
     named.collect()
@@ -202,7 +205,7 @@ impl<'a> Merged<'a> {
                 one.count += 1;
             }
         }
-        for (name, condition) in checks_of(view, &schema) {
+        for (name, condition) in checks_of(&schema) {
             match self.checks.iter().find(|(known, _)| *known == name) {
                 None => {
                     self.of_checks.insert(name.clone(), Inherited { count: 1, local: false });
@@ -255,11 +258,10 @@ impl<'a> Merged<'a> {
     /// Puts the checks of the tables above beside the table's own, which may be the same.
     ///
     /// # Errors
-    /// `42710`: one of the same name is another; `42P17`: one of `alone`, which tables below do not get, is one of them.
+    /// `42710`: one of the same name is another; `42P17`: one that tables below do not get is one of them.
     pub fn join(
         &mut self,
         own: Vec<Constraint>,
-        alone: &[String],
         table: &str,
         client: &mut dyn Client,
     ) -> Result<Vec<Constraint>> {
@@ -272,7 +274,7 @@ impl<'a> Merged<'a> {
             let (name, condition) = (check.name(), check.condition());
             match self.checks.iter().find(|(known, _)| known == name) {
                 None => all.push(constraint),
-                Some(_) if alone.iter().any(|own| own == name) => {
+                Some(_) if check.is_own() => {
                     let text = format!(
                         "constraint \"{name}\" conflicts with inherited constraint on relation \
                          \"{table}\""

@@ -12,7 +12,7 @@ use super::super::change::notice;
 use super::super::checks;
 use super::super::naming::Relation;
 use super::attach::{attach, detach, inherit, leave};
-use super::columns::{checks_of, inherited_by};
+use super::columns::{checks_of, inherited_by, is_alone};
 use super::parts::{complete, index_below};
 use super::refusals::{bad, refuse_inherited};
 use super::{FROM_ONE, Parent, kin_of, name_of, put, tables_below};
@@ -63,7 +63,7 @@ pub fn below_alter(
     if matches!(change, TableChange::Rename(_) | TableChange::Schema(_)) {
         return Ok(());
     }
-    tidy(session, &own, &before, change)?;
+    tidy(session, &own, &before)?;
     let mut tree = view.objects.families().all_below(before.id);
     tree.push(before.id);
     let changed = Changed { before: &before, change, only, source, tree: &tree };
@@ -71,21 +71,11 @@ pub fn below_alter(
 }
 
 /// What is known of a table's columns and rules follows a change of them: a column may have another id, a rule another name.
-fn tidy(
-    session: &mut Session,
-    of: &Parent,
-    before: &TableSchema,
-    change: &TableChange,
-) -> Result<()> {
+fn tidy(session: &mut Session, of: &Parent, before: &TableSchema) -> Result<()> {
     let view = session.view()?;
     let schema = of.now(&view)?.table.schema();
     let known = kin_of(&view, schema.id);
     let mut kin = known.clone();
-    if let TableChange::RenameConstraint(from, to) = change
-        && kin.alone.remove(&**from)
-    {
-        kin.alone.insert(to.to_string());
-    }
     for (id, inherited) in &known.columns {
         if schema.position(*id).is_none() {
             kin.columns.remove(id);
@@ -98,7 +88,6 @@ fn tidy(
     }
     let is_check = |name: &str| schema.checks.iter().any(|check| check.name == name);
     let is_key = |name: &str| schema.foreign_keys.iter().any(|key| key.name == name);
-    kin.alone.retain(|name| is_check(name));
     kin.rules.retain(|name, _| is_check(name) || is_key(name));
     if kin == known { Ok(()) } else { put(session, schema.id, &kin) }
 }
@@ -125,7 +114,7 @@ fn becomes_local(
     let types = Types::of(&view.objects, &schema);
     let find = |name: &str| schema.position_by_name(name).map(|at| types[at]);
     let condition = checks::condition(view, source, said, &find)?;
-    let own = checks_of(view, &schema);
+    let own = checks_of(&schema);
     if !own.iter().any(|(known, of)| **known == **name && *of == condition) {
         return Ok(false);
     }
@@ -269,7 +258,7 @@ impl Changed<'_> {
         let before = below.table.schema();
         let of = (&below.name, &below.table);
         alter::one(session, &view, self.source, of, self.change, client)?;
-        tidy(session, below, &before, self.change)?;
+        tidy(session, below, &before)?;
         Changed { before: &before, ..*self }.reach_below(session, below, client)
     }
 
@@ -332,16 +321,15 @@ impl Changed<'_> {
     ) -> Result<()> {
         let view = session.view()?;
         let is_new = |name: &str| !self.before.checks.iter().any(|check| check.name == name);
-        let new: Vec<_> =
-            checks_of(&view, above).into_iter().filter(|(name, _)| is_new(name)).collect();
+        let new: Vec<_> = checks_of(above).into_iter().filter(|(name, _)| is_new(name)).collect();
         if new.is_empty() {
             return Ok(());
         }
         let before = below.table.schema();
         let mut kin = kin_of(&view, before.id);
-        let own = checks_of(&view, &before);
+        let own = checks_of(&before);
         for (name, condition) in new {
-            if kin.alone.contains(&name) {
+            if is_alone(&before, &name) {
                 let text = format!(
                     "constraint \"{name}\" conflicts with non-inherited constraint on relation \
                      \"{}\"",
@@ -364,7 +352,9 @@ impl Changed<'_> {
                     return Err(SqlError::new(state::DUPLICATE_OBJECT, text));
                 }
                 None => {
-                    let step = Step::AddCheck(CheckSpec::new(name.clone(), condition));
+                    let unproven = above.checks.iter().any(|c| c.name == name && c.unproven);
+                    let check = CheckSpec::new(name.clone(), condition).unproven(unproven);
+                    let step = Step::AddCheck(check);
                     alter::carry_out(session, &view, below.table.clone(), vec![step])?;
                     kin.rules.insert(name, FROM_ONE);
                 }

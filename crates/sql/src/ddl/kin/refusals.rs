@@ -5,6 +5,7 @@
 
 use onlap_pg::ast::{ColumnChange, ColumnRule, Constraint, TableChange, TableRule};
 
+use super::columns::is_alone;
 use super::keys::must_cover;
 use super::{Parent, kin_of, name_of};
 use crate::catalog::families::Key;
@@ -113,7 +114,7 @@ fn rule_change(view: &View, own: &Parent, change: &TableChange, only: bool) -> R
                 return Err(bad(format!("cannot rename inherited constraint \"{name}\"")));
             }
             let is_check = schema.checks.iter().any(|check| check.name == **name);
-            match only && is_check && !kin.alone.contains(&**name) {
+            match only && is_check && !is_alone(&schema, name) {
                 true => Err(bad(format!(
                     "inherited constraint \"{name}\" must be renamed in child tables too"
                 ))),
