@@ -343,6 +343,11 @@ impl SqlError {
         }
         self
     }
+    /// Bytes of all that it says.
+    pub fn text_bytes(&self) -> usize {
+        let more = [&self.0.detail, &self.0.hint, &self.0.context];
+        self.0.message.len() + more.into_iter().flatten().map(String::len).sum::<usize>()
+    }
     /// The sentence.
     pub fn message(&self) -> &str {
         &self.0.message

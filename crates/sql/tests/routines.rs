@@ -123,6 +123,15 @@ fn hostile_blocks_end() {
     assert_eq!(talk.run(&format!("DO {}", quoted(&nested))).state(), "");
     let doubling = "DO $$ DECLARE x text := 'SELECT 1'; BEGIN FOR i IN 1..24 LOOP x := x || ' ' || x; END LOOP; EXECUTE x; END $$";
     assert!(matches!(talk.run(doubling).state(), "53200" | "42601" | "54001"));
+    // So does what handlers hold of their errors.
+    let open = "BEGIN RAISE EXCEPTION '%', s; EXCEPTION WHEN OTHERS THEN ".repeat(60);
+    let held = format!(
+        "DO $$ DECLARE s text := repeat('x', 4000000); BEGIN {open} NULL; {} END $$",
+        "END; ".repeat(60)
+    );
+    talk.rows("SET query_memory_limit = '64MB'");
+    assert_eq!(talk.run(&held).state(), "53200");
+    talk.rows("RESET query_memory_limit");
     // Variables ask for memory.
     let (state, _) = error(
         &mut talk,

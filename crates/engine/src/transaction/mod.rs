@@ -620,6 +620,7 @@ impl Transaction {
     fn kept_bytes(&self) -> usize {
         self.locks.heap_bytes()
             + self.due.heap_bytes()
+            + self.undone.capacity() * size_of::<Range<u64>>()
             + self.reads.as_ref().map_or(0, ReadSet::heap_bytes)
     }
 }

@@ -149,11 +149,18 @@ impl Machine<'_, '_> {
                         self.is_noted = false;
                         let text = TypeRef::new(oids::TEXT);
                         let set = |text_of: &str| Held::Value(text, Datum::text(text_of));
-                        self.held[handlers.state] = set(e.sqlstate());
-                        self.held[handlers.message] = set(e.message());
+                        let told =
+                            [(handlers.state, e.sqlstate()), (handlers.message, e.message())];
+                        for (slot, value) in told {
+                            self.charge(self.held[slot].bytes(), value.len())?;
+                            self.held[slot] = set(value);
+                        }
+                        let bytes = e.text_bytes();
+                        self.charge(0, bytes)?;
                         self.handled.push(e);
                         let done = self.statements(&handler.body);
                         self.handled.pop();
+                        self.charge(bytes, 0)?;
                         done?
                     }
                 }

@@ -1,0 +1,12 @@
+//! Do few rows that an order does not tell apart come as in PostgreSQL?
+
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
+#[path = "support/beside.rs"]
+mod beside;
+mod support;
+
+#[test]
+fn ties_come_as_in_postgresql() {
+    beside::compare(include_str!("../testdata/ties.sql"));
+}
