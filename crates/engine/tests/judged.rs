@@ -1,6 +1,6 @@
 //! Are keys unique that are judged by a look at the rows?
 //!
-//! Clients write keys at random, interleaved by a seed, with a control that shows duplicates where nobody judges
+//! Clients write keys at random, interleaved by a seed, with a control that shows duplicates where no index judges
 //! them; and rules that are put off over savepoints, spilled rows and a reopen.
 
 use std::cell::Cell;
@@ -116,7 +116,7 @@ fn no_interleaving_leaves_equal_keys() {
     for_seeds("no_interleaving_leaves_equal_keys", 200, |rng| {
         let (rows, twice) = simulate(rng.clone(), None);
         assert_eq!(twice, 0);
-        // The control: where nobody judges keys, they are there twice.
+        // The control: without a judged index keys are there twice.
         let (_, control) = simulate(rng, Some(Rule::UniqueKeys));
         all.set((all.get().0 + rows, all.get().1 + control));
     });

@@ -226,7 +226,7 @@ impl SqlError {
     pub fn has_context(&self) -> bool {
         self.0.context.is_some()
     }
-    /// Its place is in a text within a routine, that begins so many characters further on. Without a place nothing changes.
+    /// Its place is in a text within a routine, that begins this number of characters further on. Without a place nothing changes.
     #[must_use]
     pub fn within_text(mut self, text: &str, further: i64) -> SqlError {
         if let Some(at) = self.0.position.take() {

@@ -348,7 +348,7 @@ fn engine_error(e: Error) -> onlap::Error {
     onlap::Error::new(kind, e.message).with_code(e.state)
 }
 
-/// Lets a database calculate what indexes need that were made by SQL. Whoever opens one and changes rows without a
+/// Lets a database calculate what indexes need that were made by SQL. A program that opens one and changes rows without a
 /// session calls this first.
 pub fn attach(db: &Database) {
     db.set_formulas(Arc::new(Calculated));

@@ -232,7 +232,7 @@ impl Transaction {
         }
         let mut built: Vec<IndexSchema> = Vec::new();
         for index in plan.schema.indexes.iter_mut().filter(|i| plan.rebuild.contains(&i.id)) {
-            // Nobody else changes the table.
+            // The name of the table is locked: no other transaction changes it.
             let stale = changed_before(&table.state.view(), std::slice::from_ref(index));
             index.only_since |= !stale.is_empty();
             index.id = self.take_index_id()?;

@@ -49,7 +49,7 @@ impl Transaction {
         };
     }
 
-    /// The statement of several calls has failed: whoever says so goes back to a savepoint, or ends the
+    /// The statement of several calls has failed: the caller goes back to a savepoint, or ends the
     /// transaction.
     pub fn forget_held(&mut self) {
         if self.ends_held() {

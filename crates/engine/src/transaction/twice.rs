@@ -1,6 +1,6 @@
 //! Do two rows have equal keys, in an index that does not keep them apart by itself?
 //!
-//! An index that is [`onlap_format::Judged`] is an ordinary one to files and memtables. Whoever brings keys to it locks
+//! An index that is [`onlap_format::Judged`] is an ordinary one to files and memtables. A transaction that brings keys to it locks
 //! each, as for a unique index ([`super::reserve`]), when they are judged, and then looks which rows have them
 //! in the newest committed state and among its own. So several rows may have a key in between, and NULL may be
 //! equal to NULL. Nothing relies on such an index for a row of its own: no foreign key, and no look-up by key.
@@ -43,7 +43,7 @@ impl Transaction {
                 brought.insert(def.encode_values(&values)?, values);
             }
         }
-        // Whoever brings many locks them in the same order.
+        // Transactions lock many keys in one order, so that two do not wait for each other.
         for key in brought.keys() {
             self.lock_key(table, index, key)?;
         }

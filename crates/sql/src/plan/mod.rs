@@ -272,7 +272,7 @@ impl Batches {
         Ok(held)
     }
 
-    /// What comes until there are so many rows, and how many there are; `usize::MAX` for all of them, 0 for their number alone.
+    /// What comes until there are `most` rows, and how many there are; `usize::MAX` for all of them, 0 for their number alone.
     ///
     /// # Errors
     /// Those of the query.

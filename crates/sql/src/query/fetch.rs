@@ -74,7 +74,7 @@ impl Bound {
         value.map_err(|e| Failed { error: sql_error(&e, text), before: false })
     }
 
-    /// Rows of a query: it ends when so many have come.
+    /// Rows of a query: it ends when this number has come.
     ///
     /// # Errors
     /// `42501`; those of the query.

@@ -106,7 +106,7 @@ impl<'a, 'h> Machine<'a, 'h> {
         }
     }
 
-    /// Asks for the memory of all variables, after one of them has taken so many bytes in place of others.
+    /// Asks for the memory of all variables, after one of them has taken some bytes in place of others.
     pub(super) fn charge(&mut self, before: usize, after: usize) -> Result<()> {
         self.bytes = self.bytes.saturating_sub(before) + after;
         match self.bytes.abs_diff(self.memory.size()) < SMALL {
@@ -373,7 +373,7 @@ impl Given {
     }
 }
 
-/// Whether a handler may have an error that nobody names.
+/// Whether a handler of OTHERS may have the error.
 pub fn is_trapped_by_others(e: &SqlError) -> bool {
     !matches!(e.sqlstate(), state::CANCELLED | "P0004") && !is_gone(e)
 }

@@ -410,7 +410,7 @@ fn of_slice(of: &Loop) -> i32 {
     }
 }
 
-/// A part of an array: so many elements from one on, with the dimensions from one on.
+/// A part of an array: a number of elements from one on, with the dimensions from one on.
 fn part(array: &Array<'_>, at: usize, size: usize, first: usize) -> Result<Datum<'static>> {
     let failed = |e: onlap_pg::Error| sql_error(&e, "");
     let mut builder = Builder::new(array.repr());

@@ -4,7 +4,7 @@
 //! ATTACH and DETACH make are rows of the SQL catalog ([`crate::catalog::families`]), beside the columns, checks, indexes and
 //! foreign keys that the table gets of its own.
 //!
-//! Whoever changes what stands below a table takes that table alone first ([`take`]), as for a change of its columns: who
+//! A statement that changes what stands below a table takes that table alone first ([`take`]), as for a change of its columns: who
 //! writes to it by its name waits, and finds its tables anew.
 
 mod attach;
@@ -55,7 +55,7 @@ impl Parent {
 /// Keeps others from changing a table, and what stands above and below it, until the end of the transaction.
 ///
 /// # Errors
-/// `40001`: somebody did since the statement began; those of waits for locks.
+/// `40001`: another transaction did since the statement began; those of waits for locks.
 pub fn take(session: &mut Session, view: &View, table: &Table) -> Result<()> {
     view.scope.tx()?.alter_table(table, &TableChanges::new())?;
     session.catalog_changed()?;

@@ -167,7 +167,7 @@ fn not_here(entry: usize) -> SqlError {
     SqlError::new("42P01", text).hint(hint)
 }
 
-/// A query of WITH, so many queries within the one around the command.
+/// A query of WITH, at its depth below the query around the command.
 fn check_with(tree: &Bound, query: QueryId, within: u32) -> Result<()> {
     let mut found = None;
     tree.visit_part(Part::Query(query), within, &mut |id, inside| {
