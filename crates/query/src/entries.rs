@@ -24,6 +24,7 @@ use crate::joins::Part;
 use crate::layout::{Layout, PRESENT, Var};
 use crate::node::{Node, Rows, Slots, Spread, arrow};
 use crate::step::{Step, stream_of};
+use crate::within::Told;
 
 type Plan = Arc<dyn ExecutionPlan>;
 
@@ -146,8 +147,8 @@ impl Compiler<'_> {
                 Ok(whole(self.told_query(*query, told, lock)?, rows))
             }
             EntryKind::Cte { name, up, own } => {
-                let rel = self.cte(name, *up, *own)?;
-                Ok(whole(rel, 1000.0))
+                let told = self.told(entry, used, conditions)?;
+                Ok(whole(self.cte(name, (*up, *own), told)?, 1000.0))
             }
             EntryKind::Values(rows) => Ok(whole(self.values(rows, &of.types)?, rows.len() as f64)),
             EntryKind::Functions { calls, ordinality } => {
@@ -261,8 +262,8 @@ impl Compiler<'_> {
         modify.is_some_and(|m| m.entry == entry && m.kind != ModifyKind::Insert)
     }
 
-    /// The rows of a query that WITH names.
-    fn cte(&mut self, name: &str, up: u32, own: bool) -> Result<Rel> {
+    /// The rows of a query that WITH names, some levels up; `own` where it is the one that reads itself.
+    fn cte(&mut self, name: &str, (up, own): (u32, bool), told: Told) -> Result<Rel> {
         let definer = self.frames.len() - 1 - up as usize;
         if own {
             return Ok(self.working(name, definer));
@@ -271,7 +272,7 @@ impl Compiler<'_> {
         let cte = query.ctes.iter().find(|cte| &*cte.name == name);
         let cte = cte.expect("the binder has found it");
         let tail = self.frames.split_off(definer + 1);
-        let made = self.cte_rows(cte);
+        let made = self.cte_rows(cte, told);
         self.frames.extend(tail);
         let (rel, outer) = made?;
         self.depend_on(definer, &outer);

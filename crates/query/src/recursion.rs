@@ -38,6 +38,7 @@ use crate::layout::Var;
 use crate::sets::kept;
 use crate::shared::{Store, bytes_of, with_stores};
 use crate::step::{Step, stream_of};
+use crate::within::Told;
 
 type Plan = Arc<dyn ExecutionPlan>;
 
@@ -86,11 +87,12 @@ impl Compiler<'_> {
         Rel { plan: with_stores(rel.plan, stores), types: rel.types }
     }
 
-    /// The rows of a query of WITH, and what it uses of the queries around the one that has the WITH.
+    /// The rows of a query of WITH, and what it uses of the queries around the one that has the WITH. What its one
+    /// reader tells it counts where it is carried out in the reader's place.
     ///
     /// # Errors
     /// `0A000` for what has no kernel or no step; errors of constants.
-    pub fn cte_rows(&mut self, cte: &Cte) -> Result<(Rel, Outer)> {
+    pub fn cte_rows(&mut self, cte: &Cte, told: Told) -> Result<(Rel, Outer)> {
         if let Some(carried) = self.carried.filter(|_| self.frames.len() == 1) {
             return self.carried_rows(cte, carried);
         }
@@ -100,13 +102,13 @@ impl Compiler<'_> {
             CteKind::Inline => true,
         };
         if is_inline && !cte.recursive && !self.gives_other_rows(cte.query) {
-            return self.cte_query(cte);
+            return self.cte_query(cte, told);
         }
         let known = self.frame().shared.iter().find(|(name, _)| **name == *cte.name);
         let shared = match known {
             Some((_, shared)) => shared.clone(),
             None => {
-                let (rel, outer) = self.cte_query(cte)?;
+                let (rel, outer) = self.cte_query(cte, Told::default())?;
                 let shared = Shared { store: Store::new(rel.plan), types: rel.types, outer };
                 self.frame().shared.push((cte.name.to_string(), shared.clone()));
                 shared
@@ -124,7 +126,7 @@ impl Compiler<'_> {
         let shared = match known {
             Some(shared) => shared,
             None => {
-                let (rel, outer) = self.cte_query(cte)?;
+                let (rel, outer) = self.cte_query(cte, Told::default())?;
                 let shared = Shared { store: Store::new(rel.plan), types: rel.types, outer };
                 carried.kept.lock().insert(cte.query, shared.clone());
                 shared
@@ -151,8 +153,8 @@ impl Compiler<'_> {
         found
     }
 
-    fn cte_query(&mut self, cte: &Cte) -> Result<(Rel, Outer)> {
-        self.frames.push(Frame::new(cte.query, None));
+    fn cte_query(&mut self, cte: &Cte, told: Told) -> Result<(Rel, Outer)> {
+        self.frames.push(Frame { told, ..Frame::new(cte.query, None) });
         let made = match cte.recursive {
             true => self.recursive(cte),
             false => self.query(cte.query),

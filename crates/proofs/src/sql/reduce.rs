@@ -93,8 +93,12 @@ impl Reduced {
     /// that calculates several, none is the first by any rule, and what is not needed may be left out or not.
     pub fn may_be_order(&self) -> bool {
         // Data exceptions, subqueries of several rows, texts of jsonpath, elements without equality.
-        let of_values =
-            |state: &str| ["22", "21", "42601", "42883", "XX"].iter().any(|c| state.starts_with(c));
+        // What is no row is an error of the call, not of the statement.
+        let text = self.statement.tree.text();
+        let of_values = |state: &str| {
+            ["22", "21", "42601", "42883", "XX"].iter().any(|c| state.starts_with(c))
+                || state == "42804" && text.contains("populate_record")
+        };
         match &self.kind {
             Kind::Otherwise(..) => self.statement.tree.calls() > 1,
             Kind::Refused(state) | Kind::Accepted(state) => of_values(state),
