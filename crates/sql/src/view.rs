@@ -10,6 +10,7 @@ use onlap::{Sequence, Table};
 use parking_lot::Mutex;
 
 use crate::catalog::names::{TEMPORARY, temporary, temporary_of};
+use crate::catalog::objects::Pending;
 use crate::catalog::{Kind, Name, Objects};
 use crate::error::{Result, SqlError, state};
 use crate::functions::sequences::Taken;
@@ -28,6 +29,8 @@ pub struct View {
     pub scope: Arc<Scope>,
     /// Objects that the engine does not know, with those of this transaction.
     pub objects: Arc<Objects>,
+    /// What the transaction had changed of them when the statement began.
+    pub changed: Option<Arc<Pending>>,
     /// The current database.
     pub database: String,
     /// Schemas that are looked at, in order.
@@ -99,6 +102,15 @@ pub const OF_OTHERS: &str = "cannot access temporary tables of other sessions";
 pub const INFORMATION_SCHEMA: &str = "information_schema";
 
 impl View {
+    /// The objects as they are now, with those of transactions that have committed since the statement began.
+    pub fn newest_objects(&self) -> Arc<Objects> {
+        let newest = self.instance.newest_objects();
+        match &self.changed {
+            None => newest,
+            Some(changed) => Arc::new(newest.with(changed)),
+        }
+    }
+
     /// The schemas in which an unqualified name is looked up.
     pub fn path(&self) -> impl Iterator<Item = &str> {
         self.search_path.schemas.iter().map(String::as_str)

@@ -73,7 +73,7 @@ pub struct Router {
 /// `40001`: it is not so any more, and the statement begins anew; those of waits for locks.
 pub fn hold(view: &View, table: &TableHandle) -> Result<()> {
     let alone = view.scope.tx()?.keep_form(&table.table, table.schema.version)?;
-    let newest = view.instance.newest_objects();
+    let newest = view.newest_objects();
     if alone || Arc::ptr_eq(&newest, &view.objects) {
         return Ok(());
     }

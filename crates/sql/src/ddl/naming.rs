@@ -113,7 +113,7 @@ pub fn claim(view: &View, name: &Name) -> Result<Option<Relation>> {
     let engine = name.engine(&view.database);
     view.scope.tx()?.hold_name(&engine)?;
     // Another transaction may have ended meanwhile; the objects of the view are those of the statement's begin.
-    match view.instance.newest_objects().get(Kind::View, &engine) {
+    match view.newest_objects().get(Kind::View, &engine) {
         Some(_) => Ok(Some(Relation::View)),
         None => find(view, name),
     }

@@ -94,7 +94,7 @@ impl Ruled {
     fn hold(&self, session: &mut Session, view: &View, key: &str) -> Result<()> {
         let engine = self.name.engine(&view.database);
         view.scope.tx()?.hold_name(&engine)?;
-        let newest = view.instance.newest_objects();
+        let newest = view.newest_objects();
         let pending = &session.current()?.pending;
         let same = |kind, name: &str| {
             pending.has(kind, name) || newest.get(kind, name) == view.objects.get(kind, name)

@@ -160,9 +160,10 @@ impl Session {
             true => Some(block.scope.tx()?.sequences()),
             false => None,
         };
-        let objects = match block.pending.is_empty() {
-            true => instance.objects(),
-            false => Arc::new(instance.objects().with(&block.pending)),
+        let changed = (!block.pending.is_empty()).then(|| Arc::new(block.pending.clone()));
+        let objects = match &changed {
+            None => instance.objects(),
+            Some(changed) => Arc::new(instance.objects().with(changed)),
         };
         let rights = objects.rights();
         let user = rights.name_of(roles.current);
@@ -178,6 +179,7 @@ impl Session {
             session_role: roles.session,
             scope: Arc::clone(&block.scope),
             objects,
+            changed,
             database,
             user,
             pid,

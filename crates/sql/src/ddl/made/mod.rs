@@ -38,7 +38,7 @@ fn check_free(view: &View, name: &Name) -> Result<()> {
         let text = format!("type \"{}\" already exists", name.name);
         return Err(SqlError::new(state::DUPLICATE_OBJECT, text));
     }
-    match view.instance.newest_objects().get(Kind::Type, &engine) {
+    match view.newest_objects().get(Kind::Type, &engine) {
         Some(_) => Err(SqlError::concurrent_update()),
         None => Ok(()),
     }
@@ -74,7 +74,7 @@ fn hold(session: &mut Session, view: &View, made: &Made) -> Result<()> {
     view.scope.tx()?.hold_name(&engine)?;
     // What this transaction has changed, it has held since.
     let is_own = session.current()?.pending.has(Kind::Type, &engine);
-    let newest = view.instance.newest_objects();
+    let newest = view.newest_objects();
     match is_own || newest.get(Kind::Type, &engine) == view.objects.get(Kind::Type, &engine) {
         true => Ok(()),
         false => Err(SqlError::concurrent_update()),

@@ -69,7 +69,7 @@ impl Given<'_> {
 /// `0A000`; `40001`: another transaction has changed types since the statement began.
 pub fn must_fit(session: &mut Session, view: &View, oid: u32, parts: &[PgType]) -> Result<()> {
     view.scope.tx()?.hold_name(&format!("types of types in {}", view.database))?;
-    let newest = view.instance.newest_objects();
+    let newest = view.newest_objects();
     for (name, object) in newest.of_kind(Kind::Type) {
         let is_own = session.current()?.pending.has(Kind::Type, name);
         if !is_own && view.objects.get(Kind::Type, name) != Some(object) {

@@ -1,0 +1,16 @@
+//! Do statements that drivers and their test suites send get PostgreSQL's answers?
+//!
+//! A script runs statement by statement here and in a private PostgreSQL 15 (a Debian package).
+
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
+#[path = "support/beside.rs"]
+mod beside;
+mod support;
+
+const SCRIPT: &str = include_str!("../testdata/drivers_beside.sql");
+
+#[test]
+fn drivers_statements_are_answered_as_by_postgresql() {
+    beside::compare(SCRIPT);
+}
