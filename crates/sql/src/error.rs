@@ -163,6 +163,19 @@ impl SqlError {
         rules::of_rows(e)
     }
 
+    /// The engine's refusal of a change in a transaction that only reads, as PostgreSQL words it of a command.
+    #[must_use]
+    pub fn in_read_only(self, command: impl FnOnce() -> String) -> SqlError {
+        // Other refusals of writes, of a database that failed, have this state as well.
+        match self.0.state == "25006" && self.0.message == "the transaction was begun read-only" {
+            true => {
+                let text = format!("cannot execute {} in a read-only transaction", command());
+                SqlError::new("25006", text)
+            }
+            false => self,
+        }
+    }
+
     /// A row that the statement is about was changed by another transaction.
     pub fn concurrent_update() -> SqlError {
         SqlError::new("40001", "could not serialize access due to concurrent update")

@@ -71,6 +71,26 @@ impl Parsed {
     }
 }
 
+impl Parsed {
+    /// The command as PostgreSQL names it where it refuses one.
+    pub fn command(&self) -> String {
+        let start = self.tree.statements[0].start as usize;
+        let words = self.text.get(start..).unwrap_or_default().split_whitespace();
+        let left_out = ["OR", "REPLACE", "UNIQUE", "UNLOGGED", "RECURSIVE"];
+        let mut words =
+            words.map(str::to_uppercase).filter(|word| !left_out.contains(&word.as_str()));
+        let first = words.next().unwrap_or_default();
+        match &*first {
+            "CREATE" | "ALTER" | "DROP" | "REFRESH" | "SECURITY" => {
+                format!("{first} {}", words.next().unwrap_or_default())
+            }
+            "TRUNCATE" => "TRUNCATE TABLE".to_owned(),
+            "COPY" => "COPY FROM".to_owned(),
+            _ => first,
+        }
+    }
+}
+
 /// What a statement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {

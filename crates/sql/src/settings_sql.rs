@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use onlap::{TableId, Time, Value};
-use onlap_pg::ast::{Discard, Isolation, Mode, Path, Reach, SetStatement, SetTo};
+use onlap_pg::ast::{Discard, Mode, Path, Reach, SetStatement, SetTo};
 
 use crate::catalog::names::TEMPORARY;
 use crate::error::{Result, SqlError, state};
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
-use crate::session::{Session, isolation_name};
+use crate::session::{Session, is_mode, level_name};
 use crate::settings::SETTINGS;
 use crate::source::strings;
 use crate::system::classes::is_constraint;
@@ -57,6 +57,7 @@ pub fn run(
                 Some("session_authorization") => {
                     session.set_authorization(&view.judge, None, false)?;
                 }
+                Some(name) if is_mode(name) => session.set_mode(name, None)?,
                 Some(name) => session.settings.reset(name)?,
             }
             return done("RESET");
@@ -111,6 +112,7 @@ fn set(session: &mut Session, view: &View, local: bool, name: &str, to: &SetTo) 
         ("session_authorization", role) => {
             session.set_authorization(&view.judge, role.as_deref(), local)
         }
+        (name, value) if is_mode(name) => session.set_mode(name, value.as_deref()),
         (name, None) => session.settings.reset(name),
         (name, Some(text)) => session.settings.set(name, &text, local),
     }
@@ -121,19 +123,14 @@ fn characteristics(session: &mut Session, modes: &[Mode]) -> Result<()> {
     for mode in modes {
         let (name, value) = match mode {
             Mode::Isolation(level) => {
-                let level = match level {
-                    Isolation::ReadUncommitted => "read uncommitted",
-                    Isolation::ReadCommitted => "read committed",
-                    Isolation::RepeatableRead => "repeatable read",
-                    Isolation::Serializable => "serializable",
-                };
-                ("default_transaction_isolation", level)
+                ("default_transaction_isolation", level_name(*level))
             }
             Mode::ReadOnly(only) => {
                 ("default_transaction_read_only", if *only { "on" } else { "off" })
             }
-            // A transaction never waits for a snapshot here.
-            Mode::Deferrable(_) => continue,
+            Mode::Deferrable(deferrable) => {
+                ("default_transaction_deferrable", if *deferrable { "on" } else { "off" })
+            }
         };
         session.settings.set(name, value, false)?;
     }
@@ -217,13 +214,9 @@ fn show(session: &mut Session, name: Option<&str>) -> Result<Answer> {
             SETTINGS.iter().map(row).collect()
         }
         Some(name) => {
-            let options = session.current()?.options;
-            let value = match name {
-                "transaction_isolation" => isolation_name(options.isolation).to_string(),
-                "transaction_read_only" => if options.read_only { "on" } else { "off" }.to_string(),
-                name => session.settings.show(name)?,
-            };
-            vec![vec![text(&value)]]
+            // The transaction's modes are those of one that is under way.
+            session.current()?;
+            vec![vec![text(&session.settings.show(name)?)]]
         }
     };
     let source = Box::new(Ready::new(vec![Chunk::Rows(rows)]));

@@ -252,9 +252,29 @@ impl Transaction {
     /// Forgets the changes.
     pub fn rollback(self) {}
 
-    /// Whether it was begun to read alone.
+    /// Whether it refuses changes.
     pub fn is_read_only(&self) -> bool {
         self.options.read_only
+    }
+
+    /// Refuses changes from now on, or allows them again; what was changed before stays changed.
+    ///
+    /// ```
+    /// use onlap::{Database, DataType, ErrorKind, Options, TableSpec, Value};
+    /// let dir = tempfile::tempdir().unwrap();
+    /// let db = Database::open(dir.path(), Options::default())?;
+    /// let t = db.create_table(TableSpec::new("t").column("id", DataType::Int8))?;
+    /// let mut tx = db.begin()?;
+    /// tx.insert(&t, &[Value::Int(1)])?;
+    /// tx.set_read_only(true);
+    /// let refused = tx.insert(&t, &[Value::Int(2)]).unwrap_err();
+    /// assert_eq!(refused.kind(), ErrorKind::ReadOnlyTransaction);
+    /// tx.commit()?;
+    /// assert_eq!(db.snapshot()?.count(&t)?, 1);
+    /// # Ok::<(), onlap::Error>(())
+    /// ```
+    pub fn set_read_only(&mut self, only: bool) {
+        self.options.read_only = only;
     }
 
     /// The place that the transaction has come to.

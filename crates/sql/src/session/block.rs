@@ -7,13 +7,14 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use onlap::{Isolation, Savepoint, TransactionOptions};
+use onlap::{Isolation, Savepoint};
 
 use crate::catalog::objects::Pending;
 use crate::error::{Result, SqlError, state};
 use crate::instance::Instance;
 use crate::scope::Scope;
 use crate::session::Roles;
+use crate::session::modes::Modes;
 use crate::settings::Mark;
 
 /// What a session goes back to beside what its transaction wrote.
@@ -39,8 +40,8 @@ pub struct Block {
     pub used: bool,
     /// Whether a statement saw anything: from then on its snapshot stands.
     looked: bool,
-    /// How it was begun.
-    pub options: TransactionOptions,
+    /// How it is carried out.
+    pub modes: Modes,
     /// Named places to go back to.
     savepoints: Vec<Place>,
     /// Whether it changed tables or indexes of the engine.
@@ -57,6 +58,7 @@ pub struct Place {
     session: Remembered,
     savepoint: Savepoint,
     pending: usize,
+    modes: Modes,
 }
 
 impl Block {
@@ -66,10 +68,10 @@ impl Block {
     /// The database was closed.
     pub fn begin(
         instance: &Instance,
-        options: TransactionOptions,
+        modes: Modes,
         cancel: &Arc<AtomicBool>,
     ) -> Result<Block> {
-        let tx = instance.db.begin_with(options)?;
+        let tx = instance.db.begin_with(modes.options())?;
         Ok(Block {
             scope: Scope::new(tx, cancel, instance.runner.room()),
             pending: Pending::default(),
@@ -77,7 +79,7 @@ impl Block {
             failed: false,
             used: false,
             looked: false,
-            options,
+            modes,
             savepoints: Vec::new(),
             changed_catalog: false,
             changed_for_others: false,
@@ -95,9 +97,30 @@ impl Block {
             return Ok(());
         }
         self.looked = true;
-        if self.explicit && !self.changed && self.options.isolation != Isolation::ReadCommitted {
+        let isolation = self.modes.options().isolation;
+        if self.explicit && !self.changed && isolation != Isolation::ReadCommitted {
             self.scope.tx()?.renew_snapshot()?;
         }
+        Ok(())
+    }
+
+    /// Whether anything was asked or written in it.
+    pub fn is_used(&self) -> bool {
+        self.looked || self.changed
+    }
+
+    /// Whether it is behind a savepoint.
+    pub fn is_within(&self) -> bool {
+        !self.savepoints.is_empty()
+    }
+
+    /// Goes on with other modes, at the level that it was begun at.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub fn be(&mut self, modes: Modes) -> Result<()> {
+        self.modes = modes;
+        self.scope.tx()?.set_read_only(modes.read_only);
         Ok(())
     }
 
@@ -141,7 +164,8 @@ impl Block {
     /// The transaction has ended.
     pub fn place(&self, name: String, session: Remembered) -> Result<Place> {
         let savepoint = self.scope.tx()?.savepoint();
-        Ok(Place { name, session, savepoint, pending: self.pending.len() })
+        let (pending, modes) = (self.pending.len(), self.modes);
+        Ok(Place { name, session, savepoint, pending, modes })
     }
 
     /// Undoes what was done since a place: what the session goes back to.
@@ -151,6 +175,7 @@ impl Block {
     pub fn back_to(&mut self, place: &Place) -> Result<Remembered> {
         self.scope.tx()?.rollback_to(&place.savepoint)?;
         self.pending.truncate(place.pending);
+        self.be(place.modes)?;
         Ok(place.session.clone())
     }
 
@@ -160,6 +185,8 @@ impl Block {
     /// There is none of that name.
     pub fn release(&mut self, name: &str) -> Result<()> {
         let at = self.find(name)?;
+        // That it only reads, a part of it may have said, which has ended.
+        self.be(self.savepoints[at].modes)?;
         self.savepoints.truncate(at);
         Ok(())
     }
@@ -175,6 +202,7 @@ impl Block {
         self.scope.tx()?.rollback_to(&place.savepoint)?;
         self.pending.truncate(place.pending);
         self.failed = false;
+        self.be(self.savepoints[at].modes)?;
         Ok(self.savepoints[at].session.clone())
     }
 
@@ -182,24 +210,5 @@ impl Block {
         self.savepoints.iter().rposition(|p| p.name == name).ok_or_else(|| {
             SqlError::new(state::NO_SAVEPOINT, format!("savepoint \"{name}\" does not exist"))
         })
-    }
-}
-
-/// A level by its name in SQL.
-pub fn isolation_of(text: &str) -> Option<Isolation> {
-    match text.to_ascii_lowercase().as_str() {
-        "read committed" | "read uncommitted" => Some(Isolation::ReadCommitted),
-        "repeatable read" => Some(Isolation::RepeatableRead),
-        "serializable" => Some(Isolation::Serializable),
-        _ => None,
-    }
-}
-
-/// A level's name in SQL.
-pub fn isolation_name(level: Isolation) -> &'static str {
-    match level {
-        Isolation::ReadCommitted => "read committed",
-        Isolation::RepeatableRead => "repeatable read",
-        Isolation::Serializable => "serializable",
     }
 }

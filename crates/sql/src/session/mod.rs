@@ -32,6 +32,7 @@ use crate::wire::{Client, format_of};
 pub mod answer;
 mod block;
 mod cursors;
+mod modes;
 mod prepare;
 mod prepared;
 mod room;
@@ -45,7 +46,7 @@ pub mod values;
 use answer::{Answer, AnswerColumn};
 use block::Block;
 pub(crate) use block::Place;
-pub use block::isolation_name;
+pub use modes::{is_mode, level_name};
 pub use prepare::{Prepared, Stamp, missing_parameter};
 use scroll::Scroll;
 use temporary::Temporary;
@@ -89,6 +90,8 @@ pub struct Session {
     roles_before: Option<Roles>,
     /// What they are after it, where that is something else: SET LOCAL ends with it.
     roles_after: Option<Roles>,
+    /// The modes of a transaction that the settings show.
+    shown_modes: modes::Modes,
     pub(crate) database: String,
     pub(crate) settings: Settings,
     /// What the client is told of settings at the start.
@@ -219,6 +222,7 @@ impl Session {
             roles: Roles { session: role, current: role },
             roles_before: None,
             roles_after: None,
+            shown_modes: modes::Modes::default(),
             database,
             settings,
             at_start,

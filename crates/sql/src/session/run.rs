@@ -6,13 +6,13 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use onlap::{Isolation, TransactionOptions};
 use onlap_base::stop;
 use onlap_pg::ast::{self, Mode, Transaction, Utility};
 
 use super::Session;
 use super::answer::{Answer, AnswerColumn, RowsAnswer};
 use super::block::{Block, Place, Remembered};
+use super::modes::Modes;
 use super::prepare::{Prepared, Stamp};
 use super::values::Parameter;
 use crate::deep;
@@ -113,7 +113,7 @@ impl Session {
         }
         let answer =
             deep::run(parsed.depth, || self.run_statement(prepared, parsed, values, client));
-        answer.map_err(|e| e.after(parsed.before))
+        answer.map_err(|e| e.in_read_only(|| parsed.command()).after(parsed.before))
     }
 
     fn run_statement(
@@ -208,6 +208,7 @@ impl Session {
         let view = self.view()?;
         let _stop = stop::within(&stop);
         let inserted = literals.run(&view);
+        let inserted = inserted.map_err(|e| e.in_read_only(|| "INSERT".to_owned()));
         Ok(self.ended(inserted)?.map(|rows| format!("INSERT 0 {rows}")))
     }
 
@@ -424,21 +425,23 @@ impl Session {
                 if *start { "START TRANSACTION" } else { "BEGIN" }
             }
             Transaction::Commit(chain) => {
-                let options = self.block.as_ref().map(|b| b.options);
+                let modes = self.block.as_ref().map(|b| b.modes);
                 let tag = self.commit(client)?;
-                self.chain(*chain, options)?;
+                self.chain(*chain, modes)?;
                 tag
             }
             Transaction::Rollback(chain) => {
-                let options = self.block.as_ref().map(|b| b.options);
+                let modes = self.block.as_ref().map(|b| b.modes);
                 self.rollback(client);
-                self.chain(*chain, options)?;
+                self.chain(*chain, modes)?;
                 "ROLLBACK"
             }
             Transaction::RollbackTo(name) => {
                 self.take_asked();
-                let session = self.in_block("ROLLBACK TO SAVEPOINT")?.rollback_to(name)?;
+                let block = self.in_block("ROLLBACK TO SAVEPOINT")?;
+                let (session, modes) = (block.rollback_to(name)?, block.modes);
                 self.settings.back_to(&session.settings);
+                self.show_modes(modes);
                 self.roles_after = session.roles.1;
                 self.be(session.roles.0);
                 "ROLLBACK"
@@ -462,6 +465,8 @@ impl Session {
                     return Err(in_failed_transaction());
                 }
                 block.release(name)?;
+                let modes = block.modes;
+                self.show_modes(modes);
                 "RELEASE"
             }
             Transaction::Prepare(_)
@@ -470,11 +475,9 @@ impl Session {
         }))
     }
 
-    fn chain(&mut self, chain: bool, options: Option<TransactionOptions>) -> Result<()> {
-        if let (true, Some(options)) = (chain, options) {
-            let mut block = Block::begin(&self.instance, options, &self.cancel)?;
-            block.explicit = true;
-            self.block = Some(block);
+    fn chain(&mut self, chain: bool, modes: Option<Modes>) -> Result<()> {
+        if let (true, Some(modes)) = (chain, modes) {
+            self.begin_block(modes, true)?;
         }
         Ok(())
     }
@@ -488,35 +491,14 @@ impl Session {
             client.reply().notice("WARNING", &SqlError::new(state::ACTIVE_TRANSACTION, text));
             return Ok(());
         }
-        let options = with_modes(self.default_options(), modes);
+        let modes = self.default_modes().with(modes);
         // Statements before BEGIN in the same string belong to the transaction.
         match &mut self.block {
             Some(block) if block.used => block.explicit = true,
             _ => {
-                let mut block = Block::begin(&self.instance, options, &self.cancel)?;
-                block.explicit = true;
-                self.block = Some(block);
+                self.begin_block(modes, true)?;
             }
         }
-        Ok(())
-    }
-
-    /// SET TRANSACTION: the transaction begins anew with other modes, unless it was used.
-    pub(crate) fn set_modes(&mut self, modes: &[Mode]) -> Result<()> {
-        let block = self.block()?;
-        let options = with_modes(block.options, modes);
-        if options == block.options {
-            return Ok(());
-        }
-        let explicit = block.explicit;
-        let changed = options.isolation != block.options.isolation;
-        if changed && block.scope.counters() != onlap::ReadCounters::default() {
-            let text = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
-            return Err(SqlError::new(state::ACTIVE_TRANSACTION, text));
-        }
-        let mut block = Block::begin(&self.instance, options, &self.cancel)?;
-        block.explicit = explicit;
-        self.block = Some(block);
         Ok(())
     }
 
@@ -539,26 +521,6 @@ impl Session {
     pub(crate) fn current(&mut self) -> Result<&mut Block> {
         self.block()
     }
-}
-
-fn with_modes(mut options: TransactionOptions, modes: &[Mode]) -> TransactionOptions {
-    for mode in modes {
-        match mode {
-            Mode::ReadOnly(only) => options.read_only = *only,
-            Mode::Isolation(level) => {
-                options.isolation = match level {
-                    ast::Isolation::ReadUncommitted | ast::Isolation::ReadCommitted => {
-                        Isolation::ReadCommitted
-                    }
-                    ast::Isolation::RepeatableRead => Isolation::RepeatableRead,
-                    ast::Isolation::Serializable => Isolation::Serializable,
-                };
-            }
-            // No transaction waits for a snapshot here.
-            Mode::Deferrable(_) => {}
-        }
-    }
-    options
 }
 
 impl Session {
@@ -618,8 +580,10 @@ impl Session {
     /// The transaction has ended.
     pub(crate) fn back_to(&mut self, place: &Place) -> Result<()> {
         self.take_asked();
-        let session = self.block()?.back_to(place)?;
+        let block = self.block()?;
+        let (session, modes) = (block.back_to(place)?, block.modes);
         self.settings.back_to(&session.settings);
+        self.show_modes(modes);
         self.roles_after = session.roles.1;
         self.be(session.roles.0);
         Ok(())

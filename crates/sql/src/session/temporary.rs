@@ -11,10 +11,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use onlap::{Table, TableId, TransactionOptions};
+use onlap::{Table, TableId};
+use onlap_pg::ast::Isolation;
 
 use super::Session;
 use super::block::Block;
+use super::modes::Modes;
 use crate::catalog::names::{temporary, temporary_of};
 use crate::catalog::{Kind, Name};
 use crate::ddl;
@@ -107,7 +109,7 @@ impl Session {
 
     /// A transaction that only reads may change the session's own tables.
     pub(super) fn allow_temporary(&mut self) -> Result<()> {
-        if self.temporary.is_made && self.block()?.options.read_only {
+        if self.temporary.is_made && self.block()?.modes.read_only {
             let prefix = Name::new(temporary(self.key().pid), "").engine(&self.database);
             self.block()?.scope.tx()?.always_changes(&prefix);
         }
@@ -126,7 +128,7 @@ impl Session {
         }
         let own = temporary(view.pid);
         let block = self.block()?;
-        if !block.options.read_only || block.explicit || block.changed {
+        if !block.modes.read_only || block.explicit || block.changed {
             return ddl::temporary::drop_all(self, view, &own);
         }
         let outer = self.block.take();
@@ -137,8 +139,8 @@ impl Session {
 
     /// Does something in a transaction of its own, which may write whatever the settings say.
     fn write(&mut self, act: impl FnOnce(&mut Session, &View) -> Result<()>) -> Result<()> {
-        let options = TransactionOptions::default();
-        self.block = Some(Block::begin(&self.instance, options, &self.cancel)?);
+        let modes = Modes { level: Isolation::RepeatableRead, ..Modes::default() };
+        self.block = Some(Block::begin(&self.instance, modes, &self.cancel)?);
         let done = self.in_view(act);
         match (done, self.block.take()) {
             (Ok(()), Some(block)) => block.commit(&self.instance),

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use onlap::{Isolation, TableSchema, TransactionOptions};
+use onlap::TableSchema;
 use onlap_pg::value::datetime::{Zone, find_zone};
 
 use super::Session;
-use super::block::{Block, isolation_of};
+use super::block::Block;
+use super::modes::is_mode;
 use crate::catalog::{Kind, Objects, names};
 use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
@@ -21,20 +22,10 @@ impl Session {
     /// The transaction, begun if there is none.
     pub(super) fn block(&mut self) -> Result<&mut Block> {
         if self.block.is_none() {
-            let options = self.default_options();
-            self.block = Some(Block::begin(&self.instance, options, &self.cancel)?);
+            let modes = self.default_modes();
+            self.begin_block(modes, false)?;
         }
         Ok(self.block.as_mut().expect("was just begun"))
-    }
-
-    /// How a transaction begins where BEGIN says nothing.
-    pub(super) fn default_options(&self) -> TransactionOptions {
-        let level = isolation_of(self.settings.text(Id::DefaultTransactionIsolation));
-        let options = TransactionOptions::at(level.unwrap_or(Isolation::ReadCommitted));
-        match self.settings.flag(Id::DefaultTransactionReadOnly) {
-            true => options.read_only(),
-            false => options,
-        }
     }
 
     /// Ends the transaction that no BEGIN began.
@@ -212,6 +203,7 @@ impl Session {
             // What is no setting, or no value of it, was told to the function's caller as set.
             let _ = match name.as_str() {
                 "role" | "session_authorization" => self.set_asked_role(&name, &value, local),
+                name if is_mode(name) => self.set_mode(name, Some(&value)),
                 _ => self.settings.set(&name, &value, local),
             };
         }

@@ -34,7 +34,7 @@ pub use configuration::{Configuration, Origin};
 pub use page::{default_file, page};
 pub use registry::{Id, SETTINGS};
 pub use rows::SettingRow;
-pub use session::{Mark, Settings, may_be};
+pub use session::{Mark, Settings, checked, may_be};
 pub use value::{Unit, Value};
 
 use crate::error::{Result, SqlError, state};

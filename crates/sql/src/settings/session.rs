@@ -332,6 +332,14 @@ pub fn may_be(name: &str, text: &str, superuser: bool) -> Result<()> {
     }
 }
 
+/// A value of a setting that sessions may change.
+///
+/// # Errors
+/// It has no such value.
+pub fn checked(name: &str, text: &str) -> Result<Value> {
+    changeable(name, text, true).map(|(_, value)| value)
+}
+
 fn changeable(name: &str, text: &str, superuser: bool) -> Result<(Key, Value)> {
     let key = key(name)?;
     let value = match &key {
