@@ -156,3 +156,12 @@ ROLLBACK
 BEGIN READ ONLY
 COMMENT ON TABLE kept IS 'x'
 ROLLBACK
+SELECT 'e'::regtype, to_regtype('e'), to_regtype('public.e'), to_regtype('"e"'), to_regtype('e[]'), to_regtype('nowhere.e'), to_regtype('none'), 'kept'::regtype, to_regtype('kept[]')
+SELECT '"timestamp"'::regtype, '"text"'::regtype, '"timetz"'::regtype, 'timetz'::regtype, 'character varying'::regtype, 'varchar(10)'::regtype, 'double precision[]'::regtype, '"char"'::regtype, 'char'::regtype, 'pg_catalog.int4'::regtype, 'pg_catalog."time"'::regtype, '23'::regtype, 'interval second(3)'::regtype, 'bit varying(5)[]'::regtype
+SELECT '"int"'::regtype
+SELECT 'no such type'::regtype
+SELECT to_regtype('(')
+SELECT ''::regtype
+SELECT 'timestamp with'::regtype
+SELECT typname FROM pg_type t WHERE t.oid = to_regtype('e')
+SELECT name, labels FROM (SELECT t.typname AS name, array_agg(e.enumlabel) AS labels FROM pg_type t LEFT JOIN pg_enum e ON e.enumtypid = t.oid WHERE t.oid = to_regtype('"e"') GROUP BY t.typname) x

@@ -31,7 +31,8 @@ pub(crate) fn input(cx: &mut Cx<'_>, oid: Oid, text: &str) -> Result<Datum<'stat
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return onlap_pg::value::int::parse_oid(text).map(Datum::Oid);
     }
-    if oid == 2206 {
+    // The word char is `character`, though another type has that name.
+    if oid == 2206 && text != "char" {
         let found = cx.catalog.types().find(|t| t.shown == text || t.name == text);
         if let Some(found) = found {
             return Ok(Datum::Oid(found.oid));

@@ -42,7 +42,7 @@ pub use keyword::{Class, Keyword};
 pub use scan::Tokens;
 pub use token::{Kind, Token};
 
-use crate::ast::{Statement, Tree, Written};
+use crate::ast::{Statement, Tree, TypeName, Written};
 use crate::{Error, Result};
 use parser::Parser;
 
@@ -76,6 +76,20 @@ pub fn parse_tokens(tokens: &Tokens<'_>) -> Result<Tree> {
         if parser.kind() != Kind::End && !parser.at_char(';') {
             return Err(parser.unexpected());
         }
+    }
+}
+
+/// Reads the name of a type, with its arguments and bounds, and nothing else.
+///
+/// # Errors
+/// `42601`
+pub fn type_name(text: &str) -> Result<(Tree, TypeName)> {
+    let tokens = Tokens::of(text);
+    let mut parser = Parser::new(&tokens);
+    let name = parser.type_name()?;
+    match parser.kind() {
+        Kind::End => Ok((parser.tree, name)),
+        _ => Err(parser.unexpected()),
     }
 }
 

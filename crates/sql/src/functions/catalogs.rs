@@ -12,12 +12,12 @@ use crate::catalog::names::quote;
 use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
-use crate::query::Printed;
+use crate::query::{Names, Printed, sql_error};
 use crate::query::through::written_columns;
 use crate::system::classes::{is_constraint, owned_sequences};
 use crate::system::model::{Model, Relation, What};
 use crate::system::rows::Datum;
-use crate::system::{fixed, partitions, rules, text, views};
+use crate::system::{fixed, partitions, row_types, rules, text, views};
 use crate::types::{PgType, names, oid};
 use crate::view::View;
 
@@ -311,17 +311,48 @@ fn find_oid(seen: &Seen, kind: u32, given: &Datum) -> Result<Option<u32>> {
     }
     Ok(match kind {
         oid::REGCLASS => model.find(&parts).map(|r| r.oid),
-        oid::REGTYPE => names::by_name(&text),
+        oid::REGTYPE => type_named(seen, &text)?,
         oid::REGPROC | oid::REGPROCEDURE => fixed::function_oid(&last),
         oid::REGNAMESPACE => model.schemas.iter().find(|s| s.1 == last).map(|s| s.0),
         _ => model.roles.iter().find(|r| r.1 == last).map(|r| r.0),
     })
 }
 
+/// The type that a text names: as a definition does, or by the relation whose rows are of it.
+fn type_named(seen: &Seen, text: &str) -> Result<Option<u32>> {
+    if let Ok(oid) = text.trim().parse() {
+        return Ok(Some(oid));
+    }
+    if text.trim().is_empty() {
+        return Err(SqlError::new(state::SYNTAX, format!("invalid type name \"{text}\"")));
+    }
+    let read = onlap_pg::grammar::type_name(text);
+    let (tree, name) = read.map_err(|e| sql_error(&e, "").nowhere())?;
+    let names = Names::new(&seen.view);
+    match onlap_pg::bind::type_named(&tree, &name, &names, names.catalog()) {
+        Ok(ty) => Ok(Some(ty.oid)),
+        Err(e) if e.state == "42704" => Ok(row_type(seen, text)),
+        Err(e) => Err(sql_error(&e, "").nowhere()),
+    }
+}
+
+/// The rows of a relation have a type of its name.
+fn row_type(seen: &Seen, text: &str) -> Option<u32> {
+    let (name, is_array) = match text.trim_end().strip_suffix("[]") {
+        Some(name) => (name, true),
+        None => (text, false),
+    };
+    let row = row_types::of(seen.model().ok()?.find(&identifiers(name))?);
+    (row != 0).then_some(row + u32::from(is_array))
+}
+
 fn no_object(kind: u32, name: &str) -> SqlError {
     match kind {
         oid::REGCLASS => crate::view::no_table(&identifiers(name)),
-        oid::REGTYPE => SqlError::new(state::NO_OBJECT, format!("type \"{name}\" does not exist")),
+        oid::REGTYPE => {
+            let name = identifiers(name).join(".");
+            SqlError::new(state::NO_OBJECT, format!("type \"{name}\" does not exist"))
+        }
         oid::REGNAMESPACE => crate::view::no_schema(name),
         oid::REGROLE => SqlError::new(state::NO_OBJECT, format!("role \"{name}\" does not exist")),
         _ => SqlError::new(state::NO_FUNCTION, format!("function \"{name}\" does not exist")),

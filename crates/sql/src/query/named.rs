@@ -68,26 +68,8 @@ fn read(seen: &Seen, kind: Oid, text: &str) -> Result<Oid> {
     match kind {
         oid::REGPROC => function(text),
         oid::REGPROCEDURE => procedure(seen, text),
-        oid::REGTYPE => match oid_named(seen, kind, text) {
-            Ok(found) => Ok(found),
-            Err(e) => row_type(seen, text).ok_or_else(|| of_sql(&e)),
-        },
         _ => oid_named(seen, kind, text).map_err(|e| of_sql(&e)),
     }
-}
-
-/// The rows of a relation have a type of its name.
-fn row_type(seen: &Seen, text: &str) -> Option<Oid> {
-    let (name, is_array) = match text.trim_end().strip_suffix("[]") {
-        Some(name) => (name, true),
-        None => (text, false),
-    };
-    let parts = identifiers(name);
-    if let Some(made) = seen.view.objects.made_types().named(&seen.view, &parts) {
-        return Some(if is_array { made.array } else { made.oid });
-    }
-    let row = row_types::of(seen.model().ok()?.find(&identifiers(name))?);
-    (row != 0).then_some(row + u32::from(is_array))
 }
 
 fn written(seen: &Seen, kind: Oid, value: Oid) -> Result<String> {
