@@ -124,6 +124,23 @@ fn extended(sql: &str) -> Vec<u8> {
 }
 
 #[test]
+fn a_text_of_simple_queries_is_described_when_it_is_prepared() {
+    let running = start(config());
+    let mut wire = running.session();
+    // What comes for the second time is kept.
+    for sql in ["select 1", "values (null), (0)"] {
+        for _ in 0..3 {
+            wire.query(sql);
+        }
+        wire.raw(&extended(sql));
+        wire.send(b'S', b"");
+        let answer = kinds(&wire.until(b'Z')).replace("DD", "D");
+        assert_eq!(answer, "12TDCZ", "{sql}");
+        assert!(kinds(&wire.query(sql)).starts_with("TD"), "{sql}");
+    }
+}
+
+#[test]
 fn errors_go_out_at_once_and_results_on_flush() {
     let running = start(config());
     let mut wire = running.session();

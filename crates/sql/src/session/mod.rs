@@ -294,7 +294,7 @@ impl Session {
             return Ok(Some(tag));
         }
         self.make_room(sql)?;
-        let key = self.text_key(sql, &[]);
+        let key = self.text_key(sql, None);
         if let Some(known) = self.known_text(key.as_ref()) {
             return self.run_simple(&known, client).map(Some);
         }
@@ -355,7 +355,7 @@ impl Session {
         }
         self.make_room(sql)?;
         // Those with names have room of their own.
-        let key = if name.is_empty() { self.text_key(sql, types) } else { None };
+        let key = if name.is_empty() { self.text_key(sql, Some(types)) } else { None };
         if let Some(known) = self.known_text(key.as_ref()) {
             self.statements.insert(String::new(), known);
             return Ok(());

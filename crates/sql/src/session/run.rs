@@ -301,7 +301,7 @@ impl Session {
     /// # Errors
     /// Those of the text; it is no query.
     pub fn plan(&mut self, sql: &str) -> Result<()> {
-        let key = self.text_key(sql, &[]);
+        let key = self.text_key(sql, None);
         let known = self.known_text(key.as_ref());
         let prepared = match &known {
             Some(known) => Arc::clone(known),

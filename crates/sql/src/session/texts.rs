@@ -93,8 +93,9 @@ pub struct TextKey {
 }
 
 impl Session {
-    /// A text's key; none for one that is long, or in a transaction that knows another catalog, or has failed.
-    pub(super) fn text_key(&self, sql: &str, types: &[u32]) -> Option<TextKey> {
+    /// A text's key; none for one that is long, or in a transaction that knows another catalog, or has failed. `types` are
+    /// those that Parse gives to parameters; a simple query has none, and never describes its columns.
+    pub(super) fn text_key(&self, sql: &str, types: Option<&[u32]>) -> Option<TextKey> {
         let other = |block: &super::block::Block| {
             block.failed || block.changed_catalog || !block.pending.is_empty()
         };
