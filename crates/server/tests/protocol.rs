@@ -140,6 +140,53 @@ fn a_text_of_simple_queries_is_described_when_it_is_prepared() {
     }
 }
 
+/// The relation and the number of each column that a query's answer describes.
+fn origins(wire: &mut Wire<std::net::TcpStream>, sql: &str) -> Vec<(u32, i16)> {
+    let answer = wire.query(sql);
+    assert_eq!(answer[0].kind, b'T', "{sql}");
+    let (mut rest, mut found) = (&answer[0].body[2..], Vec::new());
+    while let Some(end) = rest.iter().position(|byte| *byte == 0) {
+        let oid = rest[end + 1..end + 5].try_into().expect("four bytes");
+        let number = rest[end + 5..end + 7].try_into().expect("two bytes");
+        found.push((u32::from_be_bytes(oid), i16::from_be_bytes(number)));
+        rest = &rest[end + 19..];
+    }
+    found
+}
+
+#[test]
+fn columns_say_which_relation_they_are_of() {
+    let running = start(config());
+    let mut wire = running.session();
+    wire.query("create table t1 (f1 int, gone int, f2 int); create table t2 (f1 int, f3 int)");
+    wire.query("alter table t1 drop column gone; create view v as select f2 as x, 1 as y from t1");
+    let mut oid = |name: &str| {
+        let answer = wire.query(&format!("select '{name}'::regclass::oid"));
+        let text = String::from_utf8_lossy(&answer[1].body[6..]).into_owned();
+        text.parse::<u32>().expect("an OID")
+    };
+    let (t1, t2, v) = (oid("t1"), oid("t2"), oid("v"));
+    let class = 1259;
+    for (sql, expected) in [
+        ("select f2, f3, f2 + 1 from t1, t2", vec![(t1, 3), (t2, 2), (0, 0)]),
+        ("select * from t1 join t2 on true order by f3", vec![(t1, 1), (t1, 3), (t2, 1), (t2, 2)]),
+        ("select a, b from (select f2 as a, f3 as b from t1, t2) q", vec![(t1, 3), (t2, 2)]),
+        (
+            "with q as (select f2, count(*) from t1 group by f2) select * from q",
+            vec![(t1, 3), (0, 0)],
+        ),
+        ("select x, y from v", vec![(v, 1), (v, 2)]),
+        ("select f1 from t1 union all select f1 from t2", vec![(0, 0)]),
+        ("insert into t1 values (1, 2) returning f2, f1 * 2", vec![(t1, 3), (0, 0)]),
+        ("select relname from pg_class, t1", vec![(class, 2)]),
+        ("select f1 from t1 join t2 using (f1)", vec![(t1, 1)]),
+        ("select f1 from t1 full join t2 using (f1)", vec![(0, 0)]),
+        ("select distinct f1 from t1", vec![(t1, 1)]),
+    ] {
+        assert_eq!(origins(&mut wire, sql), expected, "{sql}");
+    }
+}
+
 #[test]
 fn errors_go_out_at_once_and_results_on_flush() {
     let running = start(config());

@@ -122,9 +122,7 @@ fn set(session: &mut Session, view: &View, local: bool, name: &str, to: &SetTo) 
 fn characteristics(session: &mut Session, modes: &[Mode]) -> Result<()> {
     for mode in modes {
         let (name, value) = match mode {
-            Mode::Isolation(level) => {
-                ("default_transaction_isolation", level_name(*level))
-            }
+            Mode::Isolation(level) => ("default_transaction_isolation", level_name(*level)),
             Mode::ReadOnly(only) => {
                 ("default_transaction_read_only", if *only { "on" } else { "off" })
             }

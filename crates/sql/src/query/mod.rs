@@ -16,6 +16,7 @@ pub mod keys;
 mod locking;
 mod named;
 pub mod needs;
+mod origins;
 mod printed;
 mod ranges;
 pub mod rules;
@@ -309,11 +310,12 @@ impl Bound {
         let (_, deeper) = others.weigh(&bound).map_err(failed)?;
         let depth = depth.plus(deeper).plus(ruled.depth);
         depth.check()?;
-        let columns = bound.columns(query).into_iter();
-        let columns = columns.map(|(name, ty)| {
+        let origins = origins::of_answer(&bound, query, &tables);
+        let columns = bound.columns(query).into_iter().zip(origins);
+        let columns = columns.map(|((name, ty), origin)| {
             let ty = PgType { oid: shown_type(ty.oid), modifier: ty.modifier };
             let (oid, modifier) = catalog.base(ty.oid, ty.modifier);
-            AnswerColumn { sent: PgType { oid, modifier }, ..AnswerColumn::new(name, ty) }
+            AnswerColumn { sent: PgType { oid, modifier }, origin, ..AnswerColumn::new(name, ty) }
         });
         let columns = columns.collect();
         let is_whole = |stage: &rules::Stage| stage.query == query;

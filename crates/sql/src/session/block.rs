@@ -66,11 +66,7 @@ impl Block {
     ///
     /// # Errors
     /// The database was closed.
-    pub fn begin(
-        instance: &Instance,
-        modes: Modes,
-        cancel: &Arc<AtomicBool>,
-    ) -> Result<Block> {
+    pub fn begin(instance: &Instance, modes: Modes, cancel: &Arc<AtomicBool>) -> Result<Block> {
         let tx = instance.db.begin_with(modes.options())?;
         Ok(Block {
             scope: Scope::new(tx, cancel, instance.runner.room()),
