@@ -140,6 +140,44 @@ fn a_text_of_simple_queries_is_described_when_it_is_prepared() {
     }
 }
 
+/// The first value of the first row that is a text.
+fn first_value(answers: &[Answer]) -> Vec<u8> {
+    let row = answers.iter().find(|answer| answer.kind == b'D').expect("a row");
+    row.body[6..].to_vec()
+}
+
+#[test]
+fn texts_travel_in_the_clients_encoding() {
+    let running = start(config());
+    let mut wire = running.connect();
+    wire.startup(&[("user", "postgres"), ("client_encoding", "latin1")]);
+    wire.until(b'Z');
+    assert_eq!(first_value(&wire.query("show client_encoding")), b"LATIN1");
+    // Where it is a Rust string it is sent as UTF-8; these bytes are LATIN1.
+    let mut query = |bytes: &[u8]| {
+        wire.send(b'Q', &[bytes, b"\0"].concat());
+        wire.until(b'Z')
+    };
+    query(b"create table \"t\xe9\" (\"\xe9\" text)");
+    query(b"insert into \"t\xe9\" values ('\xe9\xa4')");
+    let answer = query(b"select * from \"t\xe9\"");
+    assert_eq!(first_value(&answer), b"\xe9\xa4");
+    assert_eq!(answer[0].body[2..4], *b"\xe9\0");
+    let answer = query(b"select length(\"\xe9\"), octet_length(\"\xe9\") from \"t\xe9\"");
+    assert_eq!(answer[1].body[6..], *b"2\0\0\0\x014");
+    let refused = query(b"select chr(8364)");
+    assert_eq!(kinds(&refused), "TEZ");
+    let text = String::from_utf8_lossy(&refused[1].body).into_owned();
+    assert!(text.contains("22P05") && text.contains("0xe2 0x82 0xac"), "{text}");
+    let told = query(b"select 1 from \"\xe9\xe9\"");
+    assert!(told[0].body.windows(2).any(|two| two == b"\xe9\xe9"), "{:?}", told[0].body);
+    query(b"set client_encoding to win1252");
+    assert_eq!(first_value(&query(b"select chr(8364)")), b"\x80");
+    assert_eq!(first_value(&query(b"select octet_length('\x80')")), b"3");
+    query(b"reset client_encoding");
+    assert_eq!(first_value(&query("select 'é'".as_bytes())), "é".as_bytes());
+}
+
 /// The relation and the number of each column that a query's answer describes.
 fn origins(wire: &mut Wire<std::net::TcpStream>, sql: &str) -> Vec<(u32, i16)> {
     let answer = wire.query(sql);

@@ -15,6 +15,7 @@ mod commands;
 mod copy;
 mod ddl;
 mod deep;
+mod encoding;
 mod error;
 mod fast;
 mod formulas;
@@ -38,6 +39,7 @@ mod view;
 mod waits;
 mod wire;
 
+pub use encoding::Encoding;
 pub use error::{Result, SqlError, state};
 pub use formulas::attach;
 pub use instance::{Instance, Secret, SessionKey};

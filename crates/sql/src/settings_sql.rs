@@ -6,10 +6,11 @@ use onlap::{TableId, Time, Value};
 use onlap_pg::ast::{Discard, Mode, Path, Reach, SetStatement, SetTo};
 
 use crate::catalog::names::TEMPORARY;
+use crate::encoding::Encoding;
 use crate::error::{Result, SqlError, state};
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
 use crate::session::{Session, is_mode, level_name};
-use crate::settings::SETTINGS;
+use crate::settings::{Id, SETTINGS};
 use crate::source::strings;
 use crate::system::classes::is_constraint;
 use crate::types::{PgType, oid};
@@ -33,6 +34,8 @@ pub fn run(
     match said {
         SetStatement::Setting(reach, name, to) => {
             set(session, view, *reach == Reach::Local, name, to)?;
+            let encoding = Encoding::named(session.settings.text(Id::ClientEncoding));
+            client.reply().set_encoding(encoding);
         }
         SetStatement::Role(reach, role) => {
             session.set_role(&view.judge, role.as_deref(), *reach == Reach::Local)?;

@@ -7,6 +7,7 @@
 //! Must not know how bytes travel. Formats: PostgreSQL 15 documentation, chapter 55.7. Thread safety:
 //! belongs to its session.
 
+use crate::encoding::{Encoding, Form};
 use crate::error::{Result, SqlError};
 
 /// Bytes after which a reply is handed on before it is complete.
@@ -63,6 +64,7 @@ pub struct Field {
 #[derive(Debug, Default)]
 pub struct Reply {
     bytes: Vec<u8>,
+    encoding: Encoding,
 }
 
 impl Reply {
@@ -73,6 +75,15 @@ impl Reply {
     /// What was collected; the caller takes it.
     pub fn bytes(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
+    }
+
+    /// How the client writes and reads texts.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+    /// Texts are in this encoding from now on.
+    pub fn set_encoding(&mut self, encoding: Encoding) {
+        self.encoding = encoding;
     }
 
     /// One message: type and body.
@@ -93,10 +104,11 @@ impl Reply {
 
     /// RowDescription; `formats` as the client asked: none for text, one for all, or one each.
     pub fn row_description(&mut self, fields: &[Field], formats: &[i16]) {
+        let encoding = self.encoding;
         self.message(b'T', |out| {
             out.extend_from_slice(&(fields.len() as i16).to_be_bytes());
             for (i, field) in fields.iter().enumerate() {
-                push_string(out, &field.name);
+                push_string(out, &encoding.shown(&field.name));
                 out.extend_from_slice(&field.origin.0.to_be_bytes());
                 out.extend_from_slice(&field.origin.1.to_be_bytes());
                 out.extend_from_slice(&field.oid.to_be_bytes());
@@ -114,7 +126,7 @@ impl Reply {
     }
     /// CommandComplete.
     pub fn complete(&mut self, tag: &str) {
-        self.message(b'C', |out| push_string(out, tag));
+        self.message(b'C', |out| push_string(out, tag.as_bytes()));
     }
     /// EmptyQueryResponse.
     pub fn empty(&mut self) {
@@ -122,17 +134,23 @@ impl Reply {
     }
     /// ErrorResponse of a severity: ERROR, FATAL.
     pub fn error(&mut self, severity: &str, error: &SqlError) {
-        self.message(b'E', |out| push_fields(out, severity, &error.fields()));
+        let encoding = self.encoding;
+        self.message(b'E', |out| push_fields(out, severity, &error.fields(), encoding));
     }
     /// NoticeResponse of a severity: WARNING, NOTICE, INFO.
     pub fn notice(&mut self, severity: &str, error: &SqlError) {
-        self.message(b'N', |out| push_fields(out, severity, &error.fields()));
+        let encoding = self.encoding;
+        self.message(b'N', |out| push_fields(out, severity, &error.fields(), encoding));
     }
     /// ParameterStatus.
     pub fn parameter(&mut self, name: &str, value: &str) {
+        if name == "client_encoding" {
+            self.encoding = Encoding::named(value);
+        }
+        let encoding = self.encoding;
         self.message(b'S', |out| {
-            push_string(out, name);
-            push_string(out, value);
+            push_string(out, name.as_bytes());
+            push_string(out, &encoding.shown(value));
         });
     }
     /// ParameterDescription: OIDs of a statement's parameters.
@@ -192,11 +210,50 @@ impl RowWriter<'_> {
         let length = (out.len() - at - 4) as u32;
         out[at..at + 4].copy_from_slice(&length.to_be_bytes());
     }
-    /// Ends the row.
-    pub fn finish(self) {
+    /// Ends the row; `form` says what each value has of texts, by its column.
+    ///
+    /// # Errors
+    /// `22P05`: the client's encoding has not what a value has; there is no row then.
+    pub fn finish(self, form: impl Fn(usize) -> Form) -> Result<()> {
         let RowWriter { reply, at } = self;
+        if !reply.encoding.is_plain() {
+            match in_encoding(&reply.bytes[at + 6..], reply.encoding, form) {
+                Ok(values) => {
+                    reply.bytes.truncate(at + 6);
+                    reply.bytes.extend_from_slice(&values);
+                }
+                Err(e) => {
+                    reply.bytes.truncate(at - 1);
+                    return Err(e);
+                }
+            }
+        }
         reply.end(at);
+        Ok(())
     }
+}
+
+/// The values of a row, each behind its length, in another encoding.
+fn in_encoding(
+    mut values: &[u8],
+    encoding: Encoding,
+    form: impl Fn(usize) -> Form,
+) -> Result<Vec<u8>> {
+    let mut out = Vec::with_capacity(values.len());
+    let mut column = 0;
+    while let Some((length, rest)) = values.split_first_chunk::<4>() {
+        let value = usize::try_from(i32::from_be_bytes(*length)).ok();
+        let Some(value) = value.and_then(|length| rest.get(..length)) else {
+            out.extend_from_slice(length);
+            (values, column) = (rest, column + 1);
+            continue;
+        };
+        let made = form(column).turned(value, |text| encoding.encoded(text))?;
+        out.extend_from_slice(&(made.len() as u32).to_be_bytes());
+        out.extend_from_slice(&made);
+        (values, column) = (&rest[value.len()..], column + 1);
+    }
+    Ok(out)
 }
 
 /// The format of a column: 0 text, 1 binary.
@@ -208,20 +265,20 @@ pub fn format_of(formats: &[i16], column: usize) -> i16 {
     }
 }
 
-fn push_string(out: &mut Vec<u8>, text: &str) {
+fn push_string(out: &mut Vec<u8>, text: &[u8]) {
     // The protocol ends strings with a zero byte, so none may be inside.
-    out.extend(text.bytes().filter(|b| *b != 0));
+    out.extend(text.iter().filter(|b| **b != 0));
     out.push(0);
 }
 
-fn push_fields(out: &mut Vec<u8>, severity: &str, fields: &[(u8, String)]) {
+fn push_fields(out: &mut Vec<u8>, severity: &str, fields: &[(u8, String)], encoding: Encoding) {
     for kind in [b'S', b'V'] {
         out.push(kind);
-        push_string(out, severity);
+        push_string(out, severity.as_bytes());
     }
     for (kind, text) in fields {
         out.push(*kind);
-        push_string(out, text);
+        push_string(out, &encoding.shown(text));
     }
     out.push(0);
 }

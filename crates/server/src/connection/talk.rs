@@ -98,9 +98,16 @@ impl Connection {
         if skipping && !matches!(frame.kind, b'S' | b'X') {
             return Ok(Step::Done);
         }
+        let decoded;
         let read = match frame.is_lost {
             true => Err(no_room()),
-            false => frontend::message(frame.kind, body),
+            false => match self.reply.encoding().message(frame.kind, body) {
+                Ok(texts) => {
+                    decoded = texts;
+                    frontend::message(frame.kind, &decoded)
+                }
+                Err(error) => Err(error),
+            },
         };
         let message = match read {
             Ok(message) => message,

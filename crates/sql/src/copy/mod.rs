@@ -15,6 +15,7 @@ mod text;
 use onlap_pg::ast::{CopyOf, CopyRows, CopyWith};
 
 use crate::catalog::Name;
+use crate::encoding::Encoding;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
 use crate::rights::ask::{numbers, of_table, sequences};
@@ -110,6 +111,7 @@ fn copy_in(
         Format::Binary => Box::new(binary::Binary::default()),
     };
     let binary = options.format == Format::Binary;
+    must_convert(client.reply().encoding(), binary, true)?;
     let width = columns.len();
     let mut sink = Sink::new(view, &name, &table, columns)?;
     client.reply().copy_response(b'G', binary, width);
@@ -132,6 +134,14 @@ fn copy_in(
     Ok(Answer::Done(format!("COPY {rows}")))
 }
 
+/// COPY turns texts of lines alone, and those that come in as pieces only where a character is a byte.
+fn must_convert(encoding: Encoding, binary: bool, comes_in: bool) -> Result<()> {
+    match !encoding.is_plain() && (binary || comes_in && !encoding.is_single()) {
+        true => Err(SqlError::unsupported("COPY of this form in the client's encoding")),
+        false => Ok(()),
+    }
+}
+
 /// Takes all that the client sends.
 fn take(
     view: &View,
@@ -139,10 +149,12 @@ fn take(
     decoder: &mut dyn Decoder,
     sink: &mut Sink<'_>,
 ) -> Result<()> {
+    let encoding = client.reply().encoding();
     loop {
         match client.copy_data()? {
             CopyData::Piece(bytes) => {
                 view.scope.go_on()?;
+                let bytes = encoding.decoded(&bytes).map_err(|e| sink.located(e))?;
                 decoder.piece(&bytes, sink).map_err(|e| sink.located(e))?;
             }
             CopyData::Done => break,

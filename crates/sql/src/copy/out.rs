@@ -127,6 +127,7 @@ impl<'a> Out<'a> {
     fn run(&mut self, mut rows: RowsAnswer, client: &mut dyn Client) -> Result<Answer> {
         let columns = Arc::clone(&rows.columns);
         let binary = self.options.format == Format::Binary;
+        super::must_convert(client.reply().encoding(), binary, false)?;
         client.reply().copy_response(b'H', binary, columns.len());
         // Clients count on a message per row, the first of which begins with the header.
         let mut header = Vec::new();
@@ -141,7 +142,8 @@ impl<'a> Out<'a> {
                 self.push_text(i, false);
             }
             self.line.push(b'\n');
-            client.reply().copy_data(&self.line);
+            let encoding = client.reply().encoding();
+            client.reply().copy_data(&encoding.encoded(&self.line)?);
         }
         let mut n = 0;
         while let Some(chunk) = rows.source.next()? {
@@ -149,7 +151,8 @@ impl<'a> Out<'a> {
                 self.line.clear();
                 self.line.append(&mut header);
                 self.row(&chunk, row, &columns)?;
-                client.reply().copy_data(&self.line);
+                let encoding = client.reply().encoding();
+                client.reply().copy_data(&encoding.encoded(&self.line)?);
                 send_if_large(client)?;
             }
             n += chunk.len();

@@ -13,6 +13,7 @@ use onlap_pg::ast::{self, Expr, ExprId, Lock, LockStrength, Sort, SortOrder};
 use super::conditions::{Conditions, Literal, Operand, Resolved, Rest};
 use super::{SelectParts, Source, locking};
 use crate::catalog::oids;
+use crate::encoding::Form;
 use crate::error::{Result, SqlError};
 use crate::plan::access::{self, Bound, Choice};
 use crate::rights::{Action, Need};
@@ -60,6 +61,7 @@ pub fn answer_column(source: &Source, at: usize, name: Option<&str>) -> AnswerCo
         ty: ty.pg,
         sent: ty.base,
         origin: (oids::of_table(source.schema.id), column.id.0 as i16 + 1),
+        form: Form::of(ty.base.oid),
     }
 }
 

@@ -67,7 +67,11 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
             })
         }
         "pg_blocking_pids" => constant(Datum::Ints(Vec::new())),
-        "pg_client_encoding" | "getdatabaseencoding" => constant("UTF8".into()),
+        "pg_client_encoding" => {
+            let name = (view.settings)("client_encoding");
+            constant(name.unwrap_or_else(|| "UTF8".to_owned()).as_str().into())
+        }
+        "getdatabaseencoding" => constant("UTF8".into()),
         "pg_postmaster_start_time" | "pg_conf_load_time" => {
             let first = view.instance.sessions().iter().map(|s| s.began_us).min();
             constant(first.into())

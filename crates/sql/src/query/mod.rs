@@ -32,13 +32,14 @@ use std::sync::{Arc, OnceLock};
 use onlap_kernels::{Cx, Datum, Given, input, output, recv};
 use onlap_pg::ast::{LockWait, Tree};
 use onlap_pg::bound::{Entry, EntryKind, Expr, Lock, Modify, Part, QueryId};
-use onlap_pg::catalog::{Catalog, oids};
+use onlap_pg::catalog::{Catalog, Kind, oids};
 use onlap_pg::{TypeRef, bind, grammar};
 use onlap_query::{Carried, Change, Env, Whole, compile, compile_change};
 
 use crate::change;
 use crate::columns::{self, ColumnType};
 use crate::deep::{Deep, Depth};
+use crate::encoding::Form;
 use crate::error::{Result, SqlError};
 use crate::parse::Parsed;
 use crate::plan::{Batches, TableHandle};
@@ -315,7 +316,10 @@ impl Bound {
         let columns = columns.map(|((name, ty), origin)| {
             let ty = PgType { oid: shown_type(ty.oid), modifier: ty.modifier };
             let (oid, modifier) = catalog.base(ty.oid, ty.modifier);
-            AnswerColumn { sent: PgType { oid, modifier }, origin, ..AnswerColumn::new(name, ty) }
+            let is_enum = catalog.get_type(oid).is_some_and(|ty| ty.kind == Kind::Enum);
+            let form = if is_enum { Form::Text } else { Form::of(oid) };
+            let sent = PgType { oid, modifier };
+            AnswerColumn { sent, origin, form, ..AnswerColumn::new(name, ty) }
         });
         let columns = columns.collect();
         let is_whole = |stage: &rules::Stage| stage.query == query;

@@ -10,6 +10,7 @@ use arrow_select::take::take_record_batch;
 use datafusion_common::DataFusionError;
 use onlap::{Row, RowBatch};
 
+use crate::encoding::Form;
 use crate::error::Result;
 use crate::query::Encoder;
 use crate::types::{Cell, PgType, Style};
@@ -114,12 +115,15 @@ pub struct AnswerColumn {
     pub sent: PgType,
     /// OID of the table it is a column of, or 0, and its number there.
     pub origin: (u32, i16),
+    /// What the binary form of its values has of texts.
+    pub form: Form,
 }
 
 impl AnswerColumn {
     /// A column that is none of a table.
     pub fn new(name: impl Into<String>, ty: PgType) -> AnswerColumn {
-        AnswerColumn { name: name.into(), ty, sent: ty, origin: (0, 0) }
+        let form = Form::of(ty.oid);
+        AnswerColumn { name: name.into(), ty, sent: ty, origin: (0, 0), form }
     }
     /// For RowDescription.
     pub fn field(&self) -> Field {
@@ -212,7 +216,7 @@ impl RowsAnswer {
                     None => writer.null(),
                 }
             }
-            writer.finish();
+            writer.finish(|i| self.form(formats, i))?;
             return send_if_large(client);
         }
         let mut writer = client.reply().data_row(self.columns.len());
@@ -225,8 +229,13 @@ impl RowsAnswer {
                 cell => writer.value(|out| cell.write_text(column.ty, &style, out)),
             }
         }
-        writer.finish();
+        writer.finish(|i| self.form(formats, i))?;
         send_if_large(client)
+    }
+
+    /// What a column's values have of texts as they travel.
+    fn form(&self, formats: &[i16], column: usize) -> Form {
+        if format_of(formats, column) == 0 { Form::Text } else { self.columns[column].form }
     }
 
     /// Takes at most `limit` rows as values of the engine.

@@ -5,6 +5,7 @@
 //!
 //! Thread safety: a session belongs to one thread; others end its statements through [`Instance`].
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +15,7 @@ use onlap_base::clock::{Clock, SystemClock};
 use parking_lot::Mutex;
 
 use crate::catalog::oids;
+use crate::encoding::{Encoding, Form};
 use crate::error::{Result, SqlError, state};
 use crate::fast::literals;
 use crate::functions::sequences::Taken;
@@ -434,7 +436,9 @@ impl Session {
         let kept = self.keep_portal(portal, bytes)?;
         let mut given = Vec::with_capacity(values.len());
         for (i, (value, ty)) in values.iter().zip(&prepared.parameters).enumerate() {
-            given.push(self.parameter(*ty, *value, format_of(formats, i))?);
+            let format = format_of(formats, i);
+            let value = value.map(|value| self.decoded(*ty, value, format)).transpose()?;
+            given.push(self.parameter(*ty, value.as_deref(), format)?);
         }
         let made = Portal {
             prepared,
@@ -629,6 +633,24 @@ fn describe(columns: Option<&[AnswerColumn]>, formats: &[i16], client: &mut dyn 
 
 impl Session {
     /// A parameter that a client gives. What a text says of a time depends on settings.
+    /// A parameter as a client sent it, with texts in UTF-8.
+    fn decoded<'v>(&self, ty: PgType, value: &'v [u8], format: i16) -> Result<Cow<'v, [u8]>> {
+        let encoding = Encoding::named(self.settings.text(Id::ClientEncoding));
+        if encoding.is_plain() || value.is_ascii() {
+            return Ok(Cow::Borrowed(value));
+        }
+        let is_enum = || {
+            let objects = self.instance.objects();
+            objects.made_types().get(ty.oid).is_some_and(|made| !made.labels().is_empty())
+        };
+        let form = match Form::of(ty.oid) {
+            _ if format == 0 => Form::Text,
+            Form::Bytes if is_enum() => Form::Text,
+            form => form,
+        };
+        form.turned(value, |text| encoding.decoded(text))
+    }
+
     fn parameter(&mut self, ty: PgType, value: Option<&[u8]>, format: i16) -> Result<Parameter> {
         let depends = matches!(ty.oid, oid::DATE | oid::TIMESTAMP | oid::TIMESTAMPTZ);
         let plain = self.writes_plainly() && self.settings.text(Id::TimeZone) == "UTC";

@@ -9,12 +9,8 @@ use onlap_pg::value::interval::Interval;
 
 /// Encodings that clients may ask for, and their names.
 pub(super) fn encoding(text: &str) -> Result<String, String> {
-    let plain: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
-    match plain.to_ascii_uppercase().as_str() {
-        "UTF8" | "UNICODE" => Ok("UTF8".to_string()),
-        "SQLASCII" => Ok("SQL_ASCII".to_string()),
-        _ => Err("Texts are UTF8; nothing is converted.".to_string()),
-    }
+    // PostgreSQL says no more of one that it does not know.
+    crate::encoding::name_of(text).map(str::to_owned).ok_or_else(String::new)
 }
 
 /// A style and an order of day, month and year, either of which may be missing.
