@@ -400,7 +400,10 @@ impl From<onlap::Error> for SqlError {
         if let Some(subject) = e.subject() {
             return rules::broken(&e, subject);
         }
-        let error = SqlError::new(e.sqlstate(), e.to_string());
+        let mut error = SqlError::new(e.sqlstate(), e.to_string());
+        if let Some(detail) = e.detail() {
+            error = error.detail(detail);
+        }
         match e.kind() {
             ErrorKind::Conflict => error.hint("Run the transaction again."),
             _ => error,

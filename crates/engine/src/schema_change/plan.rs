@@ -25,6 +25,8 @@ pub(crate) struct Plan {
     pub convert: Vec<(ColumnId, ColumnId)>,
     /// Indexes that are built anew, under another id.
     pub rebuild: BTreeSet<IndexId>,
+    /// Whether rows that are there are replaced, so that new columns are calculated of them.
+    pub generates: bool,
     /// Columns from this id on are new.
     first_new: u32,
 }
@@ -45,6 +47,7 @@ impl Plan {
             not_null: BTreeSet::new(),
             convert: Vec::new(),
             rebuild: BTreeSet::new(),
+            generates: false,
             first_new,
         };
         for change in changes {
@@ -88,6 +91,21 @@ impl Plan {
                 let default = DefaultSpec::Sequence(sequence.clone());
                 let column = &mut self.schema.columns[at];
                 column.default = Some(build_default(column, &default, sequences)?);
+                Ok(())
+            }
+            TableChange::Generate(generated) => {
+                let at = self.column(&generated.column)?;
+                if self.schema.columns[at].id.0 < self.first_new {
+                    let text = format!("column {} is not new", generated.column);
+                    return Err(Error::new(ErrorKind::Unsupported, text));
+                }
+                self.generates = true;
+                generated.add(&mut self.schema)
+            }
+            TableChange::DropExpression { name } => {
+                let id = self.schema.columns[self.column(name)?].id;
+                self.schema.generated.retain(|of| of.column != id);
+                self.columns = true;
                 Ok(())
             }
             TableChange::MakePrimary { index } => self.make_primary(index),
@@ -232,6 +250,9 @@ impl Plan {
             let user = self.user_of(id).unwrap_or_default();
             return Err(in_use(&self.schema, name, &user));
         }
+        if schema.generated_from(id).next().is_some() {
+            return Err(in_use(&self.schema, name, "a generated column"));
+        }
         let with = self.indexes_with(id);
         for index in &with {
             references.check_index_droppable(&self.schema, *index)?;
@@ -240,6 +261,7 @@ impl Plan {
         self.schema.forget_unused_derived();
         self.schema.checks.retain(|c| !c.expr.columns().contains(&id));
         self.schema.foreign_keys.retain(|f| !f.columns.contains(&id));
+        self.schema.generated.retain(|of| of.column != id);
         self.schema.columns.remove(at);
         self.not_null.remove(&id);
         self.convert.retain(|c| c.1 != id);
@@ -291,6 +313,9 @@ impl Plan {
         }
         let read = self.schema.derived.iter().find(|d| d.reads.contains(&old.id));
         let read = read.map(|d| format!("the expression {} of an index", d.column.name));
+        let generates =
+            self.schema.is_generated(at) || self.schema.generated_from(old.id).next().is_some();
+        let read = read.or(generates.then(|| "a generated column".to_owned()));
         if let Some(user) = self.constraint_of(old.id).or(read) {
             return Err(in_use(&self.schema, name, &user));
         }

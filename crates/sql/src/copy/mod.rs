@@ -72,7 +72,7 @@ pub fn run(
 /// Positions of columns by name; all of them where none is named.
 fn positions(name: &Name, schema: &onlap::TableSchema, columns: &[String]) -> Result<Vec<usize>> {
     if columns.is_empty() {
-        return Ok((0..schema.columns.len()).collect());
+        return Ok((0..schema.columns.len()).filter(|at| !schema.is_generated(*at)).collect());
     }
     let mut positions = Vec::with_capacity(columns.len());
     for column in columns {
@@ -80,6 +80,11 @@ fn positions(name: &Name, schema: &onlap::TableSchema, columns: &[String]) -> Re
             let text = format!("column \"{column}\" of relation \"{}\" does not exist", name.name);
             SqlError::new(state::NO_COLUMN, text)
         })?;
+        if schema.is_generated(at) {
+            let text = format!("column \"{column}\" is a generated column");
+            let detail = "Generated columns cannot be used in COPY.";
+            return Err(SqlError::new("42P10", text).detail(detail));
+        }
         if positions.contains(&at) {
             let text = format!("column \"{column}\" specified more than once");
             return Err(SqlError::new("42701", text));

@@ -73,6 +73,8 @@ pub struct Collector<'a> {
     names: Vec<String>,
     /// Columns whose defaults the engine does not know.
     computed: Vec<String>,
+    /// Columns that are generated.
+    pub generated: Vec<String>,
     /// What was collected.
     pub all: Vec<Constraint>,
 }
@@ -86,7 +88,8 @@ impl<'a> Collector<'a> {
         columns: Vec<(String, ColumnType)>,
         computed: Vec<String>,
     ) -> Collector<'a> {
-        Collector { view, source, table, columns, names: Vec::new(), computed, all: Vec::new() }
+        let (names, generated, all) = (Vec::new(), Vec::new(), Vec::new());
+        Collector { view, source, table, columns, names, computed, generated, all }
     }
 
     /// For a table that is there.
@@ -106,7 +109,9 @@ impl<'a> Collector<'a> {
         let computed = schema.columns.iter();
         let computed = computed.filter(|c| defaults::computed(view, schema.id, c).is_some());
         let computed = computed.map(|c| c.name.clone()).collect();
-        Collector { view, source, table, columns, names, computed, all: Vec::new() }
+        let generated = (0..schema.columns.len()).filter(|at| schema.is_generated(*at));
+        let generated = generated.map(|at| schema.columns[at].name.clone()).collect();
+        Collector { view, source, table, columns, names, computed, generated, all: Vec::new() }
     }
 
     fn name(&mut self, given: Option<String>, columns: &str, label: &str) -> Result<String> {
@@ -304,6 +309,9 @@ impl<'a> Collector<'a> {
             Err(e) => return Err(e),
         };
         let (deleted, updated) = (action(&key.on_delete), action(&key.on_update));
+        if columns.iter().any(|column| self.generated.contains(column)) {
+            refuse_generated(deleted, updated)?;
+        }
         let set = match &key.on_delete {
             KeyAction::SetNull(some) | KeyAction::SetDefault(some) => once(strings(some)),
             _ => Vec::new(),
@@ -328,6 +336,19 @@ impl<'a> Collector<'a> {
         self.all.push(Constraint::Foreign(spec));
         Ok(())
     }
+}
+
+/// Actions that would set a generated column.
+fn refuse_generated(deleted: Action, updated: Action) -> Result<()> {
+    let sets = |action| matches!(action, Action::SetNull | Action::SetDefault);
+    let way = match (sets(deleted), sets(updated) || updated == Action::Cascade) {
+        (_, true) => "UPDATE",
+        (true, false) => "DELETE",
+        (false, false) => return Ok(()),
+    };
+    let text =
+        format!("invalid ON {way} action for foreign key constraint containing generated column");
+    Err(SqlError::new(state::SYNTAX, text))
 }
 
 impl Collector<'_> {

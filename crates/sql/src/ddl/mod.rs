@@ -14,6 +14,7 @@ mod default_privileges;
 pub mod defaults;
 mod dependencies;
 mod drop;
+pub mod generated;
 mod grant;
 mod index;
 mod index_parts;

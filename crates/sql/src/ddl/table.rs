@@ -7,6 +7,7 @@ use serde_json::json;
 use super::change::notice;
 use super::columns::{Declared, Default, declared, declared_as};
 use super::constraints::{Collector, Constraint};
+use super::generated::{self, Generating};
 use super::kin::{self, Merged};
 use super::temporary::{self, Place};
 use super::{defaults, naming};
@@ -50,11 +51,14 @@ pub fn create(
     for parent in &parents {
         kin::take(session, view, &parent.table)?;
     }
-    let mut merged = columns(view, source, create, &parents, client)?;
+    let mut merged = columns(view, source, (create, name), &parents, client)?;
     let types = merged.columns.iter().map(|c| (c.name.clone(), c.ty)).collect();
     let computed = merged.columns.iter().filter(|c| c.has_computed_default());
     let computed = computed.map(|c| c.name.clone()).collect();
+    let generated = Generating::new(view, source, &name.name, &merged.columns);
+    let generated = generated.specs(&merged.columns)?;
     let mut collector = Collector::new(view, source, name, types, computed);
+    collector.generated = generated.iter().map(|of| of.column.clone()).collect();
     for column in &merged.columns {
         collector.column(column)?;
     }
@@ -87,6 +91,7 @@ pub fn create(
     };
     let spec = TableSpec::new(name.engine(&view.database));
     let spec = with_options(spec, &create.kept.settings)?;
+    let spec = generated.into_iter().fold(spec, TableSpec::generated);
     let declared = std::mem::take(&mut merged.columns);
     let keys = constraints.clone();
     Making { session, view, name, columns: declared, constraints }.run(spec)?;
@@ -100,13 +105,16 @@ pub fn create(
 fn columns<'a>(
     view: &View,
     source: Source<'a>,
-    create: &'a CreateTable,
+    (create, name): (&'a CreateTable, &Name),
     parents: &[kin::Parent],
     client: &mut dyn Client,
 ) -> Result<Merged<'a>> {
     let is_partition = matches!(create.kind, TableKind::PartitionOf(..));
     let mut columns = Vec::new();
     for element in &create.elements {
+        if let TableElement::Column(column) = element {
+            generated::check_rules(view, source, &name.name, column)?;
+        }
         match element {
             TableElement::Column(column) if is_partition => {
                 columns.push(of_partition(view, source, column, &parents[0])?);
@@ -395,11 +403,12 @@ fn like_columns(
     table: &Path,
     options: &[(bool, onlap_pg::ast::Name)],
 ) -> Result<Vec<Declared<'static>>> {
-    let mut with_defaults = false;
+    let (mut with_defaults, mut with_generated) = (false, false);
     for (including, what) in options {
         match &**what {
             "defaults" => with_defaults = *including,
-            "storage" | "statistics" | "compression" | "generated" => {}
+            "generated" => with_generated = *including,
+            "storage" | "statistics" | "compression" => {}
             _ if !*including => {}
             what => {
                 let what = what.to_uppercase();
@@ -423,16 +432,16 @@ fn like_columns(
             None => defaults::expression(view, schema.id, column.id)
                 .map_or(Default::None, Default::Computed),
         };
-        Declared {
-            name: column.name.clone(),
-            ty: *ty,
-            not_null: !column.nullable,
-            default,
-            sequence: None,
-            constraints: Vec::new(),
-        }
+        let generated = match with_generated {
+            true => generated::passed_on(&schema, column.id)?,
+            false => None,
+        };
+        let mut made = Declared::plain(column.name.clone(), *ty);
+        made.not_null = !column.nullable;
+        (made.default, made.generated) = (default, generated);
+        Ok(made)
     };
-    Ok(schema.columns.iter().zip(types.iter()).map(column).collect())
+    schema.columns.iter().zip(types.iter()).map(column).collect()
 }
 
 /// Parameters of the storage that PostgreSQL has and that mean nothing here.

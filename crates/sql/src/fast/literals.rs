@@ -237,7 +237,11 @@ impl Literals<'_> {
         }
         for (at, column) in schema.columns.iter().enumerate() {
             let special = match given.contains(&at) {
-                true => defaults::is_always(view, schema.id, column.id) || column.is_serial(),
+                true => {
+                    defaults::is_always(view, schema.id, column.id)
+                        || column.is_serial()
+                        || schema.is_generated(at)
+                }
                 false => defaults::computed(view, schema.id, column).is_some(),
             };
             let is_read = given.contains(&at) && column.ty == DataType::Timestamptz;

@@ -12,6 +12,7 @@ pub mod division;
 pub mod domains;
 pub mod family;
 mod fetch;
+mod generated;
 pub mod keys;
 mod locking;
 mod named;
@@ -301,6 +302,7 @@ impl Bound {
             needs::of_query(&bound, query, &known, &others, None)
         };
         let ruled = rules::rewrite(&names, &mut bound, query, &mut needs)?;
+        generated::note(&mut bound, &names.found.known.borrow());
         let (tables, others, catalog) = names.into_parts();
         let mut inner = others.views.values().map(|view| &view.query);
         if !inner.all(|query| is_of_class(&query.0, query.1, view)) {

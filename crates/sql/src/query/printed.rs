@@ -77,6 +77,9 @@ impl<'a> Printed<'a> {
     /// A column's default.
     pub fn default(&self, table: &TableSchema, column: &ColumnSchema) -> Option<String> {
         let sql = text::default(self.view, self.model, table, column)?;
+        if table.generated(column.id).is_some() {
+            return Some(self.expression(table, None, &sql, Look::PLAIN));
+        }
         let key = defaults::key(table.id, column.id);
         match self.view.objects.get(Kind::Default, &key) {
             Some(_) => Some(self.expression(table, Some(column), &sql, Look::PLAIN)),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use onlap::{ColumnId, Table, TableSchema};
 use onlap_pg::ast::{Detach, PartitionBound, Path};
+use onlap_pg::print::Look;
 use serde_json::json;
 
 use super::bounds::{check_overlap, judge_default, read, stranger};
@@ -13,6 +14,7 @@ use super::{Parent, all_below, is_below, kin_of, name_of, put, table_to_inherit,
 use crate::catalog::families::{Inherited, Kin};
 use crate::catalog::{Kind, Name};
 use crate::columns::Types;
+use crate::ddl::generated;
 use crate::ddl::naming::Relation;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
@@ -60,6 +62,19 @@ fn adopt(view: &View, parent: &Parent, child: &Parent, partition: bool) -> Resul
             return Err(mismatch(text));
         }
         let id = own.columns[place].id;
+        let generated = |schema: &TableSchema, id| generated::expression(schema, id, Look::PLAIN);
+        if let Some(above) = generated(&above, column.id)? {
+            let Some(own) = generated(&own, id)? else {
+                let text = format!("column \"{name}\" in child table must be a generated column");
+                return Err(mismatch(text));
+            };
+            if own != above {
+                let text = format!(
+                    "column \"{name}\" in child table has a conflicting generation expression"
+                );
+                return Err(mismatch(text));
+            }
+        }
         let mut one = kin.column(id);
         one.count += 1;
         // A partition has no column of its own.
