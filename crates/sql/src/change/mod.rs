@@ -158,7 +158,19 @@ fn may_run(view: &View, bound: &Bound, blind: bool) -> Result<()> {
             refuse_generated(view, tree, tree.query(*part), modify, target)?;
         }
     }
-    view.must(bound.needs())
+    view.must(bound.needs())?;
+    for stage in stages {
+        let (tree, parts) = (stage.tree().0, stage.parts());
+        for part in parts.iter().filter(|part| tree.query(**part).modify.is_some()) {
+            let (_, target) = target(stage, *part)?;
+            if target.materialized.is_some() {
+                let name = crate::rights::ask::shown(&target.schema);
+                let text = format!("cannot change materialized view \"{name}\"");
+                return Err(SqlError::new("42809", text));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn carry_out(

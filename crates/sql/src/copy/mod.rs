@@ -15,6 +15,7 @@ mod text;
 use onlap_pg::ast::{CopyOf, CopyRows, CopyWith};
 
 use crate::catalog::Name;
+use crate::ddl;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
 use crate::rights::ask::{numbers, of_table, sequences};
@@ -104,6 +105,10 @@ fn copy_in(
 ) -> Result<Answer> {
     let (name, table) = view.table(table)?;
     let schema = table.schema();
+    if ddl::materialized::is(view, &table) {
+        let text = format!("cannot copy to materialized view \"{}\"", name.name);
+        return Err(SqlError::new("42809", text));
+    }
     let columns = positions(&name, &schema, columns)?;
     let mut needs = sequences(view, &schema, &columns)?;
     needs.push(of_table(Action::Insert, &schema, numbers(&schema, columns.iter().copied())));

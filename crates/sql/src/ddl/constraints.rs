@@ -288,6 +288,10 @@ impl<'a> Collector<'a> {
                     "a foreign key that refers to a partitioned table",
                 ));
             }
+            Ok((of, table)) if super::materialized::is(self.view, &table) => {
+                let text = format!("referenced relation \"{}\" is not a table", of.name);
+                return Err(SqlError::new("42809", text));
+            }
             Ok((of, table)) => {
                 temporary::check_reference(self.table, &of)?;
                 let schema = table.schema();

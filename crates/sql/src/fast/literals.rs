@@ -212,7 +212,8 @@ impl Literals<'_> {
     /// A value that is none of its column's type; those of the engine.
     pub fn run(&self, view: &View) -> Result<Option<usize>> {
         let Some(Relation::Table(_, table)) = view.find(&self.table)? else { return Ok(None) };
-        if rules::has_any(&view.objects, oids::of_table(table.schema().id)) {
+        let oid = oids::of_table(table.schema().id);
+        if rules::has_any(&view.objects, oid) || view.judge.rights().materialized(oid).is_some() {
             return Ok(None);
         }
         let schema = table.schema();

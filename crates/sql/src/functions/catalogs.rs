@@ -338,7 +338,7 @@ fn changed(seen: &Arc<Seen>, name: &str) -> Option<Function> {
     let columns = move |a: &[Datum]| -> Result<Option<Written>> {
         let Some(relation) = seen.model()?.relation(oid_of(a, 0)) else { return Ok(None) };
         Ok(match relation.what {
-            What::Table(_) => Some(None),
+            What::Table(_) if !relation.materialized => Some(None),
             What::View => written_columns(&seen.view, &relation.name).map(Some),
             _ => None,
         })

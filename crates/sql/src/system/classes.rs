@@ -139,11 +139,11 @@ fn classes(view: &View, model: &Model) -> Rows {
         // PostgreSQL keeps foreign keys by triggers at both ends, and psql asks for those.
         let named = relation.table().is_some_and(|t| parents.contains(&t.id));
         let method = match kind {
-            "r" => 2,
+            "r" | "m" => 2,
             "i" | "I" => BTREE,
             _ => 0,
         };
-        let has_rules = kind == "v" || kept::has_any(&view.objects, relation.oid);
+        let has_rules = matches!(kind, "v" | "m") || kept::has_any(&view.objects, relation.oid);
         let (below, is_partition) = match (relation.table(), relation.index()) {
             (Some(table), _) => {
                 (!families.below(table.id).is_empty(), families.bound(table.id).is_some())
@@ -178,8 +178,8 @@ fn classes(view: &View, model: &Model) -> Rows {
             below,
             false,
             false,
-            true,
-            if matches!(kind, "r" | "p") { "d" } else { "n" },
+            view.judge.rights().materialized(relation.oid) != Some(false),
+            if matches!(kind, "r" | "p" | "m") { "d" } else { "n" },
             is_partition,
             0,
             "0",
@@ -655,7 +655,7 @@ fn descriptions(view: &View, model: &Model) -> Rows {
 
 fn rewrites(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of("oid rulename ev_class ev_type ev_enabled is_instead");
-    for relation in model.relations.iter().filter(|r| matches!(r.what, What::View)) {
+    for relation in model.relations.iter().filter(|r| matches!(r.kind(), "v" | "m")) {
         rows.push(row![relation.oid + 1, "_RETURN", relation.oid, "1", "O", true]);
     }
     rules::rewrites(view, model, &mut rows);

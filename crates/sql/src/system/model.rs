@@ -26,6 +26,8 @@ pub struct Relation {
     pub what: What,
     /// Whether it is a partitioned table, or an index of one.
     pub divided: bool,
+    /// Whether it is a materialized view.
+    pub materialized: bool,
 }
 
 /// What a relation is.
@@ -50,6 +52,7 @@ impl Relation {
     pub fn kind(&self) -> &'static str {
         match &self.what {
             What::Table(_) if self.divided => "p",
+            What::Table(_) if self.materialized => "m",
             What::Table(_) => "r",
             What::Index(..) if self.divided => "I",
             What::Index(..) => "i",
@@ -108,10 +111,13 @@ impl Model {
             for (i, index) in schema.indexes.iter().enumerate() {
                 let name = Name::new(&name.schema, index_name(&schema, index));
                 let what = What::Index(Arc::clone(&schema), i);
-                relations.push(Relation { oid: oids::of_index(index.id), name, what, divided });
+                let oid = oids::of_index(index.id);
+                relations.push(Relation { oid, name, what, divided, materialized: false });
             }
             let oid = oids::of_table(schema.id);
-            relations.push(Relation { oid, name, what: What::Table(schema), divided });
+            let materialized = view.judge.rights().materialized(oid).is_some();
+            let what = What::Table(schema);
+            relations.push(Relation { oid, name, what, divided, materialized });
         }
         for sequence in view.scope.tx()?.sequences() {
             let schema = sequence.schema();
@@ -123,6 +129,7 @@ impl Model {
                     name,
                     what: What::Sequence(schema),
                     divided: false,
+                    materialized: false,
                 });
             }
         }
@@ -130,14 +137,20 @@ impl Model {
             let (database, name) = Name::of_engine(engine);
             if database == view.database {
                 let oid = oids::of_object(object.number);
-                relations.push(Relation { oid, name, what: What::View, divided: false });
+                relations.push(Relation {
+                    oid,
+                    name,
+                    what: What::View,
+                    divided: false,
+                    materialized: false,
+                });
             }
         }
         for made in view.objects.made_types().of_database(&view.database) {
             if let Some(of) = made.composite() {
                 let what = What::Composite(made.oid, made.owner, of.fields.clone());
                 let (oid, name) = (of.relation, made.name.clone());
-                relations.push(Relation { oid, name, what, divided: false });
+                relations.push(Relation { oid, name, what, divided: false, materialized: false });
             }
         }
         relations.sort_by(|a, b| a.name.cmp(&b.name));
@@ -146,6 +159,7 @@ impl Model {
             name: Name::new(definition.schema, definition.name),
             what: What::System(Arc::clone(definition)),
             divided: false,
+            materialized: false,
         }));
         let by_oid = relations.iter().enumerate().map(|(i, r)| (r.oid, i)).collect();
         let roles = view.judge.rights().roles().into_iter();

@@ -13,6 +13,7 @@ use crate::ddl::change::notice;
 use crate::ddl::columns::{Declared, Default, OwnSequence, collation, declared, default_of};
 use crate::ddl::constraints::{self, Collector};
 use crate::ddl::generated::{self, Generating};
+use crate::ddl::materialized;
 use crate::ddl::types::column_type;
 use crate::ddl::{defaults, sequence, table};
 use crate::error::{Result, SqlError, state};
@@ -346,8 +347,10 @@ impl Actions<'_> {
             return Err(SqlError::new(state::UNSUPPORTED, text).detail(detail));
         }
         let Some(reader) = readers.first() else { return Ok(()) };
+        let word = materialized::word(self.view, reader);
         let reader = Name::of_engine(reader).1.name;
-        let detail = format!("view {reader} depends on column \"{}\"", column.name);
+        let detail =
+            format!("rule _RETURN on {word} {reader} depends on column \"{}\"", column.name);
         Err(SqlError::new(state::UNSUPPORTED, text).detail(detail))
     }
 
