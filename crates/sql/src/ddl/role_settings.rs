@@ -12,7 +12,7 @@ use crate::catalog::{Kind, Objects};
 use crate::error::{Result, SqlError, state};
 use crate::rights::{Action, Class, Key};
 use crate::session::Session;
-use crate::settings::{Settings, may_be};
+use crate::settings::{Settings, find, may_be};
 use crate::view::View;
 
 /// Whose settings they are: OIDs, 0 for any.
@@ -151,6 +151,8 @@ fn change(session: &mut Session, view: &View, of: Of, said: &SetStatement) -> Re
                 return Err(SqlError::unsupported(format!("{name} among settings of a role")));
             }
             may_be(name, &value, superuser)?;
+            // As PostgreSQL writes it.
+            let name = find(name).map_or(&**name, |setting| setting.name);
             let text = format!("{name}={value}");
             match now.iter_mut().find(|text| is_of(text, name)) {
                 Some(known) => *known = text,

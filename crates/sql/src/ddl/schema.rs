@@ -70,9 +70,6 @@ pub fn alter(
     change: &ObjectChange,
 ) -> Result<&'static str> {
     let key = view.schema_key(name).ok_or_else(|| crate::view::no_schema(name))?;
-    if let ObjectChange::Settings(said) = change {
-        return super::role_settings::of_database(session, view, name, said);
-    }
     let ObjectChange::Owner(role) = change else {
         return Err(SqlError::unsupported("this form of ALTER SCHEMA"));
     };
@@ -101,6 +98,9 @@ pub fn alter_database(
     let oid = super::roles::oid_of_object(view, Kind::Database, name).ok_or_else(|| {
         SqlError::new(state::NO_DATABASE, format!("database \"{name}\" does not exist"))
     })?;
+    if let ObjectChange::Settings(said) = change {
+        return super::role_settings::of_database(session, view, name, said);
+    }
     let ObjectChange::Owner(role) = change else {
         return Err(SqlError::unsupported("this form of ALTER DATABASE"));
     };
