@@ -93,21 +93,6 @@ impl Plan {
                 column.default = Some(build_default(column, &default, sequences)?);
                 Ok(())
             }
-            TableChange::Generate(generated) => {
-                let at = self.column(&generated.column)?;
-                if self.schema.columns[at].id.0 < self.first_new {
-                    let text = format!("column {} is not new", generated.column);
-                    return Err(Error::new(ErrorKind::Unsupported, text));
-                }
-                self.generates = true;
-                generated.add(&mut self.schema)
-            }
-            TableChange::DropExpression { name } => {
-                let id = self.schema.columns[self.column(name)?].id;
-                self.schema.generated.retain(|of| of.column != id);
-                self.columns = true;
-                Ok(())
-            }
             TableChange::MakePrimary { index } => self.make_primary(index),
             TableChange::MakeSecondary { index } => {
                 if self.schema.blind {
@@ -137,7 +122,7 @@ impl Plan {
         }
     }
 
-    /// Changes of what indexes calculate.
+    /// Changes of what indexes and generated columns calculate.
     fn change_derived(&mut self, change: &TableChange, references: &References) -> Result<()> {
         match change {
             TableChange::Derive { index } => self.columns |= index.derive(&mut self.schema)?,
@@ -150,6 +135,20 @@ impl Plan {
             TableChange::RenameDerived { id, to } => {
                 let derived = self.schema.derived.iter_mut().find(|d| d.column.id == *id);
                 derived.into_iter().for_each(|d| d.column.name.clone_from(to));
+            }
+            TableChange::Generate(generated) => {
+                let at = self.column(&generated.column)?;
+                if self.schema.columns[at].id.0 < self.first_new {
+                    let text = format!("column {} is not new", generated.column);
+                    return Err(Error::new(ErrorKind::Unsupported, text));
+                }
+                self.generates = true;
+                generated.add(&mut self.schema)?;
+            }
+            TableChange::DropExpression { name } => {
+                let id = self.schema.columns[self.column(name)?].id;
+                self.schema.generated.retain(|of| of.column != id);
+                self.columns = true;
             }
             other => unreachable!("{other:?} is made above"),
         }
@@ -311,12 +310,7 @@ impl Plan {
             let text = format!("column {name} is filled by a counter and stays {}", old.ty);
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
-        let read = self.schema.derived.iter().find(|d| d.reads.contains(&old.id));
-        let read = read.map(|d| format!("the expression {} of an index", d.column.name));
-        let generates =
-            self.schema.is_generated(at) || self.schema.generated_from(old.id).next().is_some();
-        let read = read.or(generates.then(|| "a generated column".to_owned()));
-        if let Some(user) = self.constraint_of(old.id).or(read) {
+        if let Some(user) = self.constraint_of(old.id).or_else(|| self.reader_of(old.id)) {
             return Err(in_use(&self.schema, name, &user));
         }
         let mut column = old.clone();
@@ -367,6 +361,15 @@ impl Plan {
         self.schema.columns[at] = column;
         self.columns = true;
         Ok(())
+    }
+
+    /// What is calculated from a column, or calculates it.
+    fn reader_of(&self, column: ColumnId) -> Option<String> {
+        let read = self.schema.derived.iter().find(|d| d.reads.contains(&column));
+        let read = read.map(|d| format!("the expression {} of an index", d.column.name));
+        let generates = self.schema.generated(column).is_some()
+            || self.schema.generated_from(column).next().is_some();
+        read.or(generates.then(|| "a generated column".to_owned()))
     }
 
     fn set_nullable(&mut self, name: &str, nullable: bool) -> Result<()> {

@@ -6,7 +6,7 @@ use onlap_pg::ast::{self, ColumnRule, Judged, KeyAction, Match, References, Tabl
 use super::columns::{Declared, SYSTEM_COLUMNS};
 use super::naming::{self, choose};
 use super::temporary;
-use super::{checks, defaults, keys};
+use super::{checks, defaults, keys, materialized};
 use crate::catalog::Name;
 use crate::columns::{ColumnType, Types};
 use crate::error::{Result, SqlError, state};
@@ -288,11 +288,8 @@ impl<'a> Collector<'a> {
                     "a foreign key that refers to a partitioned table",
                 ));
             }
-            Ok((of, table)) if super::materialized::is(self.view, &table) => {
-                let text = format!("referenced relation \"{}\" is not a table", of.name);
-                return Err(SqlError::new("42809", text));
-            }
             Ok((of, table)) => {
+                materialized::check_reference(self.view, &of, &table)?;
                 temporary::check_reference(self.table, &of)?;
                 let schema = table.schema();
                 self.must_refer(&schema, key)?;
@@ -313,9 +310,7 @@ impl<'a> Collector<'a> {
             Err(e) => return Err(e),
         };
         let (deleted, updated) = (action(&key.on_delete), action(&key.on_update));
-        if columns.iter().any(|column| self.generated.contains(column)) {
-            refuse_generated(deleted, updated)?;
-        }
+        self.refuse_generated(&columns, deleted, updated)?;
         let set = match &key.on_delete {
             KeyAction::SetNull(some) | KeyAction::SetDefault(some) => once(strings(some)),
             _ => Vec::new(),
@@ -342,20 +337,24 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// Actions that would set a generated column.
-fn refuse_generated(deleted: Action, updated: Action) -> Result<()> {
-    let sets = |action| matches!(action, Action::SetNull | Action::SetDefault);
-    let way = match (sets(deleted), sets(updated) || updated == Action::Cascade) {
-        (_, true) => "UPDATE",
-        (true, false) => "DELETE",
-        (false, false) => return Ok(()),
-    };
-    let text =
-        format!("invalid ON {way} action for foreign key constraint containing generated column");
-    Err(SqlError::new(state::SYNTAX, text))
-}
-
 impl Collector<'_> {
+    /// Fails with actions that would set a generated column.
+    fn refuse_generated(&self, key: &[String], deleted: Action, updated: Action) -> Result<()> {
+        if !key.iter().any(|column| self.generated.contains(column)) {
+            return Ok(());
+        }
+        let sets = |action| matches!(action, Action::SetNull | Action::SetDefault);
+        let way = match (sets(deleted), sets(updated) || updated == Action::Cascade) {
+            (_, true) => "UPDATE",
+            (true, false) => "DELETE",
+            (false, false) => return Ok(()),
+        };
+        let text = format!(
+            "invalid ON {way} action for foreign key constraint containing generated column"
+        );
+        Err(SqlError::new(state::SYNTAX, text))
+    }
+
     /// Fails where a column that is to be set is not of the key.
     fn check_set(&self, key: &[String], set: &[String]) -> Result<()> {
         self.check_key_columns(set)?;

@@ -211,12 +211,9 @@ pub fn tables(
     mut tables: Vec<Table>,
     cascade: bool,
 ) -> Result<()> {
-    {
-        // A materialized view may have gone with what it reads.
-        let tx = view.scope.tx()?;
-        let is_there = |table: &Table| tx.table(&table.name()).is_ok();
-        tables.retain(is_there);
-    }
+    // A materialized view may have gone with what it reads.
+    let there = view.scope.tx()?.tables();
+    tables.retain(|table| there.iter().any(|known| known.schema().id == table.schema().id));
     let named: Vec<Name> = tables.iter().map(super::kin::name_of).collect();
     // What goes along with a table is not what the statement names.
     let called = |table: &Name| match named.contains(table) {
@@ -252,25 +249,9 @@ pub fn tables(
     let all = engines.clone();
     let together: Vec<u32> = ids.iter().map(|id| oids::of_table(*id)).collect();
     for (table, engine) in tables.iter().zip(&all) {
-        for user in views::users(view, oids::of_table(table.schema().id)) {
-            if all.contains(&user) {
-                continue;
-            }
-            if !cascade {
-                let word = materialized::word(view, engine);
-                let table = Name::of_engine(engine).1;
-                let detail = dependents(view, engine, &all).join("\n");
-                return Err(in_use(view, word, &called(&table), Some(detail)));
-            }
-            one_view(session, view, &user, &all, cascade)?;
-        }
-        rules_of_others(
-            session,
-            view,
-            ("table", oids::of_table(table.schema().id)),
-            (engine, &together),
-            cascade,
-        )?;
+        let oid = oids::of_table(table.schema().id);
+        readers_of(session, view, (oid, engine), &all, &called, cascade)?;
+        rules_of_others(session, view, ("table", oid), (engine, &together), cascade)?;
     }
     // Foreign keys between the tables themselves go first too: none outlives its parent.
     for table in &tables {
@@ -294,6 +275,26 @@ pub fn tables(
         }
         forget_notes(session, view, &schema)?;
         rule::forget(session, view, oids::of_table(schema.id))?;
+    }
+    Ok(())
+}
+
+/// Drops the views that read a table that goes, but for those that go with it anyway.
+fn readers_of(
+    session: &mut Session,
+    view: &View,
+    (oid, engine): (u32, &str),
+    all: &[String],
+    called: &dyn Fn(&Name) -> Name,
+    cascade: bool,
+) -> Result<()> {
+    for user in views::users(view, oid).into_iter().filter(|user| !all.contains(user)) {
+        if !cascade {
+            let (word, table) = (materialized::word(view, engine), Name::of_engine(engine).1);
+            let detail = dependents(view, engine, all).join("\n");
+            return Err(in_use(view, word, &called(&table), Some(detail)));
+        }
+        one_view(session, view, &user, all, cascade)?;
     }
     Ok(())
 }

@@ -65,6 +65,20 @@ pub fn must_be_none(view: &View, name: &Name, table: &Table) -> Result<()> {
     }
 }
 
+/// Fails for a materialized view that a foreign key would refer to.
+///
+/// # Errors
+/// `42809`.
+pub fn check_reference(view: &View, name: &Name, table: &Table) -> Result<()> {
+    match is(view, table) {
+        true => {
+            let text = format!("referenced relation \"{}\" is not a table", name.name);
+            Err(SqlError::new("42809", text))
+        }
+        false => Ok(()),
+    }
+}
+
 /// CREATE MATERIALIZED VIEW; the tag.
 ///
 /// # Errors

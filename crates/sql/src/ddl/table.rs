@@ -41,16 +41,7 @@ pub fn create(
     if !is_free(view, name, create.skip, client)? {
         return Ok("CREATE TABLE".into());
     }
-    if let Some(by) = &create.partition_by {
-        kin::prepare_keys(by)?;
-    }
-    let parents = match &create.kind {
-        TableKind::PartitionOf(parent, _) => vec![kin::parent_of_partition(view, name, parent)?],
-        _ => kin::parents(view, name, &create.inherits)?,
-    };
-    for parent in &parents {
-        kin::take(session, view, &parent.table)?;
-    }
+    let parents = parents_of(session, view, create, name)?;
     let mut merged = columns(view, source, (create, name), &parents, client)?;
     let types = merged.columns.iter().map(|c| (c.name.clone(), c.ty)).collect();
     let computed = merged.columns.iter().filter(|c| c.has_computed_default());
@@ -99,6 +90,26 @@ pub fn create(
     related.note(session, view, source, create, name)?;
     temporary::note(session, &place, create.kept.on_commit)?;
     Ok("CREATE TABLE".into())
+}
+
+/// The tables above, which nothing else changes from now on.
+fn parents_of(
+    session: &mut Session,
+    view: &View,
+    create: &CreateTable,
+    name: &Name,
+) -> Result<Vec<kin::Parent>> {
+    if let Some(by) = &create.partition_by {
+        kin::prepare_keys(by)?;
+    }
+    let parents = match &create.kind {
+        TableKind::PartitionOf(parent, _) => vec![kin::parent_of_partition(view, name, parent)?],
+        _ => kin::parents(view, name, &create.inherits)?,
+    };
+    for parent in &parents {
+        kin::take(session, view, &parent.table)?;
+    }
+    Ok(parents)
 }
 
 /// The columns that a statement declares, with those of the tables above.

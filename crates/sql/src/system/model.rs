@@ -48,6 +48,11 @@ pub enum What {
 }
 
 impl Relation {
+    /// One that is no table.
+    fn plain(oid: u32, name: Name, what: What) -> Relation {
+        Relation { oid, name, what, divided: false, materialized: false }
+    }
+
     /// pg_class.relkind.
     pub fn kind(&self) -> &'static str {
         match &self.what {
@@ -124,42 +129,27 @@ impl Model {
             let (database, name) = Name::of_engine(&schema.name);
             if database == view.database {
                 let oid = oids::of_sequence(schema.id.0);
-                relations.push(Relation {
-                    oid,
-                    name,
-                    what: What::Sequence(schema),
-                    divided: false,
-                    materialized: false,
-                });
+                relations.push(Relation::plain(oid, name, What::Sequence(schema)));
             }
         }
         for (engine, object) in view.objects.of_kind(Kind::View) {
             let (database, name) = Name::of_engine(engine);
             if database == view.database {
                 let oid = oids::of_object(object.number);
-                relations.push(Relation {
-                    oid,
-                    name,
-                    what: What::View,
-                    divided: false,
-                    materialized: false,
-                });
+                relations.push(Relation::plain(oid, name, What::View));
             }
         }
         for made in view.objects.made_types().of_database(&view.database) {
             if let Some(of) = made.composite() {
                 let what = What::Composite(made.oid, made.owner, of.fields.clone());
                 let (oid, name) = (of.relation, made.name.clone());
-                relations.push(Relation { oid, name, what, divided: false, materialized: false });
+                relations.push(Relation::plain(oid, name, what));
             }
         }
         relations.sort_by(|a, b| a.name.cmp(&b.name));
-        relations.extend(definitions::all().iter().map(|definition| Relation {
-            oid: definition.oid,
-            name: Name::new(definition.schema, definition.name),
-            what: What::System(Arc::clone(definition)),
-            divided: false,
-            materialized: false,
+        relations.extend(definitions::all().iter().map(|definition| {
+            let name = Name::new(definition.schema, definition.name);
+            Relation::plain(definition.oid, name, What::System(Arc::clone(definition)))
         }));
         let by_oid = relations.iter().enumerate().map(|(i, r)| (r.oid, i)).collect();
         let roles = view.judge.rights().roles().into_iter();

@@ -63,7 +63,8 @@ impl Actions<'_> {
         }
         let of = (&*self.schema, &self.types);
         let generating = Generating::added(self.view, self.source, &self.name.name, of, column);
-        if let Some(generated) = generating.spec(column)? {
+        let generated = generating.spec(column).map_err(|e| self.of_new_columns(e))?;
+        if let Some(generated) = generated {
             changes = changes.generate(generated);
         }
         if column.not_null && column.sequence.is_none() {
@@ -85,6 +86,17 @@ impl Actions<'_> {
         collector.column(column)?;
         let all = std::mem::take(&mut collector.all);
         all.into_iter().try_for_each(|c| self.add_built(c))
+    }
+
+    /// Why there is no such column, where it may be one that the same statement adds.
+    fn of_new_columns(&self, e: SqlError) -> SqlError {
+        match e.state() == state::NO_COLUMN && !self.steps.is_empty() {
+            true => {
+                SqlError::unsupported("a generated column that reads what the same statement adds")
+                    .hint("Add it by a statement of its own.")
+            }
+            false => e,
+        }
     }
 
     fn is_empty(&self) -> Result<bool> {

@@ -62,19 +62,7 @@ fn adopt(view: &View, parent: &Parent, child: &Parent, partition: bool) -> Resul
             return Err(mismatch(text));
         }
         let id = own.columns[place].id;
-        let generated = |schema: &TableSchema, id| generated::expression(schema, id, Look::PLAIN);
-        if let Some(above) = generated(&above, column.id)? {
-            let Some(own) = generated(&own, id)? else {
-                let text = format!("column \"{name}\" in child table must be a generated column");
-                return Err(mismatch(text));
-            };
-            if own != above {
-                let text = format!(
-                    "column \"{name}\" in child table has a conflicting generation expression"
-                );
-                return Err(mismatch(text));
-            }
-        }
+        must_be_generated_alike(name, (&above, column.id), (&own, id))?;
         let mut one = kin.column(id);
         one.count += 1;
         // A partition has no column of its own.
@@ -117,6 +105,26 @@ fn adopt(view: &View, parent: &Parent, child: &Parent, partition: bool) -> Resul
     }
     kin.parents.push(above.id);
     Ok(kin)
+}
+
+/// Fails where a column is generated above, and not in the same way below.
+fn must_be_generated_alike(
+    name: &str,
+    (above, column): (&TableSchema, ColumnId),
+    (own, id): (&TableSchema, ColumnId),
+) -> Result<()> {
+    let Some(above) = generated::expression(above, column, Look::PLAIN)? else { return Ok(()) };
+    match generated::expression(own, id, Look::PLAIN)? {
+        None => {
+            Err(mismatch(format!("column \"{name}\" in child table must be a generated column")))
+        }
+        Some(own) if own != above => {
+            let text =
+                format!("column \"{name}\" in child table has a conflicting generation expression");
+            Err(mismatch(text))
+        }
+        Some(_) => Ok(()),
+    }
 }
 
 /// INHERIT.

@@ -59,11 +59,20 @@ pub fn inherited_by(
     made
 }
 
-/// Whether columns are generated alike.
-fn same_generation(one: &Declared<'_>, other: &Declared<'_>) -> bool {
+/// Fails where columns of two tables above are not generated alike.
+fn same_generation(one: &Declared<'_>, other: &Declared<'_>) -> Result<()> {
+    let name = &one.name;
     match (&one.generated, &other.generated) {
-        (Some(Generation::Of(a)), Some(Generation::Of(b))) => a == b,
-        (one, other) => one.is_none() && other.is_none(),
+        (None, None) => Ok(()),
+        (Some(Generation::Of(a)), Some(Generation::Of(b))) if a == b => Ok(()),
+        (Some(_), Some(_)) => {
+            let text = format!("column \"{name}\" inherits conflicting generation expressions");
+            Err(SqlError::new("42611", text))
+        }
+        _ => {
+            let text = format!("inherited column \"{name}\" has a generation conflict");
+            Err(SqlError::new(state::MISMATCH, text))
+        }
     }
 }
 
@@ -227,14 +236,7 @@ impl<'a> Merged<'a> {
                 let (a, b) = (known.ty.shown_in(catalog), column.ty.shown_in(catalog));
                 return Err(SqlError::new(state::MISMATCH, text).detail(format!("{a} versus {b}")));
             }
-            if known.generated.is_some() != column.generated.is_some() {
-                let text = format!("inherited column \"{name}\" has a generation conflict");
-                return Err(SqlError::new(state::MISMATCH, text));
-            }
-            if !same_generation(known, &column) {
-                let text = format!("column \"{name}\" inherits conflicting generation expressions");
-                return Err(SqlError::new("42611", text));
-            }
+            same_generation(known, &column)?;
             known.not_null |= column.not_null;
             match (&known.default, &column.default) {
                 (_, Default::None) => {}
