@@ -43,6 +43,7 @@ SELECT nextval('s1'), nextval('s1')
 COMMENT ON SEQUENCE s1 IS 'numbers'
 CREATE TABLE st (a int DEFAULT nextval('s1'), b serial)
 ALTER SEQUENCE s1 RENAME TO s2
+SELECT currval('s2'), lastval()
 SELECT nextval('s2')
 SELECT nextval('s1')
 INSERT INTO st DEFAULT VALUES

@@ -233,6 +233,7 @@ pub fn rename(
     let before = oids::of_sequence(old.schema().id.0);
     let new = view.scope.tx()?.rename_sequence(&engine, &spec)?;
     session.catalog_changed()?;
+    view.taken.lock().follow(old.schema().id, new.schema().id);
     let after = oids::of_sequence(new.schema().id.0);
     let moves = [
         (Kind::Privileges, before.to_string(), after.to_string()),
