@@ -147,6 +147,7 @@ struct Inner {
     place: Option<Place>,
     subject: Option<Subject>,
     code: Option<&'static str>,
+    detail: Option<String>,
 }
 
 /// Which rule of which table was broken, for programs.
@@ -188,7 +189,8 @@ impl Error {
     /// An error of the given kind; the message says what to do where that is known.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         let message = message.into();
-        Error(Box::new(Inner { kind, message, place: None, subject: None, code: None }))
+        let (place, subject, code, detail) = (None, None, None, None);
+        Error(Box::new(Inner { kind, message, place, subject, code, detail }))
     }
 
     /// Damage at a byte offset of a file (rule I8). `file` may be empty where pure decoders do not
@@ -201,6 +203,7 @@ impl Error {
             place: Some(place),
             subject: None,
             code: None,
+            detail: None,
         }))
     }
 
@@ -234,6 +237,18 @@ impl Error {
     pub fn with_code(mut self, code: &'static str) -> Error {
         self.0.code = Some(code);
         self
+    }
+
+    /// Says more of what went wrong with what was calculated for the engine.
+    #[must_use]
+    pub fn with_detail(mut self, detail: Option<String>) -> Error {
+        self.0.detail = detail;
+        self
+    }
+
+    /// What more there is to say.
+    pub fn detail(&self) -> Option<&str> {
+        self.0.detail.as_deref()
     }
 
     /// Its SQLSTATE.

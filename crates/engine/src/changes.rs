@@ -2,7 +2,7 @@
 //!
 //! An update of columns that stand in nothing but the row appends a *column change*: the row keeps its id,
 //! no index gets an entry, and the row is not read. That is right only where nothing else depends on the
-//! column ([`is_free`]): no index key, expression or predicate of an index, no INCLUDE, no CHECK, no foreign key, no serial counter. Numbers are
+//! column ([`is_free`]): no index key, expression or predicate of an index, no INCLUDE, no CHECK, no foreign key, no serial counter, no generated column. Numbers are
 //! added blindly only where no value that the row may have leaves its type by it ([`may_add`]).
 //!
 //! Whoever begins to depend on a column (an index that is built, a rule that is added) ends the changes
@@ -49,7 +49,9 @@ pub(crate) fn is_free(schema: &TableSchema, column: ColumnId) -> bool {
     let checked = schema.checks.iter().any(|check| check.expr.columns().contains(&column));
     let refers = schema.foreign_keys.iter().any(|key| key.columns.contains(&column));
     let serial = schema.columns.iter().any(|c| c.id == column && c.is_serial());
-    !(asks || indexed || checked || refers || serial)
+    let generates =
+        schema.generated(column).is_some() || schema.generated_from(column).next().is_some();
+    !(asks || indexed || checked || refers || serial || generates)
 }
 
 /// A change in physical form; what the column refuses is refused here. `None`: the row has to be read.
@@ -60,7 +62,8 @@ pub(crate) fn op_of(
 ) -> Result<Option<ChangeOp>> {
     match change {
         Change::Set(value) => {
-            if *value == Value::Null && !column.nullable {
+            let is_generated = schema.generated(column.id).is_some();
+            if *value == Value::Null && !column.nullable && !is_generated {
                 return Err(not_null(&schema.name, &column.name));
             }
             let mut one = Column::new(column.ty.physical());

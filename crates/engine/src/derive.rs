@@ -1,4 +1,4 @@
-//! Who calculates derived columns, and when?
+//! Who calculates derived and generated columns, and when?
 //!
 //! The engine keeps the program of a derived column and knows nothing of its words. Who does is told to the
 //! database by [`crate::Database::set_formulas`]; without it tables with derived columns are read only. Values
@@ -18,15 +18,15 @@ use std::sync::Arc;
 
 use onlap_base::{ColumnId, Error, ErrorKind, Result};
 use onlap_format::{
-    Batch, Column, DerivedSchema, Physical, Row, TableSchema, Value, Vector, convert,
+    Batch, Column, ColumnSchema, DerivedSchema, Physical, Row, TableSchema, Value, Vector, convert,
 };
 use parking_lot::RwLock;
 
 use crate::table::index_positions;
 
-/// Calculates derived columns. The same program and values give the same result for ever, on any thread.
+/// Calculates derived and generated columns. The same program and values give the same result for ever, on any thread.
 pub trait Formulas: Send + Sync {
-    /// The values of a derived column for rows of which `inputs` are the columns that it reads, in its order:
+    /// The values of a column by a program for rows of which `inputs` are the columns that it reads, in its order:
     /// of the column's physical form, one per row.
     ///
     /// # Errors
@@ -34,10 +34,19 @@ pub trait Formulas: Send + Sync {
     fn calculate(
         &self,
         schema: &TableSchema,
-        of: &DerivedSchema,
+        of: Formula<'_>,
         inputs: &[Column],
         rows: usize,
     ) -> Result<Column>;
+}
+
+/// A column that is calculated.
+#[derive(Clone, Copy, Debug)]
+pub struct Formula<'a> {
+    /// The column.
+    pub column: &'a ColumnSchema,
+    /// What is calculated.
+    pub program: &'a str,
 }
 
 /// Rows for which is calculated at once: what a program takes on its way is bounded by a few of them.
@@ -66,8 +75,8 @@ impl Calculator {
     fn get(&self, schema: &TableSchema) -> Result<Arc<dyn Formulas>> {
         self.0.read().clone().ok_or_else(|| {
             let text = format!(
-                "table {} has an index on an expression, or of some of its rows; open the database by \
-                 SQL to change rows of the table",
+                "table {} has a generated column, an index on an expression, or one of some of its rows; \
+                 open the database by SQL to change rows of the table",
                 schema.name
             );
             Error::new(ErrorKind::Unsupported, text)
@@ -82,11 +91,24 @@ impl Calculator {
         columns: &dyn Fn(ColumnId) -> &'a Column,
         rows: usize,
     ) -> Result<Column> {
+        let wanted = of.only_if.map(|id| members(columns(id)));
+        let formula = Formula { column: &of.column, program: &of.program };
+        self.values(schema, (formula, &of.reads), wanted, columns, rows)
+    }
+
+    /// The values of a column; with `wanted` those of these rows alone, and NULL in the others.
+    fn values<'a>(
+        &self,
+        schema: &TableSchema,
+        (of, reads): (Formula<'_>, &[ColumnId]),
+        wanted: Option<Vec<u32>>,
+        columns: &dyn Fn(ColumnId) -> &'a Column,
+        rows: usize,
+    ) -> Result<Column> {
         let formulas = self.get(schema)?;
-        let wanted: Option<Vec<u32>> = of.only_if.map(|id| members(columns(id)));
         let form = of.column.ty.physical();
         let step = |input: &dyn Fn(&Column) -> Column, rows| {
-            let inputs: Vec<Column> = of.reads.iter().map(|id| input(columns(*id))).collect();
+            let inputs: Vec<Column> = reads.iter().map(|id| input(columns(*id))).collect();
             let made = formulas.calculate(schema, of, &inputs, rows)?;
             if made.len() != rows || made.data.physical() != form {
                 let text =
@@ -179,6 +201,75 @@ pub(crate) fn fill(calculator: &Calculator, schema: &TableSchema, batch: &mut Ba
         batch.columns.push(made);
     }
     assert_eq!(batch.columns.len(), schema.width(), "derived columns stand behind the others");
+    Ok(())
+}
+
+/// Calculates the generated columns of whole rows, in the place of what they have there. They are among the columns that
+/// derived columns may read, so this comes first.
+pub(crate) fn generate(
+    calculator: &Calculator,
+    schema: &TableSchema,
+    batch: &mut Batch,
+) -> Result<()> {
+    for of in &schema.generated {
+        let position = |id| schema.position(id).expect("it reads columns of its table");
+        let at = position(of.column);
+        let column = &schema.columns[at];
+        let made = match batch.rows {
+            0 => Column::new(column.ty.physical()),
+            rows => {
+                let formula = (Formula { column, program: &of.program }, &of.reads[..]);
+                let columns = |id: ColumnId| -> &Column { &batch.columns[position(id)] };
+                calculator.values(schema, formula, None, &columns, rows)?
+            }
+        };
+        batch.columns[at] = made;
+    }
+    Ok(())
+}
+
+/// The same of one row. One of another width stays as it is: where it comes in, that is said.
+pub(crate) fn generate_row(
+    calculator: &Calculator,
+    schema: &TableSchema,
+    row: &mut [Value],
+) -> Result<()> {
+    generate_rows(calculator, schema, &mut [row])
+}
+
+/// The same of rows.
+pub(crate) fn generate_rows<R: AsRef<[Value]> + AsMut<[Value]>>(
+    calculator: &Calculator,
+    schema: &TableSchema,
+    rows: &mut [R],
+) -> Result<()> {
+    let fits = |row: &R| row.as_ref().len() == schema.columns.len();
+    if schema.generated.is_empty() || !rows.iter().all(fits) {
+        return Ok(());
+    }
+    let reads = |id: ColumnId| schema.generated.iter().any(|of| of.reads.contains(&id));
+    let mut batch = Batch::new(schema.columns.iter().map(|c| c.ty.physical()));
+    for (at, (described, column)) in schema.columns.iter().zip(&mut batch.columns).enumerate() {
+        let is_read = reads(described.id);
+        for row in &*rows {
+            match &row.as_ref()[at] {
+                Value::Null => column.push_null(),
+                value if is_read => {
+                    convert::push_value(described.ty, value, column, &described.name)?;
+                }
+                _ => column.push_null(),
+            }
+        }
+    }
+    batch.rows = rows.len();
+    generate(calculator, schema, &mut batch)?;
+    for of in &schema.generated {
+        let at = schema.position(of.column).expect("it is a column of its table");
+        let (ty, column) = (schema.columns[at].ty, &batch.columns[at]);
+        for (n, row) in rows.iter_mut().enumerate() {
+            row.as_mut()[at] = convert::read_value(ty, column, n);
+        }
+    }
     Ok(())
 }
 

@@ -57,7 +57,7 @@ pub use changes::Change;
 pub use check::{CheckOptions, CheckReport, Finding, check, check_with};
 pub use commit::CommitLockStats;
 pub use database::{Database, Table};
-pub use derive::Formulas;
+pub use derive::{Formula, Formulas};
 pub use history::AsOf;
 pub use index_build::{BuildControl, BuildProgress};
 pub use locks::{LockWait, RowLock};
@@ -68,8 +68,8 @@ pub use onlap_base::{
 };
 pub use onlap_format::{
     Action, Batch, BytesVec, CheckSchema, Column, ColumnDefault, ColumnSchema, DataType,
-    DerivedSchema, Expr, ForeignKeySchema, Identity, IndexSchema, Judged, KeyPart, NullMask,
-    Numeric, Row, SequenceSchema, TableSchema, Time, Value, Vector, convert, expr,
+    DerivedSchema, Expr, ForeignKeySchema, GeneratedSchema, Identity, IndexSchema, Judged, KeyPart,
+    NullMask, Numeric, Row, SequenceSchema, TableSchema, Time, Value, Vector, convert, expr,
 };
 pub use onlap_storage::written::{IndexWritten, WrittenReport};
 #[doc(hidden)]
@@ -78,8 +78,8 @@ pub use options::{Options, SyncMode, Tuning};
 pub use read::{KeyRange, Predicate, ReadCounters, RowBatch, RowSet, Rows, Scan, Snapshot};
 pub use sequences::Sequence;
 pub use spec::{
-    CheckSpec, DerivedSpec, ForeignKeySpec, IndexPart, IndexSpec, SequenceSpec, TableChanges,
-    TableSpec,
+    CheckSpec, DerivedSpec, ForeignKeySpec, GeneratedSpec, IndexPart, IndexSpec, SequenceSpec,
+    TableChanges, TableSpec,
 };
 pub use stats::{
     IndexStats, KeyEstimates, QUANTILE_PARTS, RunStats, Stats, TableStats, TransactionStats,

@@ -12,6 +12,7 @@ use onlap_format::{ColumnSchema, DataType, Identity, IndexSchema, Judged, KeyPar
 mod changes;
 mod constraints;
 mod derived;
+mod generated;
 mod sequence;
 
 pub(crate) use changes::TableChange;
@@ -21,6 +22,7 @@ pub use constraints::{CheckSpec, ForeignKeySpec};
 pub(crate) use constraints::{DefaultSpec, build_check, build_default};
 use derived::KeyName;
 pub use derived::{DerivedSpec, IndexPart};
+pub use generated::GeneratedSpec;
 pub use sequence::SequenceSpec;
 
 /// A table to create.
@@ -33,6 +35,7 @@ pub struct TableSpec {
     primary_include: Vec<String>,
     indexes: Vec<IndexSpec>,
     rules: RulesSpec,
+    generated: Vec<GeneratedSpec>,
     history_us: u64,
     blind: bool,
 }
@@ -68,6 +71,7 @@ impl TableSpec {
             primary_include: Vec::new(),
             indexes: Vec::new(),
             rules: RulesSpec::default(),
+            generated: Vec::new(),
             history_us: 0,
             blind: false,
         }
@@ -204,6 +208,7 @@ impl TableSpec {
             column.identity = c.identity;
             schema.columns.push(column);
         }
+        self.generated.iter().try_for_each(|generated| generated.add(&mut schema))?;
         if !self.primary_key.is_empty() {
             let name = self.primary_name.clone();
             let name = name.unwrap_or_else(|| format!("{}_pkey", self.name));

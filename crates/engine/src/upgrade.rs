@@ -77,10 +77,13 @@ pub(crate) fn rows(
             }
             None => missing(column, rows.rows)?,
         };
+        out.columns.push(values);
+    }
+    derive::generate(calculator, to, &mut out)?;
+    for (column, values) in to.columns.iter().zip(&out.columns) {
         if !column.nullable && (0..rows.rows).any(|i| values.is_null(i)) {
             return Err(not_null(&to.name, &column.name));
         }
-        out.columns.push(values);
     }
     if !to.derived.is_empty() {
         derive::fill(calculator, to, &mut out)?;

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use onlap::{
-    Change, CheckOptions, Column, DataType, Database, DerivedSchema, DerivedSpec, Error, ErrorKind,
+    Change, CheckOptions, Column, DataType, Database, DerivedSpec, Error, ErrorKind, Formula,
     Formulas, IndexPart, IndexSpec, KeyRange, Options, Result, Row, Scan, SyncMode, Table,
     TableSchema, TableSpec, Value, Vector, check_with,
 };
@@ -27,14 +27,14 @@ impl Formulas for Double {
     fn calculate(
         &self,
         _: &TableSchema,
-        of: &DerivedSchema,
+        of: Formula<'_>,
         inputs: &[Column],
         rows: usize,
     ) -> Result<Column> {
         let mut out = Column::new(of.column.ty.physical());
         for row in 0..rows {
             let from = &inputs[0];
-            match (&*of.program, &from.data, &mut out.data) {
+            match (of.program, &from.data, &mut out.data) {
                 _ if from.is_null(row) => {
                     out.push_null();
                     continue;

@@ -130,6 +130,18 @@ pub struct DerivedSchema {
     pub only_if: Option<ColumnId>,
 }
 
+/// A column of the table whose value follows from others of its row, and which is kept like any other. Whatever a
+/// caller gives is replaced as the row comes into a transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GeneratedSchema {
+    /// The column. No counter fills it, and it has no default.
+    pub column: ColumnId,
+    /// The columns that the program reads, in its order; none of them is generated.
+    pub reads: Vec<ColumnId>,
+    /// What is calculated, as of [`DerivedSchema::program`].
+    pub program: String,
+}
+
 /// Ids of derived columns begin here; those of other columns stay below.
 pub const DERIVED_FIRST: u32 = 1 << 31;
 
@@ -207,6 +219,8 @@ pub struct TableSchema {
     pub derived: Vec<DerivedSchema>,
     /// Next free id of a derived column, less [`DERIVED_FIRST`].
     pub next_derived: u32,
+    /// Which of the columns are generated, in the order of their ids.
+    pub generated: Vec<GeneratedSchema>,
     /// Conditions on each row, in creation order.
     pub checks: Vec<CheckSchema>,
     /// Foreign keys of which this table is the child, in creation order.
@@ -282,12 +296,13 @@ impl IndexSchema {
 }
 
 impl TableSchema {
-    /// Whether any rule has more to say than the first releases wrote.
+    /// Whether there is more to say of rules and columns than the first releases wrote.
     pub fn has_more_rules(&self) -> bool {
         let more = |key: &ForeignKeySchema| {
             key.full || key.unproven || key.time != Time::Statement || !key.set_columns.is_empty()
         };
-        self.indexes.iter().any(|index| index.judged.is_some())
+        !self.generated.is_empty()
+            || self.indexes.iter().any(|index| index.judged.is_some())
             || self.checks.iter().any(|check| check.unproven || check.own)
             || self.foreign_keys.iter().any(more)
     }
@@ -345,7 +360,7 @@ impl TableSchema {
         index.filter.and_then(|id| self.position(id))
     }
     /// The table's own columns that decide on the entry of a row, INCLUDE columns not among them: those of the key,
-    /// and those that derived columns read. A column may come twice.
+    /// and those that derived and generated columns read. A column may come twice.
     pub fn columns_of(&self, index: &IndexSchema) -> Vec<ColumnId> {
         let mut out = Vec::new();
         let keys = index.key.iter().map(|part| part.column);
@@ -356,10 +371,25 @@ impl TableSchema {
                     out.extend(&derived.reads);
                     open.extend(derived.only_if);
                 }
-                None => out.push(id),
+                None => {
+                    out.push(id);
+                    out.extend(self.generated(id).into_iter().flat_map(|of| &of.reads));
+                }
             }
         }
         out
+    }
+    /// How a column is generated, if it is.
+    pub fn generated(&self, id: ColumnId) -> Option<&GeneratedSchema> {
+        self.generated.iter().find(|of| of.column == id)
+    }
+    /// Whether the column at a position is generated.
+    pub fn is_generated(&self, position: usize) -> bool {
+        self.columns.get(position).is_some_and(|column| self.generated(column.id).is_some())
+    }
+    /// The columns that are generated from a column.
+    pub fn generated_from(&self, id: ColumnId) -> impl Iterator<Item = ColumnId> {
+        self.generated.iter().filter(move |of| of.reads.contains(&id)).map(|of| of.column)
     }
     /// Position of a column by name.
     pub fn position_by_name(&self, name: &str) -> Option<usize> {

@@ -176,6 +176,20 @@ impl SqlError {
         }
     }
 
+    /// Of rows that are all written anew: keys that are there twice are no index's, which could not be made so.
+    #[must_use]
+    pub fn of_all_rows(mut self) -> SqlError {
+        if self.state() != "23505" {
+            return self;
+        }
+        if let Some((_, name)) = self.0.message.split_once(" constraint ") {
+            self.0.message = format!("could not create unique index {name}");
+        }
+        let detail = self.0.detail.take();
+        self.0.detail = detail.map(|text| text.replace(") already exists.", ") is duplicated."));
+        self
+    }
+
     /// A row that the statement is about was changed by another transaction.
     pub fn concurrent_update() -> SqlError {
         SqlError::new("40001", "could not serialize access due to concurrent update")
@@ -413,7 +427,10 @@ impl From<onlap::Error> for SqlError {
         if let Some(subject) = e.subject() {
             return rules::broken(&e, subject);
         }
-        let error = SqlError::new(e.sqlstate(), e.to_string());
+        let mut error = SqlError::new(e.sqlstate(), e.to_string());
+        if let Some(detail) = e.detail() {
+            error = error.detail(detail);
+        }
         match e.kind() {
             ErrorKind::Conflict => error.hint("Run the transaction again."),
             _ => error,

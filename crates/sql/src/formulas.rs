@@ -1,4 +1,4 @@
-//! What do indexes calculate of rows, and who calculates it?
+//! What do indexes and generated columns calculate of rows, and who calculates it?
 //!
 //! The engine keeps a [`Program`] per derived column and asks [`Calculated`] for values. A program is the text of an
 //! expression with the columns that it names, as they were called and typed when the index was made; so it means the same
@@ -45,8 +45,10 @@ pub struct Program {
     pub ty: PgType,
     /// Whether it is written like a call, so that no parentheses stand around it.
     pub call: bool,
-    /// What the index's column is called.
+    /// What the index's column is called; of a generated column its name.
     pub name: String,
+    /// Whether it is a generated column's: its value is assigned to the type.
+    pub generated: bool,
 }
 
 impl Program {
@@ -54,7 +56,7 @@ impl Program {
     pub fn body(&self) -> Json {
         let column =
             |(id, name, ty): &(u32, String, PgType)| json!([id, name, ty.oid, ty.modifier]);
-        json!({
+        let mut body = json!({
             "sql": self.sql,
             "filter": self.filter,
             "table": self.table,
@@ -62,7 +64,11 @@ impl Program {
             "type": [self.ty.oid, self.ty.modifier],
             "call": self.call,
             "name": self.name,
-        })
+        });
+        if self.generated {
+            body["generated"] = Json::Bool(true);
+        }
+        body
     }
 
     /// Reads what is kept; `None` for what no release wrote.
@@ -84,6 +90,7 @@ impl Program {
             ty: ty(&body["type"][0], &body["type"][1])?,
             call: body["call"].as_bool()?,
             name: body["name"].as_str()?.to_string(),
+            generated: body["generated"] == Json::Bool(true),
         })
     }
 
@@ -111,7 +118,7 @@ impl Program {
     /// # Errors
     /// As of [`made`].
     pub fn print(&self, now: &dyn Fn(u32) -> Option<String>, look: Look) -> Result<String> {
-        let (bound, query) = self.bind()?;
+        let (bound, query) = self.bind(false)?;
         let columns = self.columns.iter().map(|(id, ..)| now(*id).map(|name| name.into()));
         let facts = Named { table: self.table.as_str().into(), columns: columns.collect() };
         printed(&bound, query, &facts, look)
@@ -126,8 +133,14 @@ impl Program {
         Ok(if self.call { text } else { format!("({text})") })
     }
 
-    fn bind(&self) -> Result<(Bound, QueryId)> {
+    /// `assigned`: a generated column's expression with the conversion to the column's type.
+    fn bind(&self, assigned: bool) -> Result<(Bound, QueryId)> {
         let (tree, value) = domains::expression(&format!("({})", self.sql))?;
+        if self.generated {
+            let ty = TypeRef { oid: self.ty.oid, modifier: self.ty.modifier };
+            let wanted = assigned.then_some((&*self.name, ty));
+            return bind::of_column(&tree, value, wanted, &self.relation(), &Alone, catalog());
+        }
         bind::of_index(&tree, value, self.filter, &self.relation(), &Alone, catalog())
     }
 }
@@ -195,7 +208,7 @@ pub fn made(program: &str) -> Result<Arc<Made>> {
         return Ok(Arc::clone(known));
     }
     let read = Program::read(program)
-        .ok_or_else(|| Error::new("XX001", "an index calculates what cannot be read"))?;
+        .ok_or_else(|| Error::new("XX001", "what a table calculates cannot be read"))?;
     let depth = parse::depth_of(&read.sql);
     depth.check().map_err(|e| Error::new("54001", e.message().to_string()))?;
     let made = Arc::new(deep::run(depth, || make(&read))?);
@@ -213,7 +226,7 @@ pub fn made(program: &str) -> Result<Arc<Made>> {
 /// What may not stand in an index; `0A000` for what has no kernel.
 fn make(program: &Program) -> Result<Made> {
     let catalog = catalog();
-    let (bound, query) = program.bind()?;
+    let (bound, query) = program.bind(true)?;
     let formula = Formula::new(&bound, query, env()?)?;
     let known = |ty: PgType| {
         let found = ColumnType::of(catalog, ty);
@@ -291,13 +304,20 @@ impl Schema for Alone {
     }
 }
 
-/// What an index calculates of a table, as the engine has it: the program, and how its values are kept.
+/// What is calculated of a table's rows, as the engine has it.
 ///
 /// # Errors
 /// `XX001`.
 pub fn program_of(derived: &DerivedSchema) -> Result<Program> {
-    Program::read(&derived.program)
-        .ok_or_else(|| Error::new("XX001", "an index calculates what cannot be read"))
+    program(&derived.program)
+}
+
+/// The same of a kept text.
+///
+/// # Errors
+/// `XX001`.
+pub fn program(kept: &str) -> Result<Program> {
+    Program::read(kept).ok_or_else(|| Error::new("XX001", "what a table calculates cannot be read"))
 }
 
 /// Calculates for the engine.
@@ -307,11 +327,11 @@ impl Formulas for Calculated {
     fn calculate(
         &self,
         _: &TableSchema,
-        of: &DerivedSchema,
+        of: onlap::Formula<'_>,
         inputs: &[Column],
         rows: usize,
     ) -> onlap::Result<Column> {
-        let made = made(&of.program).map_err(engine_error)?;
+        let made = made(of.program).map_err(engine_error)?;
         let (catalog, failed) = (catalog(), |e: crate::SqlError| {
             onlap::Error::new(ErrorKind::InvalidInput, e.message().to_string())
         });
@@ -345,7 +365,7 @@ fn engine_error(e: Error) -> onlap::Error {
         "22012" => ErrorKind::DivisionByZero,
         _ => ErrorKind::InvalidInput,
     };
-    onlap::Error::new(kind, e.message).with_code(e.state)
+    onlap::Error::new(kind, e.message).with_code(e.state).with_detail(e.detail)
 }
 
 /// Lets a database calculate what indexes need that were made by SQL. A program that opens one and changes rows without a

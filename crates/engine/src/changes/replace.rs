@@ -57,6 +57,7 @@ pub(crate) fn replace(shared: &Arc<Shared>, w: &mut TableWrite) -> Result<()> {
             apply(&mut batch.columns[at], from..to, &[(from..to, &change.op)]);
         }
     }
+    derive::generate(&shared.calculator, &w.schema, &mut batch)?;
     judge(w, &batch)?;
     if !w.schema.derived.is_empty() {
         derive::fill(&shared.calculator, &w.schema, &mut batch)?;

@@ -25,6 +25,8 @@ pub(crate) struct Plan {
     pub convert: Vec<(ColumnId, ColumnId)>,
     /// Indexes that are built anew, under another id.
     pub rebuild: BTreeSet<IndexId>,
+    /// Whether rows that are there are replaced, so that new columns are calculated of them.
+    pub generates: bool,
     /// Columns from this id on are new.
     first_new: u32,
 }
@@ -45,6 +47,7 @@ impl Plan {
             not_null: BTreeSet::new(),
             convert: Vec::new(),
             rebuild: BTreeSet::new(),
+            generates: false,
             first_new,
         };
         for change in changes {
@@ -119,7 +122,7 @@ impl Plan {
         }
     }
 
-    /// Changes of what indexes calculate.
+    /// Changes of what indexes and generated columns calculate.
     fn change_derived(&mut self, change: &TableChange, references: &References) -> Result<()> {
         match change {
             TableChange::Derive { index } => self.columns |= index.derive(&mut self.schema)?,
@@ -132,6 +135,20 @@ impl Plan {
             TableChange::RenameDerived { id, to } => {
                 let derived = self.schema.derived.iter_mut().find(|d| d.column.id == *id);
                 derived.into_iter().for_each(|d| d.column.name.clone_from(to));
+            }
+            TableChange::Generate(generated) => {
+                let at = self.column(&generated.column)?;
+                if self.schema.columns[at].id.0 < self.first_new {
+                    let text = format!("column {} is not new", generated.column);
+                    return Err(Error::new(ErrorKind::Unsupported, text));
+                }
+                self.generates = true;
+                generated.add(&mut self.schema)?;
+            }
+            TableChange::DropExpression { name } => {
+                let id = self.schema.columns[self.column(name)?].id;
+                self.schema.generated.retain(|of| of.column != id);
+                self.columns = true;
             }
             other => unreachable!("{other:?} is made above"),
         }
@@ -232,6 +249,9 @@ impl Plan {
             let user = self.user_of(id).unwrap_or_default();
             return Err(in_use(&self.schema, name, &user));
         }
+        if schema.generated_from(id).next().is_some() {
+            return Err(in_use(&self.schema, name, "a generated column"));
+        }
         let with = self.indexes_with(id);
         for index in &with {
             references.check_index_droppable(&self.schema, *index)?;
@@ -240,6 +260,7 @@ impl Plan {
         self.schema.forget_unused_derived();
         self.schema.checks.retain(|c| !c.expr.columns().contains(&id));
         self.schema.foreign_keys.retain(|f| !f.columns.contains(&id));
+        self.schema.generated.retain(|of| of.column != id);
         self.schema.columns.remove(at);
         self.not_null.remove(&id);
         self.convert.retain(|c| c.1 != id);
@@ -289,9 +310,7 @@ impl Plan {
             let text = format!("column {name} is filled by a counter and stays {}", old.ty);
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
-        let read = self.schema.derived.iter().find(|d| d.reads.contains(&old.id));
-        let read = read.map(|d| format!("the expression {} of an index", d.column.name));
-        if let Some(user) = self.constraint_of(old.id).or(read) {
+        if let Some(user) = self.constraint_of(old.id).or_else(|| self.reader_of(old.id)) {
             return Err(in_use(&self.schema, name, &user));
         }
         let mut column = old.clone();
@@ -342,6 +361,15 @@ impl Plan {
         self.schema.columns[at] = column;
         self.columns = true;
         Ok(())
+    }
+
+    /// What is calculated from a column, or calculates it.
+    fn reader_of(&self, column: ColumnId) -> Option<String> {
+        let read = self.schema.derived.iter().find(|d| d.reads.contains(&column));
+        let read = read.map(|d| format!("the expression {} of an index", d.column.name));
+        let generates = self.schema.generated(column).is_some()
+            || self.schema.generated_from(column).next().is_some();
+        read.or(generates.then(|| "a generated column".to_owned()))
     }
 
     fn set_nullable(&mut self, name: &str, nullable: bool) -> Result<()> {

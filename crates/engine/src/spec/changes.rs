@@ -3,7 +3,7 @@
 use onlap_base::ColumnId;
 use onlap_format::{DataType, Value};
 
-use super::IndexSpec;
+use super::{GeneratedSpec, IndexSpec};
 use crate::locks::RowLock;
 
 /// Changes of a table, made in their order and all at once.
@@ -59,6 +59,11 @@ pub(crate) enum TableChange {
     SetDefaultSequence {
         name: String,
         sequence: String,
+    },
+    /// A column that was added with the same changes.
+    Generate(GeneratedSpec),
+    DropExpression {
+        name: String,
     },
     MakePrimary {
         index: String,
@@ -122,6 +127,10 @@ impl TableChanges {
     pub fn sets_types(&self) -> bool {
         self.0.iter().any(|c| matches!(c, TableChange::SetType { .. }))
     }
+    /// Whether a column comes that is calculated of rows that are there.
+    pub fn generates(&self) -> bool {
+        self.0.iter().any(|c| matches!(c, TableChange::Generate(_)))
+    }
     /// These changes, and others after them.
     #[must_use]
     pub fn and(mut self, others: TableChanges) -> TableChanges {
@@ -180,6 +189,17 @@ impl TableChanges {
     ) -> Self {
         let (name, sequence) = (name.into(), sequence.into());
         self.push(TableChange::SetDefaultSequence { name, sequence })
+    }
+    /// Has a column calculated that the same changes add, in rows that are there too: all of them are replaced. In
+    /// transactions alone.
+    #[must_use]
+    pub fn generate(self, generated: GeneratedSpec) -> Self {
+        self.push(TableChange::Generate(generated))
+    }
+    /// Has a generated column keep what it has, and be a column like others from now on.
+    #[must_use]
+    pub fn drop_expression(self, name: impl Into<String>) -> Self {
+        self.push(TableChange::DropExpression { name: name.into() })
     }
     /// Makes a unique index the primary key of a table that has none; its columns refuse NULL from now
     /// on, and there must be none.

@@ -13,12 +13,13 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use onlap_base::{ColumnId, Error, ErrorKind, PROVISIONAL_BASE, Result, RowId};
+use onlap_base::{ColumnId, Error, ErrorKind, PROVISIONAL_BASE, Result, RowId, stop};
 use onlap_format::{
     Batch, CheckSchema, ColumnSchema, DataType, Expr, ForeignKeySchema, IndexSchema, Row,
     TableSchema, Time,
 };
 
+use super::change::SetRow;
 use super::due::check_nothing_due;
 use super::parents::{Parent, no_parent};
 use super::{Isolation, Transaction};
@@ -241,6 +242,9 @@ impl Transaction {
         }
         let not_null: Vec<ColumnId> = plan.not_null.iter().copied().collect();
         self.set_schema(table, plan.schema)?;
+        if plan.generates {
+            self.regenerate(table, &before)?;
+        }
         for index in &built {
             self.build_index(table, index)?;
             if index.is_unique() {
@@ -265,14 +269,7 @@ impl Transaction {
     /// Replaces all rows by such that have values of columns in another form too, in columns of their
     /// own next to them.
     fn convert(&mut self, table: &Table, before: &TableSchema, plan: &Plan) -> Result<()> {
-        let committed = table.state.writer.lock().last_csn;
-        if self.options.isolation != Isolation::ReadCommitted && committed > self.snapshot.csn() {
-            let text = format!(
-                "table {} was changed by another transaction since this one began; run it again",
-                before.name
-            );
-            return Err(Error::new(ErrorKind::Conflict, text));
-        }
+        self.check_unchanged(table, before)?;
         let mut both = before.clone();
         both.next_column = plan.schema.next_column;
         let mut casts = Vec::new();
@@ -289,21 +286,47 @@ impl Transaction {
             both.columns[before.columns.len()..].iter().map(|c| c.name.clone()).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         self.set_schema(table, both)?;
-        let (view, now) = self.newest(table)?;
-        let mut ids: Vec<RowId> = Vec::new();
-        for batch in Reader::new(view, now).scan(&Scan::all().columns(names[..1].to_vec()))? {
-            ids.extend_from_slice(&batch?.row_ids);
-        }
         let set = &mut |_: RowId, row: &mut Row, _: &TableSchema| {
             casts.iter().try_for_each(|c| {
                 row[c.to] = cast(&row[c.from], c.types.0, c.types.1, &c.name)?;
                 Ok(())
             })
         };
+        self.replace_all(table, &names, set)
+    }
+
+    /// Replaces all rows, so that columns are calculated of them.
+    fn regenerate(&mut self, table: &Table, before: &TableSchema) -> Result<()> {
+        self.check_unchanged(table, before)?;
+        let schema = Arc::clone(&self.buffer(table)?.schema);
+        let last = schema.columns.last().expect("a column was added");
+        self.replace_all(table, &[&last.name], &mut |_: RowId, _: &mut Row, _: &TableSchema| Ok(()))
+    }
+
+    fn check_unchanged(&self, table: &Table, before: &TableSchema) -> Result<()> {
+        let committed = table.state.writer.lock().last_csn;
+        if self.options.isolation != Isolation::ReadCommitted && committed > self.snapshot.csn() {
+            let text = format!(
+                "table {} was changed by another transaction since this one began; run it again",
+                before.name
+            );
+            return Err(Error::new(ErrorKind::Conflict, text));
+        }
+        Ok(())
+    }
+
+    /// Replaces all rows, of which these columns are set.
+    fn replace_all(&mut self, table: &Table, names: &[&str], set: SetRow<'_>) -> Result<()> {
+        let (view, now) = self.newest(table)?;
+        let mut ids: Vec<RowId> = Vec::new();
+        for batch in Reader::new(view, now).scan(&Scan::all().columns(names[..1].to_vec()))? {
+            ids.extend_from_slice(&batch?.row_ids);
+        }
         for part in ids.chunks(ROWS_AT_ONCE) {
             self.shared.check_open()?;
+            stop::check()?;
             let (own, committed) = part.iter().partition(|row| **row >= PROVISIONAL_BASE);
-            self.update_seen(table, committed, own, &names, set, &mut |_, _| Ok(true))?;
+            self.update_seen(table, committed, own, names, &mut *set, &mut |_, _| Ok(true))?;
         }
         Ok(())
     }

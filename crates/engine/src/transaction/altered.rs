@@ -94,7 +94,9 @@ impl Altered {
 
     /// A memtable with the columns of the private schema. Rows have the table's.
     fn memtable(&mut self, view: &TableView) -> Result<Arc<Memtable>> {
-        if view.schema.columns == self.schema.columns && view.schema.derived == self.schema.derived
+        if view.schema.columns == self.schema.columns
+            && view.schema.derived == self.schema.derived
+            && view.schema.generated == self.schema.generated
         {
             return Ok(Arc::clone(&view.active));
         }

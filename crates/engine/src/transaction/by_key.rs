@@ -84,10 +84,12 @@ impl Transaction {
         })?;
         let keys = index.key.iter().map(|part| part.column).chain(index.filter);
         let places: Vec<usize> = keys.filter_map(|id| schema.position(id)).collect();
+        let mut row = row.to_vec();
+        derive::generate_row(&self.shared.calculator, &schema, &mut row)?;
         let calculates = places.iter().any(|at| *at >= schema.columns.len());
         let whole = match calculates {
-            true => derive::whole_row(&self.shared.calculator, &schema, row)?,
-            false => row.to_vec(),
+            true => derive::whole_row(&self.shared.calculator, &schema, &row)?,
+            false => row,
         };
         let mut values: Vec<Value> = places.iter().map(|at| whole[*at].clone()).collect();
         let is_member = index.filter.is_none() || values.pop() == Some(Value::Bool(true));

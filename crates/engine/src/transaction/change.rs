@@ -248,6 +248,7 @@ impl Transaction {
             let calculator = &tx.shared.calculator;
             let keys = Keys::of(calculator, &schema, mode, &row)?;
             set(&mut row, &schema)?;
+            derive::generate_row(calculator, &schema, &mut row)?;
             let keeps = keys.are_of(calculator, &schema, &row)?;
             tx.make_room(MARK_BYTES + row_bytes(&row))?;
             let from = tx.buffer(table)?.rows.rows;
@@ -407,6 +408,10 @@ impl Transaction {
         let keys = Keys::of(calculator, &schema, lock_for(&schema, columns), &row)?;
         let old = losses.wanted.then(|| row.clone());
         set(id, &mut row, &schema)?;
+        if lock_for(&schema, columns) == RowLock::Update {
+            // Its keys are compared before it comes in.
+            derive::generate_row(&self.shared.calculator, &schema, &mut row)?;
+        }
         let keeps = keys.are_of(&self.shared.calculator, &schema, &row)?;
         self.replace(table, Found::of(id), &row, columns, keeps)?;
         self.note_replaced(table, old, losses)

@@ -1,10 +1,11 @@
 //! How does a row come in of which only some columns are given?
 
 use onlap_base::{Csn, Error, ErrorKind, Result};
-use onlap_format::{Batch, Column, TableSchema, Value};
+use onlap_format::{Batch, Column, Row, TableSchema, Value};
 
 use super::Transaction;
 use crate::database::Table;
+use crate::derive;
 use crate::rules::defaults;
 
 impl Transaction {
@@ -39,6 +40,15 @@ impl Transaction {
         table.check_same(&self.shared)?;
         let batch = defaults::complete_batch(&self.shared, &table.schema(), columns, batch)?;
         self.insert_batch(table, batch)
+    }
+
+    /// Calculates the generated columns of whole rows, as they would be if the rows came in: for who wants to know before.
+    ///
+    /// # Errors
+    /// Values that their columns cannot have, or that cannot be calculated with.
+    pub fn generate(&mut self, table: &Table, rows: &mut [Row]) -> Result<()> {
+        let schema = std::sync::Arc::clone(&self.buffer(table)?.schema);
+        derive::generate_rows(&self.shared.calculator, &schema, rows)
     }
 }
 

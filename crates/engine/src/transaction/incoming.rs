@@ -5,9 +5,11 @@
 //!
 //! Thread safety: belongs to its transaction.
 
+use std::borrow::Cow;
+
 use onlap_base::{Error, ErrorKind, Result, limits};
 use onlap_format::convert;
-use onlap_format::{Batch, ColumnSchema, Identity, TableSchema, Value, Vector};
+use onlap_format::{Batch, Column, ColumnSchema, Identity, TableSchema, Value, Vector};
 
 use super::buffer::Buffer;
 use crate::derive;
@@ -17,7 +19,8 @@ impl Buffer {
     /// `chosen`: a value in the serial column is the caller's, not that of the row's old version,
     /// which no counter gives again.
     pub(super) fn push_row(&mut self, row: &[Value], chosen: bool) -> Result<()> {
-        let result = self.try_push_row(row, chosen);
+        let row = self.generated(row)?;
+        let result = self.try_push_row(&row, chosen);
         if result.is_err() {
             let n = self.rows.rows;
             self.rows.truncate(n);
@@ -25,8 +28,18 @@ impl Buffer {
         result
     }
 
+    /// A row with the values of its generated columns.
+    fn generated<'r>(&self, row: &'r [Value]) -> Result<Cow<'r, [Value]>> {
+        let mut row = Cow::Borrowed(row);
+        if !self.schema.generated.is_empty() {
+            derive::generate_row(&self.table.shared.calculator, &self.schema, row.to_mut())?;
+        }
+        Ok(row)
+    }
+
     /// Judges a row that does not come in: NULL, checks.
     pub(super) fn judge_row(&mut self, row: &[Value]) -> Result<()> {
+        let row = &*self.generated(row)?;
         for (column, value) in self.schema.columns.iter().zip(row) {
             if *value == Value::Null && !column.nullable {
                 return Err(not_null(&self.schema.name, &column.name));
@@ -116,6 +129,9 @@ impl Buffer {
 
     pub(super) fn push_batch(&mut self, mut batch: Batch) -> Result<()> {
         self.fill_serial(&mut batch)?;
+        if !self.schema.generated.is_empty() {
+            self.generate_batch(&mut batch)?;
+        }
         convert::check_batch(&self.schema, &batch)?;
         if let Some(checks) = self.checks()? {
             checks.judge(&self.schema, &batch, 0..batch.rows)?;
@@ -130,6 +146,19 @@ impl Buffer {
             self.rows.extend_range(&batch, 0..batch.rows);
         }
         Ok(())
+    }
+
+    fn generate_batch(&self, batch: &mut Batch) -> Result<()> {
+        // What is wrong with its form is said where all columns are checked.
+        let (columns, rows) = (&self.schema.columns, batch.rows);
+        let fits = |(schema, column): (&ColumnSchema, &Column)| {
+            column.data.physical() == schema.ty.physical() && column.len() == rows
+        };
+        let mut pairs = columns.iter().zip(&batch.columns);
+        if batch.columns.len() != columns.len() || !pairs.all(fits) {
+            return Ok(());
+        }
+        derive::generate(&self.table.shared.calculator, &self.schema, batch)
     }
 
     /// Gives counter values to the NULLs of a serial column.

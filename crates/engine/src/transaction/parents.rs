@@ -109,8 +109,10 @@ impl Transaction {
     ) -> Result<()> {
         let schema = Arc::clone(&self.buffer(table)?.schema);
         let named = |id: ColumnId| {
-            let name = schema.position(id).map(|at| schema.columns[at].name.as_str());
-            set.is_none_or(|set| set.iter().any(|s| Some(s.as_ref()) == name))
+            let name = |id| schema.position(id).map(|at| schema.columns[at].name.as_str());
+            let reads = schema.generated(id).into_iter().flat_map(|of| &of.reads);
+            let names: Vec<_> = std::iter::once(&id).chain(reads).map(|id| name(*id)).collect();
+            set.is_none_or(|set| set.iter().any(|s| names.contains(&Some(s.as_ref()))))
         };
         for index in schema.indexes.iter().filter(|index| index.judged.is_some()) {
             let set = index.key.iter().any(|part| named(part.column));

@@ -109,6 +109,31 @@ impl Transaction {
         self.changing()?;
         self.lock_name(spec.name(), RowLock::Update)?;
         let old = self.find_sequence(spec.name())?;
+        self.put_in_place(old, spec, next)
+    }
+
+    /// The same for a sequence of another name, which nothing has: it goes on where the other one is.
+    ///
+    /// # Errors
+    /// As [`Transaction::replace_sequence`].
+    pub fn rename_sequence(&mut self, name: &str, spec: &SequenceSpec) -> Result<Sequence> {
+        self.changing()?;
+        self.lock_name(name, RowLock::Update)?;
+        self.lock_name(spec.name(), RowLock::Update)?;
+        if self.find_sequence(spec.name()).is_ok() {
+            let text = format!("there is a sequence named {} already", spec.name());
+            return Err(Error::new(ErrorKind::AlreadyExists, text));
+        }
+        let old = self.find_sequence(name)?;
+        self.put_in_place(old, spec, None)
+    }
+
+    fn put_in_place(
+        &mut self,
+        old: Arc<SequenceState>,
+        spec: &SequenceSpec,
+        next: Option<i64>,
+    ) -> Result<Sequence> {
         self.all_or_nothing(|tx| {
             let new = NewSequence::in_place_of(&tx.shared, spec, &old, next)?;
             let state = Arc::clone(new.state());

@@ -14,7 +14,7 @@
 //! 64 are 21 and 22 of a table with derived columns, which follow.
 //!
 //! Kinds 80 and 81 are 21 and 22 of a table of whose rules there is more to say, which follows them behind
-//! flags (1 blind writes, 2 derived columns), and then the derived columns.
+//! flags (1 blind writes, 2 derived columns, 4 generated columns), and then the derived and the generated columns.
 //!
 //! Kind 70 is the newest log file that was begun: number (varint), stamp (8 bytes), length (varint).
 //!
@@ -31,8 +31,8 @@ use crate::marks::MarkShift;
 use crate::schema::TableSchema;
 use crate::wire::{Reader, put_bytes, put_signed, put_varint};
 use schema::{
-    Rules, put_derived, put_more_rules, put_sequence, put_table, read_derived, read_flags,
-    read_more_rules, read_sequence, read_table_schema,
+    Rules, put_derived, put_generated, put_more_rules, put_sequence, put_table, read_derived,
+    read_flags, read_generated, read_more_rules, read_sequence, read_table_schema,
 };
 
 mod schema;
@@ -280,20 +280,27 @@ fn put_ruled(out: &mut Vec<u8>, kind: u8, schema: &TableSchema) {
     let derives = schema.next_derived > 0;
     out.push(kind);
     put_table(out, schema);
-    out.push(u8::from(schema.blind) | u8::from(derives) << 1);
+    let generates = !schema.generated.is_empty();
+    out.push(u8::from(schema.blind) | u8::from(derives) << 1 | u8::from(generates) << 2);
     put_more_rules(out, schema);
     if derives {
         put_derived(out, schema);
+    }
+    if generates {
+        put_generated(out, schema);
     }
 }
 
 fn read_ruled(r: &mut Reader<'_>) -> Result<TableSchema> {
     let schema = read_table_schema(r, Rules::Present)?;
-    let [blind, derives] = read_flags(r)?;
+    let [blind, derives, generates] = read_flags(r)?;
     let mut schema = TableSchema { blind, ..schema };
     read_more_rules(r, &mut schema)?;
     if derives {
         read_derived(r, &mut schema)?;
+    }
+    if generates {
+        read_generated(r, &mut schema)?;
     }
     Ok(schema)
 }

@@ -1,7 +1,8 @@
 //! Statements about schemas, databases, roles, rights and comments as they were written.
 
 use super::{
-    Constraint, Name, NamedRule, OptionValue, Path, Relation, Role, Said, Span, Statement, TypeName,
+    Constraint, Name, NamedRule, OptionValue, Path, Relation, Role, Said, SetStatement, Span,
+    Statement, TypeName,
 };
 
 /// CREATE SCHEMA.
@@ -33,6 +34,8 @@ pub enum ObjectChange {
     Owner(Role),
     /// RENAME TO
     Rename(Name),
+    /// SET, RESET
+    Settings(Box<SetStatement>),
     /// Anything else.
     Other,
 }
@@ -217,8 +220,8 @@ pub enum RoleChange {
     Options(Vec<RoleOption>),
     /// RENAME TO
     Rename(Name),
-    /// SET, RESET
-    Settings,
+    /// SET, RESET; in one database where that is named
+    Settings(Option<Name>, Box<SetStatement>),
     /// ADD (true) or DROP USER
     Members(bool, Vec<Role>),
 }
@@ -431,6 +434,15 @@ pub enum Object {
     },
     /// ALTER RULE … ON … RENAME TO
     RenameRule(Name, Path, Name),
+    /// REFRESH MATERIALIZED VIEW
+    Refresh {
+        /// CONCURRENTLY.
+        concurrently: bool,
+        /// Its name.
+        name: Path,
+        /// WITH NO DATA.
+        no_data: bool,
+    },
     /// COMMENT ON; none for NULL.
     Comment(CommentOn, Option<Box<str>>),
 }

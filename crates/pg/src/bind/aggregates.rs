@@ -255,6 +255,7 @@ impl Binder<'_> {
             Clause::IndexFilter => "index predicates",
             Clause::Check => "check constraints",
             Clause::Default => "DEFAULT expressions",
+            Clause::Generation => "column generation expressions",
             Clause::MergeWhen => "MERGE WHEN conditions",
             other => other.name(),
         };

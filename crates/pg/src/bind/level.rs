@@ -66,6 +66,8 @@ pub enum Clause {
     Check,
     /// DEFAULT
     Default,
+    /// GENERATED ALWAYS AS
+    Generation,
     /// The condition of an action of MERGE
     MergeWhen,
 }
@@ -101,6 +103,7 @@ impl Clause {
             Clause::IndexFilter => "index predicate",
             Clause::Check => "CHECK",
             Clause::Default => "DEFAULT",
+            Clause::Generation => "GENERATED AS",
             Clause::MergeWhen => "WHEN",
         }
     }

@@ -28,6 +28,7 @@ impl Binder<'_> {
         if of.kind != b'r' {
             let what = match of.kind {
                 b'v' => "views",
+                b'm' => "materialized views",
                 b'S' => "sequences",
                 _ => "relations of this kind",
             };

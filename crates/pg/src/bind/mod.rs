@@ -276,13 +276,7 @@ pub fn of_index(
     schema: &dyn Schema,
     catalog: &Catalog,
 ) -> Result<(Bound, QueryId)> {
-    let mut binder = Binder::new(tree, schema, catalog, &[]);
-    binder.out.keep_written();
-    binder.levels.push(Level::default());
-    let name = std::iter::once(relation.name.clone()).collect();
-    let named = ast::Relation { name, only: false, alias: None, place: 0 };
-    let entry = binder.relation_entry(relation, &named, false)?;
-    binder.see(entry);
+    let mut binder = Binder::over(tree, relation, schema, catalog)?;
     let made = match filter {
         true => {
             let made = binder.expr_in(expr, Clause::IndexFilter)?;
@@ -292,6 +286,33 @@ pub fn of_index(
     };
     let entries = std::mem::take(&mut binder.level().entries);
     Ok(binder.alone(made, entries))
+}
+
+/// The expression of a generated column of a type: the only target of a query about the rows of a table. With no type it is
+/// as it was written.
+///
+/// # Errors
+/// As [`bind()`]; what may not stand there; `42804`: it is of another type.
+pub fn of_column(
+    tree: &Tree,
+    expr: ast::ExprId,
+    wanted: Option<(&str, TypeRef)>,
+    relation: &Relation,
+    schema: &dyn Schema,
+    catalog: &Catalog,
+) -> Result<(Bound, QueryId)> {
+    let mut binder = Binder::over(tree, relation, schema, catalog)?;
+    let mut made = binder.expr_in(expr, Clause::Generation)?;
+    if let Some((name, ty)) = wanted {
+        made = binder.column_default(made, name, ty)?;
+    }
+    let entries = std::mem::take(&mut binder.level().entries);
+    Ok(binder.alone(made, entries))
+}
+
+/// The name of a system column.
+pub fn system_column(number: i32) -> Option<&'static str> {
+    names::SYSTEM.iter().find(|column| column.1 == number).map(|column| column.0)
 }
 
 /// The name that an index's column gets from its expression, if it gets one.
@@ -383,6 +404,23 @@ impl<'a> Binder<'a> {
             variables: None,
             depth: 0,
         }
+    }
+
+    /// For an expression about the rows of one table. The tree says how it was written, too.
+    fn over(
+        tree: &'a Tree,
+        relation: &Relation,
+        schema: &'a dyn Schema,
+        catalog: &'a Catalog,
+    ) -> Result<Binder<'a>> {
+        let mut binder = Binder::new(tree, schema, catalog, &[]);
+        binder.out.keep_written();
+        binder.levels.push(Level::default());
+        let name = std::iter::once(relation.name.clone()).collect();
+        let named = ast::Relation { name, only: false, alias: None, place: 0 };
+        let entry = binder.relation_entry(relation, &named, false)?;
+        binder.see(entry);
+        Ok(binder)
     }
 
     /// Runs a rule within the one that runs.

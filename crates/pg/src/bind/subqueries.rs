@@ -24,6 +24,7 @@ impl Binder<'_> {
             Clause::IndexFilter => "index predicate",
             Clause::Check => "check constraint",
             Clause::Default => "DEFAULT expression",
+            Clause::Generation => "column generation expression",
             _ => return Ok(()),
         };
         let text = format!("cannot use subquery in {what}");

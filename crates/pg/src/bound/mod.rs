@@ -121,6 +121,13 @@ impl Bound {
         QueryId(self.queries.len() as u32 - 1)
     }
 
+    /// Has a query that changes rows set a column of its table, by number and of a type, to DEFAULT.
+    pub fn set_to_default(&mut self, query: QueryId, number: usize, ty: TypeRef) {
+        let value = self.add(Expr::Default, ty, None);
+        let target = Target { value, number, name: None, reference: 0, hidden: false };
+        self.query_mut(query).targets.push(target);
+    }
+
     pub(crate) fn query_mut(&mut self, id: QueryId) -> &mut Query {
         &mut self.queries[id.0 as usize]
     }

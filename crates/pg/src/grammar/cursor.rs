@@ -228,12 +228,7 @@ impl Parser<'_> {
             Kind::Word(K::Declare) => self.declare(),
             Kind::Word(K::Execute) => self.execute(),
             Kind::Word(K::Refresh) => {
-                self.advance();
-                self.expect_word(K::Materialized)?;
-                self.expect_word(K::View)?;
-                self.accept_word(K::Concurrently);
-                self.relation_name()?;
-                self.no_data()?;
+                self.refresh()?;
                 Ok(Statement::Other("refresh".into()))
             }
             Kind::Word(K::Create) => {

@@ -311,12 +311,12 @@ impl Parser<'_> {
     }
 
     /// SET or RESET of a role or a database.
-    pub(super) fn set_or_reset(&mut self) -> Result<()> {
-        if self.at_word(Keyword::Reset) {
-            return self.reset().map(|_| ());
+    pub(super) fn set_or_reset(&mut self) -> Result<Box<SetStatement>> {
+        if self.accept_word(Keyword::Reset) {
+            return self.named_setting().map(SetStatement::Reset).map(Box::new);
         }
         self.expect_word(Keyword::Set)?;
-        self.set_rest(Reach::None).map(|_| ())
+        self.set_rest(Reach::None).map(Box::new)
     }
 }
 

@@ -50,6 +50,7 @@ impl Parser<'_> {
             K::Analyze | K::Analyse => self.analyze(),
             K::Reindex => self.reindex(),
             K::Cluster => self.cluster(),
+            K::Refresh => self.refresh(),
             K::Lock => self.lock(),
             K::Checkpoint => {
                 self.advance();

@@ -61,6 +61,10 @@ pub enum Kind {
     IndexKin,
     /// of a table or view, by `OID:name`; see [`super::rules`]
     Rule,
+    /// `{"sql", "uses", "populated"}` of a materialized view, by its table's id
+    Materialized,
+    /// `["name=value"]` that sessions begin with, by `role OID:database OID`, 0 for any
+    Settings,
 }
 
 const KINDS: &[(Kind, &str)] = &[
@@ -83,6 +87,8 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Divided, "divided"),
     (Kind::IndexKin, "index kin"),
     (Kind::Rule, "rule"),
+    (Kind::Materialized, "materialized view"),
+    (Kind::Settings, "settings"),
 ];
 
 impl Kind {

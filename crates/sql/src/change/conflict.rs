@@ -5,6 +5,8 @@
 //! a duplicate key: the insert is undone, and the row looked up again. What is locked is what is changed: that
 //! it could not be changed is an error and never a count of zero.
 
+use std::slice;
+
 use arrow_array::cast::AsArray;
 use onlap::{DerivedSchema, ErrorKind, IndexSchema, Row, RowId, TableSchema, Time, Value};
 use onlap_pg::bound::{Bound, Expr, ExprId, Modify};
@@ -14,6 +16,7 @@ use super::members::Leafed;
 use super::update::lock_mode;
 use super::{Statement, array_of, default_of, places, returning, value_at};
 use crate::catalog::{Name, oids};
+use crate::ddl::generated;
 use crate::error::{Result, SqlError, state};
 use crate::formulas;
 use crate::plan::{Held, TableHandle};
@@ -258,6 +261,11 @@ impl<'a> Conflict<'a> {
             row[number - 1] = value.clone();
             columns.push(schema.columns[number - 1].name.as_str());
         }
+        generated::fill(
+            self.statement.view,
+            &self.statement.target.table,
+            slice::from_mut(&mut row),
+        )?;
         self.must_stay(to, &row)?;
         let mut values = |_: RowId| Ok(values.clone());
         let mut tx = self.statement.view.scope.tx()?;

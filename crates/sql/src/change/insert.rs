@@ -3,12 +3,13 @@
 use arrow_array::{ArrayRef, RecordBatch};
 use onlap::{Batch, Row, Value, convert};
 use onlap_pg::ast::Overriding;
+use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, Query, Target};
 use onlap_query::{Change, Source};
 
 use super::conflict::Conflict;
 use super::returning::{self, Returned};
 use super::{Done, Statement, array_of, column_of, value_at};
-use crate::ddl::defaults;
+use crate::ddl::{defaults, generated};
 use crate::error::{Result, SqlError};
 use crate::fast::bytes_of;
 use crate::plan::{Batches, Held, TableHandle};
@@ -58,9 +59,11 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
         returned.add(change.returning.as_ref(), rows.len(), row)?;
         Ok::<_, SqlError>(returned)
     };
+    let table = &statement.target.table;
     let (returned, n) = if statement.modify.conflict.is_some() {
         // What is there already is changed, so all of the query is read first.
-        let (rows, held) = statement.all_rows(&changing)?;
+        let (mut rows, held) = statement.all_rows(&changing)?;
+        generated::fill(statement.view, table, &mut rows)?;
         let conflict = Conflict::new(statement, change, &held)?;
         if !statement.shared.several {
             statement.view.scope.waits().fix();
@@ -72,7 +75,8 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
         (returns(&kept, &held)?, kept.len())
     } else if change.returning.is_some() || statement.bound.reads_all_first() {
         // What RETURNING asks of tables, and the query, it asks as they were when the statement began.
-        let (rows, held) = statement.all_rows(&changing)?;
+        let (mut rows, held) = statement.all_rows(&changing)?;
+        generated::fill(statement.view, table, &mut rows)?;
         let returned = returns(&rows, &held)?;
         statement.put(&rows)?;
         check_rows(statement, change, &rows)?;
@@ -81,7 +85,10 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
         let mut batches = changing.run(statement.view)?;
         let mut n = 0;
         while let Some(batch) = batches.next()? {
-            let rows = statement.rows_of(&statement.written(change), &batch, n)?;
+            let mut rows = statement.rows_of(&statement.written(change), &batch, n)?;
+            if change.checks.is_some() {
+                generated::fill(statement.view, table, &mut rows)?;
+            }
             statement.put(&rows)?;
             check_rows(statement, change, &rows)?;
             n += rows.len();
@@ -134,6 +141,9 @@ impl Statement<'_> {
         for (row, number) in defaults.take_while(|(row, _)| *row < end) {
             rows[row - before][number - 1] = None;
         }
+        for at in (0..schema.columns.len()).filter(|at| schema.is_generated(*at)) {
+            rows.iter_mut().for_each(|row| row[at] = None);
+        }
         self.override_identities(written, &mut rows)?;
         defaults::complete(self.view, &self.target.table, rows)
     }
@@ -156,6 +166,22 @@ impl Statement<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether all rows of VALUES say DEFAULT for a column.
+pub fn is_default_in_all(tree: &Bound, query: &Query, target: &Target) -> bool {
+    let rows = query.entries.iter().find_map(|entry| match &entry.kind {
+        EntryKind::Values(rows) if entry.in_from => Some(rows),
+        _ => None,
+    });
+    let place = query.targets.iter().filter(|of| !of.hidden).position(|of| of == target);
+    let is_default = |row: &Vec<ExprId>, at: usize| {
+        row.get(at).is_some_and(|id| matches!(tree.expr(*id), Expr::Default))
+    };
+    match (rows, place) {
+        (Some(rows), Some(at)) => rows.iter().all(|row| is_default(row, at)),
+        _ => false,
     }
 }
 

@@ -283,7 +283,10 @@ impl<'a> Statement<'a> {
     }
 
     /// What rows become, in the columns of the named table.
-    fn new_rows(
+    ///
+    /// # Errors
+    /// `40001`: one is not there any more.
+    pub fn new_rows(
         &self,
         group: &Group<'_>,
         some: &[RowId],
@@ -343,7 +346,7 @@ impl<'a> Statement<'a> {
 }
 
 /// Rows that are read at once.
-const FETCHED: usize = 1024;
+pub const FETCHED: usize = 1024;
 /// What a row that moves takes besides its values.
 const MOVE_BYTES: usize = 96;
 

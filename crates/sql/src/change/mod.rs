@@ -24,12 +24,12 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use onlap::{Row, Table, Value};
+use onlap::{Row, Table, TableSchema, Value};
 use onlap_kernels::Datum;
 use onlap_pg::bound::{ActionKind, Expr, Modify, ModifyKind, Query, QueryId, Target};
 
 use crate::catalog::Name;
-use crate::ddl::defaults;
+use crate::ddl::{defaults, generated};
 use crate::error::{Result, SqlError};
 use crate::plan::{Held, TableHandle};
 use crate::query::family::Family;
@@ -158,7 +158,19 @@ fn may_run(view: &View, bound: &Bound, blind: bool) -> Result<()> {
             refuse_generated(view, tree, tree.query(*part), modify, target)?;
         }
     }
-    view.must(bound.needs())
+    view.must(bound.needs())?;
+    for stage in stages {
+        let (tree, parts) = (stage.tree().0, stage.parts());
+        for part in parts.iter().filter(|part| tree.query(**part).modify.is_some()) {
+            let (_, target) = target(stage, *part)?;
+            if target.materialized.is_some() {
+                let name = crate::rights::ask::shown(&target.schema);
+                let text = format!("cannot change materialized view \"{name}\"");
+                return Err(SqlError::new("42809", text));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn carry_out(
@@ -372,8 +384,11 @@ fn needs_of_parts(view: &View, bound: &Bound) -> Result<Vec<Need>> {
 fn needs_of(view: &View, bound: &Bound, part: QueryId) -> Result<Vec<Need>> {
     let (modify, TableHandle { schema, .. }) = target(bound, part)?;
     let (tree, _) = bound.tree();
+    refuse_values(tree, part, schema)?;
     let query = tree.query(part);
-    let written = numbers(schema, places(&query.targets));
+    // What is generated is nothing that the statement writes.
+    let own = |at: &usize| modify.kind == ModifyKind::Insert || !schema.is_generated(*at);
+    let written = numbers(schema, places(&query.targets).filter(own));
     let mut needs = Vec::new();
     match modify.kind {
         ModifyKind::Insert => {
@@ -408,6 +423,38 @@ fn needs_of(view: &View, bound: &Bound, part: QueryId) -> Result<Vec<Need>> {
         }
     }
     Ok(needs)
+}
+
+/// Fails where a generated column is given another value than its own.
+fn refuse_values(tree: &onlap_pg::bound::Bound, part: QueryId, schema: &TableSchema) -> Result<()> {
+    let query = tree.query(part);
+    let Some(modify) = query.modify.as_deref().filter(|_| !schema.generated.is_empty()) else {
+        return Ok(());
+    };
+    let is_given = |set: &&Target| {
+        let is_own = !set.hidden && !matches!(tree.expr(set.value), Expr::Default);
+        is_own && schema.is_generated(set.number - 1)
+    };
+    let of = |kind| {
+        let actions = modify.actions.iter().filter(move |action| action.kind == kind);
+        actions.flat_map(|action| &action.set)
+    };
+    let targets = |kind| if modify.kind == kind { &query.targets[..] } else { &[] };
+    let conflict = modify.conflict.iter().flat_map(|conflict| &conflict.set);
+    let inserted = targets(ModifyKind::Insert).iter().chain(of(ActionKind::Insert));
+    let updated = targets(ModifyKind::Update).iter().chain(of(ActionKind::Update)).chain(conflict);
+    // Rows of VALUES may say DEFAULT each.
+    let mut inserted = inserted
+        .filter(is_given)
+        .filter(|set| !insert::is_default_in_all(tree, query, set))
+        .map(|set| (set, true));
+    let mut updated = updated.filter(is_given).map(|set| (set, false));
+    match inserted.next().or_else(|| updated.next()) {
+        Some((set, inserted)) => {
+            Err(generated::given(&schema.columns[set.number - 1].name, inserted))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Columns that only their sequences fill are updated to DEFAULT alone.

@@ -7,16 +7,18 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
 use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
-use onlap::{RowId, RowLock, TableSchema, Value};
+use onlap::{Row, RowId, RowLock, TableSchema, Value};
 use onlap_query::Source;
 
 use super::find::{Found, ids_in, ids_of};
 use super::insert::write;
-use super::members::Moves;
+use super::members::{FETCHED, Moves};
 use super::returning::{Returned, check};
 use super::{Done, Statement, array_of, default_of, places, value_at};
 use crate::catalog::oids;
+use crate::ddl::generated;
 use crate::error::{Result, SqlError};
+use crate::fast::bytes_of;
 use crate::plan::Held;
 
 /// DELETE.
@@ -37,12 +39,17 @@ pub fn delete(statement: &Statement<'_>) -> Result<Done> {
 
 /// UPDATE.
 pub fn update(statement: &Statement<'_>) -> Result<Done> {
-    let set: Vec<usize> = places(&statement.query().targets).collect();
+    let schema = &statement.target.schema;
+    let set = places(&statement.query().targets).filter(|at| !schema.is_generated(*at));
+    let set: Vec<usize> = set.collect();
     let found = statement.find(Some(&set))?;
     let written = &found.changing.change.written;
     let mut setting = Setting::new(statement, &found.batches, written)?;
     let mut moving = found.batches.another();
     setting.find_moves(&mut moving)?;
+    if found.changing.change.returning.is_some() || found.changing.change.checks.is_some() {
+        setting.generate(&mut moving)?;
+    }
     let mut returned = Returned::charged(found.batches.another());
     let source = |at: usize| {
         let (batch, setting): (&RecordBatch, &Setting<'_>) = (&found.batches[at], &setting);
@@ -82,13 +89,15 @@ pub struct Setting<'a> {
     statement: &'a Statement<'a>,
     batches: &'a [RecordBatch],
     /// The columns that are set, with the places of their values; none for DEFAULT.
-    written: &'a [(usize, Option<usize>)],
+    written: Vec<(usize, Option<usize>)>,
     /// Rows by id, with their places in the batches.
     places: Vec<(RowId, usize, usize)>,
     /// Of each column that is set to DEFAULT, the values by batch and row.
     defaults: Vec<(usize, Vec<Vec<Value>>)>,
     /// The rows that go to other tables.
     moves: Moves,
+    /// Generated columns, if they were asked for, as of `defaults`.
+    generated: Vec<(usize, Vec<Vec<Value>>)>,
 }
 
 impl<'a> Setting<'a> {
@@ -106,6 +115,10 @@ impl<'a> Setting<'a> {
             places.extend(ids_in(batch).enumerate().map(|(row, id)| (id, b, row)));
         }
         places.sort_unstable();
+        let is_own = |(number, _): &&(usize, Option<usize>)| {
+            !statement.target.schema.is_generated(number - 1)
+        };
+        let written: Vec<_> = written.iter().filter(is_own).copied().collect();
         let table = &statement.target.table;
         let mut defaults = Vec::new();
         for (number, _) in written.iter().filter(|(_, place)| place.is_none()) {
@@ -116,18 +129,60 @@ impl<'a> Setting<'a> {
             }
             defaults.push((*number, all));
         }
-        Ok(Setting { statement, batches, written, places, defaults, moves: Moves::new() })
+        let (moves, generated) = (Moves::new(), Vec::new());
+        Ok(Setting { statement, batches, written, places, defaults, moves, generated })
+    }
+
+    /// Calculates generated columns, for who asks what rows become. They are charged to `held`.
+    ///
+    /// # Errors
+    /// Values that cannot be calculated with; `53200`.
+    pub fn generate(&mut self, held: &mut Held) -> Result<()> {
+        let schema = &self.statement.target.schema;
+        let numbers: Vec<usize> =
+            (1..=schema.columns.len()).filter(|n| schema.is_generated(n - 1)).collect();
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        let empty = || self.batches.iter().map(|b| vec![Value::Null; b.num_rows()]).collect();
+        let mut all: Vec<(usize, Vec<Vec<Value>>)> =
+            numbers.iter().map(|number| (*number, empty())).collect();
+        let (statement, columns) = (self.statement, self.columns());
+        let ids: Vec<RowId> = self.places.iter().map(|place| place.0).collect();
+        for group in statement.groups(&ids) {
+            for some in group.rows.chunks(FETCHED) {
+                let mut values = |id: RowId| self.values(id);
+                let (known, mut rows): (Vec<RowId>, Vec<Row>) =
+                    statement.new_rows(&group, some, &columns, &mut values)?.into_iter().unzip();
+                generated::fill(statement.view, &statement.target.table, &mut rows)?;
+                for (id, row) in known.into_iter().zip(rows) {
+                    let (_, batch, at) = self.place(statement.known_as(group.member, id)?);
+                    for (number, values) in &mut all {
+                        let value = row[*number - 1].clone();
+                        held.charge(size_of::<Value>() + bytes_of(&vec![value.clone()]))?;
+                        values[batch][at] = value;
+                    }
+                }
+            }
+        }
+        self.generated = all;
+        Ok(())
+    }
+
+    fn place(&self, id: RowId) -> (RowId, usize, usize) {
+        let at = self.places.binary_search_by_key(&id, |place| place.0);
+        self.places[at.expect("a row that was found")]
     }
 
     fn defaults(&self, number: usize, batch: usize) -> &[Value] {
-        let found = self.defaults.iter().find(|(known, _)| *known == number);
+        let mut all = self.generated.iter().chain(&self.defaults);
+        let found = all.find(|(known, _)| *known == number);
         &found.expect("it is set to DEFAULT").1[batch]
     }
 
     /// The values that are set in a row.
     fn values(&self, id: RowId) -> Result<Vec<Value>> {
-        let at = self.places.binary_search_by_key(&id, |place| place.0);
-        let (_, batch, row) = self.places[at.expect("a row that was found")];
+        let (_, batch, row) = self.place(id);
         let columns = &self.batches[batch];
         let value = |(number, place): &(usize, Option<usize>)| match place {
             Some(place) => value_at(self.statement.target, *number, columns.column(*place), row),

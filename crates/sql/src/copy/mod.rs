@@ -16,6 +16,7 @@ use onlap_pg::ast::{CopyOf, CopyRows, CopyWith};
 
 use crate::catalog::Name;
 use crate::encoding::Encoding;
+use crate::ddl;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
 use crate::rights::ask::{numbers, of_table, sequences};
@@ -73,7 +74,7 @@ pub fn run(
 /// Positions of columns by name; all of them where none is named.
 fn positions(name: &Name, schema: &onlap::TableSchema, columns: &[String]) -> Result<Vec<usize>> {
     if columns.is_empty() {
-        return Ok((0..schema.columns.len()).collect());
+        return Ok((0..schema.columns.len()).filter(|at| !schema.is_generated(*at)).collect());
     }
     let mut positions = Vec::with_capacity(columns.len());
     for column in columns {
@@ -81,6 +82,11 @@ fn positions(name: &Name, schema: &onlap::TableSchema, columns: &[String]) -> Re
             let text = format!("column \"{column}\" of relation \"{}\" does not exist", name.name);
             SqlError::new(state::NO_COLUMN, text)
         })?;
+        if schema.is_generated(at) {
+            let text = format!("column \"{column}\" is a generated column");
+            let detail = "Generated columns cannot be used in COPY.";
+            return Err(SqlError::new("42P10", text).detail(detail));
+        }
         if positions.contains(&at) {
             let text = format!("column \"{column}\" specified more than once");
             return Err(SqlError::new("42701", text));
@@ -100,6 +106,10 @@ fn copy_in(
 ) -> Result<Answer> {
     let (name, table) = view.table(table)?;
     let schema = table.schema();
+    if ddl::materialized::is(view, &table) {
+        let text = format!("cannot copy to materialized view \"{}\"", name.name);
+        return Err(SqlError::new("42809", text));
+    }
     let columns = positions(&name, &schema, columns)?;
     let mut needs = sequences(view, &schema, &columns)?;
     needs.push(of_table(Action::Insert, &schema, numbers(&schema, columns.iter().copied())));

@@ -77,6 +77,10 @@ pub fn table(
         let text = format!("cannot copy from partitioned table \"{}\"", name.name);
         return Err(SqlError::new("42809", text).hint("Try the COPY (SELECT ...) TO variant."));
     }
+    if crate::ddl::materialized::is(view, &table) {
+        let text = format!("cannot copy from materialized view \"{}\"", name.name);
+        return Err(SqlError::new("42809", text).hint("Try the COPY (SELECT ...) TO variant."));
+    }
     let positions = positions(&name, &schema, columns)?;
     let read = numbers(&schema, positions.iter().copied());
     view.must(&[of_table(Action::Read, &schema, read)])?;

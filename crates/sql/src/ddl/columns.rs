@@ -10,6 +10,7 @@ use onlap_pg::ast::{
 };
 use onlap_pg::bind;
 
+use super::generated::Generation;
 use super::sequence;
 use super::types::column_type;
 use crate::assign::assign;
@@ -72,6 +73,8 @@ pub struct Declared<'a> {
     pub default: Default,
     /// Its sequence.
     pub sequence: Option<OwnSequence>,
+    /// How it is generated.
+    pub generated: Option<Generation<'a>>,
     /// Constraints that come with it.
     pub constraints: Vec<Rule<'a>>,
 }
@@ -80,7 +83,8 @@ impl Declared<'_> {
     /// A column of a type, of which nothing else is said.
     pub fn plain(name: String, ty: ColumnType) -> Declared<'static> {
         let (default, constraints) = (Default::None, Vec::new());
-        Declared { name, ty, not_null: false, default, sequence: None, constraints }
+        let (not_null, sequence, generated) = (false, None, None);
+        Declared { name, ty, not_null, default, sequence, generated, constraints }
     }
 
     /// Whether its default is calculated when it is needed.
@@ -141,7 +145,7 @@ pub fn declared_as<'a>(
                 }
                 out.default = default_of(view, source, said, (&column.name, ty))?;
             }
-            ColumnRule::Generated(_) => return Err(SqlError::unsupported("a generated column")),
+            ColumnRule::Generated(said) => out.generated = Some(Generation::Said(said)),
             ColumnRule::Identity(always, options) => {
                 let mut options = sequence::Options::of(options)?;
                 options.ty.get_or_insert(ty.engine);

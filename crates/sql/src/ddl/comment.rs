@@ -3,7 +3,7 @@
 use onlap_pg::ast::{CommentOn, Path};
 use serde_json::json;
 
-use super::{alter, privileges, roles};
+use super::{alter, materialized, privileges, roles};
 use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::{Action, Class, Key};
@@ -50,7 +50,11 @@ pub fn run(
             let parts = strings(name);
             let (name, found) = alter::relation(view, &parts)?.ok_or_else(|| no_table(&parts))?;
             let class = privileges::class_of(found);
-            if class.word() != *kind {
+            let word = match class {
+                Class::Table => materialized::word(view, &name.engine(&view.database)),
+                class => class.word(),
+            };
+            if word != *kind {
                 let article = if *kind == "index" { "an" } else { "a" };
                 let text = format!("\"{}\" is not {article} {kind}", name.name);
                 return Err(SqlError::new("42809", text));

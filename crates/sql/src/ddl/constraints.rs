@@ -6,7 +6,7 @@ use onlap_pg::ast::{self, ColumnRule, Judged, KeyAction, Match, References, Tabl
 use super::columns::{Declared, SYSTEM_COLUMNS};
 use super::naming::{self, choose};
 use super::temporary;
-use super::{checks, defaults, keys};
+use super::{checks, defaults, keys, materialized};
 use crate::catalog::Name;
 use crate::columns::{ColumnType, Types};
 use crate::error::{Result, SqlError, state};
@@ -73,6 +73,8 @@ pub struct Collector<'a> {
     names: Vec<String>,
     /// Columns whose defaults the engine does not know.
     computed: Vec<String>,
+    /// Columns that are generated.
+    pub generated: Vec<String>,
     /// What was collected.
     pub all: Vec<Constraint>,
 }
@@ -86,7 +88,8 @@ impl<'a> Collector<'a> {
         columns: Vec<(String, ColumnType)>,
         computed: Vec<String>,
     ) -> Collector<'a> {
-        Collector { view, source, table, columns, names: Vec::new(), computed, all: Vec::new() }
+        let (names, generated, all) = (Vec::new(), Vec::new(), Vec::new());
+        Collector { view, source, table, columns, names, computed, generated, all }
     }
 
     /// For a table that is there.
@@ -106,7 +109,9 @@ impl<'a> Collector<'a> {
         let computed = schema.columns.iter();
         let computed = computed.filter(|c| defaults::computed(view, schema.id, c).is_some());
         let computed = computed.map(|c| c.name.clone()).collect();
-        Collector { view, source, table, columns, names, computed, all: Vec::new() }
+        let generated = (0..schema.columns.len()).filter(|at| schema.is_generated(*at));
+        let generated = generated.map(|at| schema.columns[at].name.clone()).collect();
+        Collector { view, source, table, columns, names, computed, generated, all: Vec::new() }
     }
 
     fn name(&mut self, given: Option<String>, columns: &str, label: &str) -> Result<String> {
@@ -284,6 +289,7 @@ impl<'a> Collector<'a> {
                 ));
             }
             Ok((of, table)) => {
+                materialized::check_reference(self.view, &of, &table)?;
                 temporary::check_reference(self.table, &of)?;
                 let schema = table.schema();
                 self.must_refer(&schema, key)?;
@@ -304,6 +310,7 @@ impl<'a> Collector<'a> {
             Err(e) => return Err(e),
         };
         let (deleted, updated) = (action(&key.on_delete), action(&key.on_update));
+        self.refuse_generated(&columns, deleted, updated)?;
         let set = match &key.on_delete {
             KeyAction::SetNull(some) | KeyAction::SetDefault(some) => once(strings(some)),
             _ => Vec::new(),
@@ -331,6 +338,23 @@ impl<'a> Collector<'a> {
 }
 
 impl Collector<'_> {
+    /// Fails with actions that would set a generated column.
+    fn refuse_generated(&self, key: &[String], deleted: Action, updated: Action) -> Result<()> {
+        if !key.iter().any(|column| self.generated.contains(column)) {
+            return Ok(());
+        }
+        let sets = |action| matches!(action, Action::SetNull | Action::SetDefault);
+        let way = match (sets(deleted), sets(updated) || updated == Action::Cascade) {
+            (_, true) => "UPDATE",
+            (true, false) => "DELETE",
+            (false, false) => return Ok(()),
+        };
+        let text = format!(
+            "invalid ON {way} action for foreign key constraint containing generated column"
+        );
+        Err(SqlError::new(state::SYNTAX, text))
+    }
+
     /// Fails where a column that is to be set is not of the key.
     fn check_set(&self, key: &[String], set: &[String]) -> Result<()> {
         self.check_key_columns(set)?;

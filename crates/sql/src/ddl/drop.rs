@@ -5,7 +5,8 @@ use onlap_pg::ast::{Drop, DropKind};
 
 use super::change::notice;
 use super::naming::Relation;
-use super::{alter, index, rule, schema, sequence, view as views};
+use super::privileges::class_of;
+use super::{alter, index, materialized, rule, schema, sequence, view as views};
 use crate::catalog::rules::Rule;
 use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
@@ -22,6 +23,7 @@ enum What {
     Table,
     Index,
     View,
+    Materialized,
     Sequence,
     Schema,
 }
@@ -32,13 +34,14 @@ impl What {
             What::Table => "table",
             What::Index => "index",
             What::View => "view",
+            What::Materialized => "materialized view",
             What::Sequence => "sequence",
             What::Schema => "schema",
         }
     }
     fn relation(self) -> Option<Relation> {
         Some(match self {
-            What::Table => Relation::Table,
+            What::Table | What::Materialized => Relation::Table,
             What::Index => Relation::Index,
             What::View => Relation::View,
             What::Sequence => Relation::Sequence,
@@ -63,9 +66,7 @@ pub fn drop(
         DropKind::View => What::View,
         DropKind::Sequence => What::Sequence,
         DropKind::Schema => What::Schema,
-        DropKind::MaterializedView => {
-            return Err(SqlError::unsupported("DROP MATERIALIZED VIEW"));
-        }
+        DropKind::MaterializedView => What::Materialized,
         DropKind::Type | DropKind::Domain => {
             return super::made::drop(session, view, drop, client);
         }
@@ -128,10 +129,16 @@ fn locate(view: &View, what: What, parts: &[String]) -> Result<Name> {
         SqlError::new(state, format!("{} \"{name}\" does not exist", what.word()))
     };
     let (name, relation) = alter::relation(view, parts)?.ok_or_else(missing)?;
-    if Some(relation) != what.relation() {
-        let article = if what == What::Index { "an" } else { "a" };
-        let text = format!("\"{}\" is not {article} {}", name.name, what.word());
-        return Err(SqlError::new("42809", text));
+    let word = match relation {
+        Relation::Table => materialized::word(view, &name.engine(&view.database)),
+        relation => class_of(relation).word(),
+    };
+    if word != what.word() {
+        let article = |word: &str| if word == "index" { "an" } else { "a" };
+        let text = format!("\"{}\" is not {} {}", name.name, article(what.word()), what.word());
+        let upper = word.to_uppercase();
+        let hint = format!("Use DROP {upper} to remove {} {word}.", article(word));
+        return Err(SqlError::new("42809", text).hint(hint));
     }
     Ok(name)
 }
@@ -154,7 +161,7 @@ fn carry_out(
         }
     }
     match what {
-        What::Table => {
+        What::Table | What::Materialized => {
             let own = |name: &Name| view.is_own_temporary(&name.schema);
             session.temporary.is_private = names.iter().all(own);
             let mut found: Vec<Table> = Vec::new();
@@ -198,7 +205,15 @@ fn in_use(view: &View, what: &str, name: &Name, detail: Option<String>) -> SqlEr
 ///
 /// # Errors
 /// Others refer to them, and `cascade` is not said.
-pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: bool) -> Result<()> {
+pub fn tables(
+    session: &mut Session,
+    view: &View,
+    mut tables: Vec<Table>,
+    cascade: bool,
+) -> Result<()> {
+    // A materialized view may have gone with what it reads.
+    let there = view.scope.tx()?.tables();
+    tables.retain(|table| there.iter().any(|known| known.schema().id == table.schema().id));
     let named: Vec<Name> = tables.iter().map(super::kin::name_of).collect();
     // What goes along with a table is not what the statement names.
     let called = |table: &Name| match named.contains(table) {
@@ -234,22 +249,9 @@ pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: b
     let all = engines.clone();
     let together: Vec<u32> = ids.iter().map(|id| oids::of_table(*id)).collect();
     for (table, engine) in tables.iter().zip(&all) {
-        for user in views::users(view, oids::of_table(table.schema().id)) {
-            if !cascade {
-                let table = Name::of_engine(engine).1;
-                let reader = Name::of_engine(&user).1.name;
-                let detail = format!("view {reader} depends on table {}", table.name);
-                return Err(in_use(view, "table", &called(&table), Some(detail)));
-            }
-            one_view(session, view, &user, &all, cascade)?;
-        }
-        rules_of_others(
-            session,
-            view,
-            ("table", oids::of_table(table.schema().id)),
-            (engine, &together),
-            cascade,
-        )?;
+        let oid = oids::of_table(table.schema().id);
+        readers_of(session, view, (oid, engine), &all, &called, cascade)?;
+        rules_of_others(session, view, ("table", oid), (engine, &together), cascade)?;
     }
     // Foreign keys between the tables themselves go first too: none outlives its parent.
     for table in &tables {
@@ -275,6 +277,57 @@ pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: b
         rule::forget(session, view, oids::of_table(schema.id))?;
     }
     Ok(())
+}
+
+/// Drops the views that read a table that goes, but for those that go with it anyway.
+fn readers_of(
+    session: &mut Session,
+    view: &View,
+    (oid, engine): (u32, &str),
+    all: &[String],
+    called: &dyn Fn(&Name) -> Name,
+    cascade: bool,
+) -> Result<()> {
+    for user in views::users(view, oid).into_iter().filter(|user| !all.contains(user)) {
+        if !cascade {
+            let (word, table) = (materialized::word(view, engine), Name::of_engine(engine).1);
+            let detail = dependents(view, engine, all).join("\n");
+            return Err(in_use(view, word, &called(&table), Some(detail)));
+        }
+        one_view(session, view, &user, all, cascade)?;
+    }
+    Ok(())
+}
+
+/// The views that read a relation, and those that read them, a line each.
+fn dependents(view: &View, engine: &str, together: &[String]) -> Vec<String> {
+    let (mut seen, mut lines) = (together.to_vec(), Vec::new());
+    // What reads what was found last comes first.
+    let mut open = vec![(None, engine.to_string())];
+    while let Some((on, of)) = open.pop() {
+        let shown = format!("{} {}", materialized::word(view, &of), Name::of_engine(&of).1.name);
+        if let Some(on) = on {
+            if seen.contains(&of) {
+                continue;
+            }
+            lines.push(format!("{shown} depends on {on}"));
+            seen.push(of.clone());
+        }
+        let Some(oid) = oid_of(view, &of) else { continue };
+        let mut users = views::users(view, oid);
+        users.sort_by_key(|user| std::cmp::Reverse(oid_of(view, user)));
+        open.extend(users.into_iter().map(|user| (Some(shown.clone()), user)));
+    }
+    lines
+}
+
+/// The OID of a table or view, by the engine's form of its name.
+fn oid_of(view: &View, engine: &str) -> Option<u32> {
+    if let Some(object) = view.objects.get(Kind::View, engine) {
+        return Some(oids::of_object(object.number));
+    }
+    let table = view.scope.tx().ok()?.table(engine).ok()?;
+    Some(oids::of_table(table.schema().id))
 }
 
 /// Drops rules of other relations that name one that goes; those of tables that go with it, go anyway.
@@ -367,6 +420,7 @@ fn forget_notes(session: &mut Session, view: &View, schema: &onlap::TableSchema)
         Kind::Kin,
         Kind::Divided,
         Kind::IndexKin,
+        Kind::Materialized,
     ];
     for kind in kinds {
         for (name, _) in view.objects.of_kind(kind) {
@@ -374,7 +428,7 @@ fn forget_notes(session: &mut Session, view: &View, schema: &onlap::TableSchema)
                 Kind::Default | Kind::Identity | Kind::ColumnType => name.starts_with(&columns),
                 Kind::Comment => name.starts_with(&comments),
                 Kind::Privileges => name == oid,
-                Kind::Kin | Kind::Divided => name == id,
+                Kind::Kin | Kind::Divided | Kind::Materialized => name == id,
                 _ => schema.indexes.iter().any(|i| i.id.0.to_string() == name),
             };
             if own {
@@ -396,14 +450,24 @@ pub fn one_view(
     together: &[String],
     cascade: bool,
 ) -> Result<()> {
-    let Some(object) = view.objects.get(Kind::View, engine) else { return Ok(()) };
+    let Some(object) = view.objects.get(Kind::View, engine) else {
+        // It may be a materialized view, which is a table, and may have gone with another.
+        let table = view.scope.tx()?.table(engine);
+        return match table {
+            Ok(table) if materialized::is(view, &table) => {
+                tables(session, view, vec![table], cascade)
+            }
+            _ => Ok(()),
+        };
+    };
     let oid = oids::of_object(object.number);
     for user in views::users(view, oid) {
         if together.contains(&user) {
             continue;
         }
         if !cascade {
-            return Err(in_use(view, "view", &Name::of_engine(engine).1, None));
+            let detail = dependents(view, engine, together).join("\n");
+            return Err(in_use(view, "view", &Name::of_engine(engine).1, Some(detail)));
         }
         one_view(session, view, &user, together, true)?;
     }

@@ -21,10 +21,10 @@ use crate::types::PgType;
 use crate::view::View;
 
 /// The least OID of what a database makes itself.
-const FIRST_MADE: Oid = 16384;
+pub(super) const FIRST_MADE: Oid = 16384;
 
 /// Bytes of a kept expression: it is part of the table's description, which each change of that writes anew.
-const PROGRAM_BYTES: usize = 64 << 10;
+pub(super) const PROGRAM_BYTES: usize = 64 << 10;
 
 /// Values that only an execution has, in words.
 const PASSING: [&str; 4] = ["now", "today", "tomorrow", "yesterday"];
@@ -163,6 +163,7 @@ impl<'a> Parts<'a> {
             ty: pg,
             call,
             name: name.map_or_else(|| "expr".into(), |name| name.to_string()),
+            generated: false,
         };
         let text = program.body().to_string();
         if text.len() > PROGRAM_BYTES {
@@ -233,7 +234,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-fn failed(e: onlap_pg::Error) -> SqlError {
+pub(super) fn failed(e: onlap_pg::Error) -> SqlError {
     sql_error(&e, "").nowhere()
 }
 
@@ -250,14 +251,14 @@ fn is_call(tree: &ast::Tree, expr: ExprId) -> bool {
 }
 
 /// Whether a literal means a moment that passes.
-fn is_passing(ty: TypeRef, literal: &Literal) -> bool {
+pub(super) fn is_passing(ty: TypeRef, literal: &Literal) -> bool {
     let is_time = matches!(ty.oid, 1082 | 1083 | 1114 | 1184 | 1266);
     let text = format!("{literal:?}").to_ascii_lowercase();
     is_time && PASSING.iter().any(|word| text.contains(word))
 }
 
 /// Whether an expression always gives the same for what it is of.
-fn is_immutable(catalog: &Catalog, bound: &Bound, expr: &Expr, ty: TypeRef) -> bool {
+pub(super) fn is_immutable(catalog: &Catalog, bound: &Bound, expr: &Expr, ty: TypeRef) -> bool {
     let of_proc = |proc: Oid| {
         catalog
             .proc(proc)

@@ -14,17 +14,20 @@ mod default_privileges;
 pub mod defaults;
 mod dependencies;
 mod drop;
+pub mod generated;
 mod grant;
 mod index;
 mod index_parts;
 mod keys;
 mod kin;
 mod made;
+pub mod materialized;
 mod members;
 mod naming;
 mod owned;
 mod privileges;
 mod query;
+pub mod role_settings;
 mod roles;
 pub mod rule;
 mod schema;
@@ -115,6 +118,9 @@ fn objects(
             rule::drop(s, view, (*skip, name, on), client)?
         }
         Object::RenameRule(name, on, to) => rule::rename(s, view, (name, on, to))?,
+        Object::Refresh { concurrently, name, no_data } => {
+            materialized::refresh(s, view, (name, *concurrently, *no_data))?
+        }
         Object::Comment(on, text) => comment::run(s, view, on, text.as_deref())?,
     };
     Ok(Answer::Done(tag.to_string()))

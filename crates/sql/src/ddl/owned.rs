@@ -121,7 +121,8 @@ pub fn drop(
     }
     let mut tables = Vec::new();
     for engine in of(Relation::Table) {
-        tables.push(view.scope.tx()?.table(&engine)?);
+        // Materialized views may have gone with a view.
+        tables.extend(view.scope.tx()?.table(&engine));
     }
     dropping::tables(session, view, tables, cascade)?;
     for engine in of(Relation::Sequence) {

@@ -29,7 +29,7 @@ pub fn create_table_as(
     client: &mut dyn Client,
 ) -> Result<String> {
     if create.materialized {
-        return Err(SqlError::unsupported("a materialized view").hint("Use CREATE TABLE … AS."));
+        return super::materialized::create(session, view, source, create, client);
     }
     refuse_kept(&create.kept)?;
     if create.query.is_none() {
@@ -115,7 +115,7 @@ impl Made<'_> {
             return Ok("CREATE TABLE AS".into());
         }
         view.must(bound.needs())?;
-        let columns = self.columns(view, &bound)?;
+        let columns = declared_of(view, &bound, &self.columns)?;
         let spec = TableSpec::new(name.engine(&view.database));
         let spec = with_options(spec, &self.kept.settings)?;
         Making { session, view, name, columns, constraints: Vec::new() }.run(spec)?;
@@ -132,21 +132,24 @@ impl Made<'_> {
         session.current()?.changed = true;
         Ok(format!("SELECT {n}"))
     }
+}
 
-    fn columns(&self, view: &View, bound: &Bound) -> Result<Vec<Declared<'static>>> {
-        if self.columns.len() > bound.columns().len() {
-            return Err(SqlError::new(state::SYNTAX, "too many column names were specified"));
-        }
-        let column = |(at, field): (usize, &_)| {
-            let crate::session::answer::AnswerColumn { name, ty, .. } = field;
-            let name = self.columns.get(at).unwrap_or(name).clone();
-            no_pseudo_type(&name, *ty)?;
-            let catalog = view.objects.made_types().catalog();
-            let ty = ColumnType::of(catalog, *ty).ok_or_else(|| {
-                SqlError::unsupported(format!("a column of the type of \"{name}\""))
-            })?;
-            Ok(Declared::plain(name, ty))
-        };
-        bound.columns().iter().enumerate().map(column).collect()
+/// The columns of a query, for a table; the first ones may have other names.
+///
+/// # Errors
+/// `42601`: too many names; a column of a type that tables do not have.
+pub fn declared_of(view: &View, bound: &Bound, names: &[String]) -> Result<Vec<Declared<'static>>> {
+    if names.len() > bound.columns().len() {
+        return Err(SqlError::new(state::SYNTAX, "too many column names were specified"));
     }
+    let column = |(at, field): (usize, &_)| {
+        let crate::session::answer::AnswerColumn { name, ty, .. } = field;
+        let name = names.get(at).unwrap_or(name).clone();
+        no_pseudo_type(&name, *ty)?;
+        let catalog = view.objects.made_types().catalog();
+        let ty = ColumnType::of(catalog, *ty)
+            .ok_or_else(|| SqlError::unsupported(format!("a column of the type of \"{name}\"")))?;
+        Ok(Declared::plain(name, ty))
+    };
+    bound.columns().iter().enumerate().map(column).collect()
 }

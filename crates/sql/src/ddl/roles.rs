@@ -3,7 +3,7 @@
 use onlap_pg::ast::{AlterRole, CreateRole, Role as Named, RoleChange, RoleOption};
 
 use super::change::notice;
-use super::members;
+use super::{members, role_settings};
 use crate::catalog::objects::Object;
 use crate::catalog::roles::Role;
 use crate::catalog::{Kind, oids};
@@ -91,7 +91,10 @@ fn denied(text: &str) -> SqlError {
 }
 
 /// Fails unless the role may make, change and drop roles: superusers only where the other is one.
-fn must_change(view: &View, superuser: bool, text: &str, superuser_text: &str) -> Result<()> {
+///
+/// # Errors
+/// `42501`.
+pub fn must_change(view: &View, superuser: bool, text: &str, superuser_text: &str) -> Result<()> {
     let own = view.judge.rights().role(view.judge.role);
     match own {
         Some(own) if own.superuser => Ok(()),
@@ -186,7 +189,10 @@ pub fn alter(
     client: &mut dyn Client,
 ) -> Result<&'static str> {
     let Some(named) = &alter.role else {
-        return Err(SqlError::unsupported("ALTER ROLE ALL"));
+        let RoleChange::Settings(database, said) = &alter.change else {
+            return Err(SqlError::unsupported("ALTER ROLE ALL"));
+        };
+        return role_settings::of_role(session, view, None, (database.as_ref(), said));
     };
     let name = match named {
         Named::Current => view.user.clone(),
@@ -195,9 +201,9 @@ pub fn alter(
     };
     let mut role = known(view, &name).ok_or_else(|| missing(&name))?;
     let said = match &alter.change {
-        RoleChange::Settings => {
-            return Err(SqlError::unsupported("settings of a role")
-                .hint("Set them in the session, or in the server's configuration."));
+        RoleChange::Settings(database, said) => {
+            let of = (database.as_ref(), &**said);
+            return role_settings::of_role(session, view, Some(&name), of);
         }
         RoleChange::Rename(to) => return rename(session, view, &role, to),
         RoleChange::Members(add, roles) => {
@@ -324,6 +330,7 @@ fn drop_one(session: &mut Session, view: &View, role: &Role) -> Result<()> {
             format!("role \"{}\" cannot be dropped because some objects depend on it", role.name);
         return Err(SqlError::new(state::IN_USE, text).detail(used.join("\n")));
     }
+    role_settings::forget(session, view, &|of| of.role == role.oid)?;
     let own: Vec<_> = rights.members().filter(|m| m.0 == role.oid || m.1 == role.oid).collect();
     for (of, member, _) in own {
         members::put(session, of, member, None)?;

@@ -134,6 +134,9 @@ pub fn create(
         RuleEvent::Delete => "DELETE",
     };
     let names = Names::new(view);
+    if view.judge.rights().materialized(ruled.oid).is_some() {
+        return Err(SqlError::new("0A000", "rules on materialized views are not supported"));
+    }
     let failed = |e: onlap_pg::Error| sql_error(&e, source.text);
     let relation = names.relation(&create.on.name).map_err(failed)?.ok_or_else(missing)?;
     let said = read(&names, source, create, &relation)?;

@@ -98,6 +98,9 @@ pub fn alter_database(
     let oid = super::roles::oid_of_object(view, Kind::Database, name).ok_or_else(|| {
         SqlError::new(state::NO_DATABASE, format!("database \"{name}\" does not exist"))
     })?;
+    if let ObjectChange::Settings(said) = change {
+        return super::role_settings::of_database(session, view, name, said);
+    }
     let ObjectChange::Owner(role) = change else {
         return Err(SqlError::unsupported("this form of ALTER DATABASE"));
     };
@@ -307,6 +310,7 @@ pub fn drop_database(
     let tables = tables.into_iter().filter(|t| own(&t.name())).collect();
     session.catalog_changed()?;
     super::drop::tables(session, view, tables, true)?;
+    super::role_settings::forget(session, view, &|of| of.database == oid)?;
     let schemas = view.judge.rights().entries().map(|(key, _)| key);
     let schemas: Vec<Key> = schemas.filter(|key| key.database == oid).collect();
     for key in schemas {

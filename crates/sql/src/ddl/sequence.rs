@@ -199,6 +199,56 @@ pub fn replace(
     Ok(())
 }
 
+/// ALTER SEQUENCE … RENAME TO and SET SCHEMA: one of the other name takes its place, and what belongs to it.
+///
+/// # Errors
+/// The name is taken; the role may make nothing in the schema; `0A000`: it belongs to a table that stays.
+pub fn rename(
+    session: &mut Session,
+    view: &View,
+    (name, old): (&Name, &Sequence),
+    to: &Name,
+) -> Result<()> {
+    let engine = name.engine(&view.database);
+    let owner = view.objects.get(Kind::Owned, &engine);
+    if let (Some(owner), true) = (owner, to.schema != name.schema) {
+        let id = owner.body["table"].as_u64();
+        let tables = view.tables()?;
+        let table = tables.iter().find(|(_, table)| Some(table.schema().id.0.into()) == id);
+        let table = table.map_or("", |(name, _)| &name.name);
+        let detail = format!("Sequence \"{}\" is linked to table \"{table}\".", name.name);
+        let text = "cannot move an owned sequence into another schema";
+        return Err(SqlError::new(state::UNSUPPORTED, text).detail(detail));
+    }
+    if to.schema != name.schema {
+        if !view.has_schema(&to.schema) {
+            return Err(crate::view::no_schema(&to.schema));
+        }
+        temporary::check_move(&name.schema, &to.schema)?;
+    }
+    view.must_create_in(&to.schema)?;
+    naming::check_free(view, to)?;
+    let made = to.engine(&view.database);
+    let spec = Options::default().spec(&made, Some(old))?;
+    let before = oids::of_sequence(old.schema().id.0);
+    let new = view.scope.tx()?.rename_sequence(&engine, &spec)?;
+    session.catalog_changed()?;
+    view.taken.lock().follow(old.schema().id, new.schema().id);
+    let after = oids::of_sequence(new.schema().id.0);
+    let moves = [
+        (Kind::Privileges, before.to_string(), after.to_string()),
+        (Kind::Comment, format!("{before}:0"), format!("{after}:0")),
+        (Kind::Owned, engine, made),
+    ];
+    for (kind, from, to) in moves {
+        if let Some(object) = view.objects.get(kind, &from) {
+            session.put(kind, &from, None)?;
+            session.put(kind, &to, Some(object.body.clone()))?;
+        }
+    }
+    Ok(())
+}
+
 /// CREATE SEQUENCE.
 ///
 /// # Errors

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::change::notice;
 use super::columns::{Declared, Default, declared, declared_as};
 use super::constraints::{Collector, Constraint};
+use super::generated::{self, Generating};
 use super::kin::{self, Merged};
 use super::temporary::{self, Place};
 use super::{defaults, naming};
@@ -40,21 +41,15 @@ pub fn create(
     if !is_free(view, name, create.skip, client)? {
         return Ok("CREATE TABLE".into());
     }
-    if let Some(by) = &create.partition_by {
-        kin::prepare_keys(by)?;
-    }
-    let parents = match &create.kind {
-        TableKind::PartitionOf(parent, _) => vec![kin::parent_of_partition(view, name, parent)?],
-        _ => kin::parents(view, name, &create.inherits)?,
-    };
-    for parent in &parents {
-        kin::take(session, view, &parent.table)?;
-    }
-    let mut merged = columns(view, source, create, &parents, client)?;
+    let parents = parents_of(session, view, create, name)?;
+    let mut merged = columns(view, source, (create, name), &parents, client)?;
     let types = merged.columns.iter().map(|c| (c.name.clone(), c.ty)).collect();
     let computed = merged.columns.iter().filter(|c| c.has_computed_default());
     let computed = computed.map(|c| c.name.clone()).collect();
+    let generated = Generating::new(view, source, &name.name, &merged.columns);
+    let generated = generated.specs(&merged.columns)?;
     let mut collector = Collector::new(view, source, name, types, computed);
+    collector.generated = generated.iter().map(|of| of.column.clone()).collect();
     for column in &merged.columns {
         collector.column(column)?;
     }
@@ -87,6 +82,7 @@ pub fn create(
     };
     let spec = TableSpec::new(name.engine(&view.database));
     let spec = with_options(spec, &create.kept.settings)?;
+    let spec = generated.into_iter().fold(spec, TableSpec::generated);
     let declared = std::mem::take(&mut merged.columns);
     let keys = constraints.clone();
     Making { session, view, name, columns: declared, constraints }.run(spec)?;
@@ -96,17 +92,40 @@ pub fn create(
     Ok("CREATE TABLE".into())
 }
 
+/// The tables above, which nothing else changes from now on.
+fn parents_of(
+    session: &mut Session,
+    view: &View,
+    create: &CreateTable,
+    name: &Name,
+) -> Result<Vec<kin::Parent>> {
+    if let Some(by) = &create.partition_by {
+        kin::prepare_keys(by)?;
+    }
+    let parents = match &create.kind {
+        TableKind::PartitionOf(parent, _) => vec![kin::parent_of_partition(view, name, parent)?],
+        _ => kin::parents(view, name, &create.inherits)?,
+    };
+    for parent in &parents {
+        kin::take(session, view, &parent.table)?;
+    }
+    Ok(parents)
+}
+
 /// The columns that a statement declares, with those of the tables above.
 fn columns<'a>(
     view: &View,
     source: Source<'a>,
-    create: &'a CreateTable,
+    (create, name): (&'a CreateTable, &Name),
     parents: &[kin::Parent],
     client: &mut dyn Client,
 ) -> Result<Merged<'a>> {
     let is_partition = matches!(create.kind, TableKind::PartitionOf(..));
     let mut columns = Vec::new();
     for element in &create.elements {
+        if let TableElement::Column(column) = element {
+            generated::check_rules(view, source, &name.name, column)?;
+        }
         match element {
             TableElement::Column(column) if is_partition => {
                 columns.push(of_partition(view, source, column, &parents[0])?);
@@ -281,6 +300,10 @@ impl Making<'_> {
     /// Those of the engine.
     pub fn run(self, mut spec: TableSpec) -> Result<()> {
         let Making { session, view, name, columns, constraints } = self;
+        if columns.is_empty() {
+            return Err(SqlError::unsupported("a table without columns")
+                .hint("Give it one that is not asked for."));
+        }
         session.catalog_changed()?;
         let mut made: Vec<(String, String)> = Vec::new();
         let is_judged = |constraint: &Constraint, name: &String| match constraint {
@@ -395,11 +418,12 @@ fn like_columns(
     table: &Path,
     options: &[(bool, onlap_pg::ast::Name)],
 ) -> Result<Vec<Declared<'static>>> {
-    let mut with_defaults = false;
+    let (mut with_defaults, mut with_generated) = (false, false);
     for (including, what) in options {
         match &**what {
             "defaults" => with_defaults = *including,
-            "storage" | "statistics" | "compression" | "generated" => {}
+            "generated" => with_generated = *including,
+            "storage" | "statistics" | "compression" => {}
             _ if !*including => {}
             what => {
                 let what = what.to_uppercase();
@@ -423,16 +447,16 @@ fn like_columns(
             None => defaults::expression(view, schema.id, column.id)
                 .map_or(Default::None, Default::Computed),
         };
-        Declared {
-            name: column.name.clone(),
-            ty: *ty,
-            not_null: !column.nullable,
-            default,
-            sequence: None,
-            constraints: Vec::new(),
-        }
+        let generated = match with_generated {
+            true => generated::passed_on(&schema, column.id)?,
+            false => None,
+        };
+        let mut made = Declared::plain(column.name.clone(), *ty);
+        made.not_null = !column.nullable;
+        (made.default, made.generated) = (default, generated);
+        Ok(made)
     };
-    Ok(schema.columns.iter().zip(types.iter()).map(column).collect())
+    schema.columns.iter().zip(types.iter()).map(column).collect()
 }
 
 /// Parameters of the storage that PostgreSQL has and that mean nothing here.

@@ -29,7 +29,8 @@ pub fn truncate(
 ) -> Result<&'static str> {
     let mut found: Vec<Table> = Vec::new();
     for target in tables {
-        let (_, table) = view.table_to("truncate", &strings(&target.name))?;
+        let (name, table) = view.table_to("truncate", &strings(&target.name))?;
+        super::materialized::must_be_none(view, &name, &table)?;
         view.must(&[of_table(Action::Truncate, &table.schema(), Vec::new())])?;
         if target.only && view.objects.families().divided(table.schema().id).is_some() {
             let text = "cannot truncate only a partitioned table";

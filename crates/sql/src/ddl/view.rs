@@ -238,18 +238,34 @@ fn check_replaced(old: &serde_json::Value, columns: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Views that read a table or view, by the engine's form of their names.
+/// Views and materialized views that read a table or view, by the engine's form of their names.
 pub fn users(view: &View, oid: u32) -> Vec<String> {
-    let all = view.objects.of_kind(Kind::View);
-    let uses = all.filter(|(_, object)| bound::use_of(&object.body, oid).is_some());
-    uses.map(|(name, _)| name.to_string()).collect()
+    readers(view, &|body| bound::use_of(body, oid).is_some())
 }
 
-/// Views that read a column of a table, by its number from 1.
+/// Those that read a column of a table, by its number from 1.
 pub fn users_of_column(view: &View, oid: u32, column: u32) -> Vec<String> {
     let reads = |body: &serde_json::Value| {
         bound::use_of(body, oid).is_some_and(|used| used.reads.contains(&column))
     };
+    readers(view, &reads)
+}
+
+/// In the order in which they were made, as far as numbers tell.
+fn readers(view: &View, reads: &dyn Fn(&serde_json::Value) -> bool) -> Vec<String> {
     let all = view.objects.of_kind(Kind::View).filter(|(_, object)| reads(&object.body));
-    all.map(|(name, _)| name.to_string()).collect()
+    let mut found: Vec<(u32, String)> =
+        all.map(|(name, object)| (oids::of_object(object.number), name.to_string())).collect();
+    let all = view.objects.of_kind(Kind::Materialized);
+    let ids: Vec<&str> = all.filter(|(_, o)| reads(&o.body)).map(|(id, _)| id).collect();
+    if !ids.is_empty()
+        && let Ok(tx) = view.scope.tx()
+    {
+        let tables = tx.tables();
+        let of = |table: &&onlap::Table| ids.contains(&&*table.schema().id.0.to_string());
+        let named = |table: &onlap::Table| (oids::of_table(table.schema().id), table.name());
+        found.extend(tables.iter().filter(of).map(named));
+    }
+    found.sort();
+    found.into_iter().map(|(_, name)| name).collect()
 }

@@ -81,7 +81,7 @@ pub(super) fn bind_update(view: &View, tree: &Tree, update: &Update) -> Option<C
         if defaults::is_always(view, source.schema.id, source.schema.columns[column].id) {
             return None;
         }
-        if set.iter().any(|(c, _)| *c == column) {
+        if source.schema.is_generated(column) || set.iter().any(|(c, _)| *c == column) {
             return None;
         }
         let what = set_of(&source, tree, column, *value)?;

@@ -156,7 +156,10 @@ pub(super) fn bind(view: &View, tree: &Tree, insert: &ast::Insert) -> Option<Ins
         }
         let special = |(cell, column): (&Given, &onlap::ColumnSchema)| match cell {
             Given::Default => defaults::computed(view, schema.id, column).is_some(),
-            Given::Operand(_) | Given::Now => defaults::is_always(view, schema.id, column.id),
+            Given::Operand(_) | Given::Now => {
+                defaults::is_always(view, schema.id, column.id)
+                    || schema.generated(column.id).is_some()
+            }
         };
         if cells.iter().zip(&schema.columns).any(special) {
             return None;
@@ -187,8 +190,12 @@ fn returning(
     let (mut columns, mut positions) = (Vec::new(), Vec::new());
     for Target { value, name, place: _ } in targets {
         let at = source.column(tree, *value)?;
-        // What a counter gives is known to the engine alone.
-        if source.schema.columns[at].is_serial() || !source.types[at].shows_natively() {
+        // What a counter gives or a program calculates is known to the engine alone.
+        let is_calculated = source.schema.is_generated(at);
+        if source.schema.columns[at].is_serial()
+            || is_calculated
+            || !source.types[at].shows_natively()
+        {
             return None;
         }
         columns.push(answer_column(source, at, name.as_deref()));

@@ -205,6 +205,15 @@ impl<'a> Scanner<'a> {
     }
 }
 
+/// Whether rows go into a table by nothing but themselves.
+fn is_alone(view: &View, id: onlap::TableId) -> bool {
+    let (oid, families) = (oids::of_table(id), view.objects.families());
+    !rules::has_any(&view.objects, oid)
+        && view.judge.rights().materialized(oid).is_none()
+        && families.divided(id).is_none()
+        && families.bound(id).is_none()
+}
+
 impl Literals<'_> {
     /// Inserts them; the number of rows, or `None` where the table needs more than this.
     ///
@@ -212,12 +221,8 @@ impl Literals<'_> {
     /// A value that is none of its column's type; those of the engine.
     pub fn run(&self, view: &View) -> Result<Option<usize>> {
         let Some(Relation::Table(_, table)) = view.find(&self.table)? else { return Ok(None) };
-        if rules::has_any(&view.objects, oids::of_table(table.schema().id)) {
-            return Ok(None);
-        }
         let schema = table.schema();
-        let families = view.objects.families();
-        if families.divided(schema.id).is_some() || families.bound(schema.id).is_some() {
+        if !is_alone(view, schema.id) {
             return Ok(None);
         }
         let given: Option<Vec<usize>> = match self.columns.is_empty() {
@@ -237,7 +242,11 @@ impl Literals<'_> {
         }
         for (at, column) in schema.columns.iter().enumerate() {
             let special = match given.contains(&at) {
-                true => defaults::is_always(view, schema.id, column.id) || column.is_serial(),
+                true => {
+                    defaults::is_always(view, schema.id, column.id)
+                        || column.is_serial()
+                        || schema.is_generated(at)
+                }
                 false => defaults::computed(view, schema.id, column).is_some(),
             };
             let is_read = given.contains(&at) && column.ty == DataType::Timestamptz;

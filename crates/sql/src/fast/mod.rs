@@ -95,6 +95,9 @@ impl Source {
     fn changed(view: &View, named: &ast::Relation) -> Option<Source> {
         let source = Source::of(view, named)?;
         let oid = crate::catalog::oids::of_table(source.schema.id);
+        if view.judge.rights().materialized(oid).is_some() {
+            return None;
+        }
         (!crate::catalog::rules::has_any(&view.objects, oid)).then_some(source)
     }
 
@@ -115,6 +118,10 @@ impl Source {
             Relation::Table(found, table) => {
                 let alias = alias.unwrap_or(found.name);
                 let schema = readable(view, table.schema());
+                let oid = crate::catalog::oids::of_table(schema.id);
+                if view.judge.rights().materialized(oid) == Some(false) {
+                    return None;
+                }
                 let families = view.objects.families();
                 if !families.below(schema.id).is_empty() || families.divided(schema.id).is_some() {
                     return None;

@@ -68,6 +68,10 @@ pub fn answer_column(source: &Source, at: usize, name: Option<&str>) -> AnswerCo
 /// Binds a SELECT; `None` for one that the planner is to do.
 pub(super) fn bind(view: &View, parts: &SelectParts<'_>) -> Option<Select> {
     let source = Source::of(view, parts.from)?;
+    let oid = oids::of_table(source.schema.id);
+    if !parts.locks.is_empty() && view.judge.rights().materialized(oid).is_some() {
+        return None;
+    }
     let (mut output, mut columns) = (Vec::new(), Vec::new());
     for target in parts.targets {
         if matches!(parts.tree.expr(target.value), Expr::Star(of) if of.is_empty()) {

@@ -151,7 +151,8 @@ fn expression(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
         (Datum::Text(sql), Some(table), Datum::Bool(true)) => {
             let printed = Printed::new(&seen.view, seen.model()?);
             let is_its = |column: &&_| printed.default(table, column).as_ref() == Some(&sql);
-            let column = table.columns.iter().find(is_its);
+            let is_own = |column: &&onlap::ColumnSchema| table.generated(column.id).is_none();
+            let column = table.columns.iter().find(is_its).filter(is_own);
             printed.expression(table, column, &sql, Look::PRETTY).into()
         }
         (given, ..) => given,
@@ -368,7 +369,7 @@ fn changed(seen: &Arc<Seen>, name: &str) -> Option<Function> {
     let columns = move |a: &[Datum]| -> Result<Option<Written>> {
         let Some(relation) = seen.model()?.relation(oid_of(a, 0)) else { return Ok(None) };
         Ok(match relation.what {
-            What::Table(_) => Some(None),
+            What::Table(_) if !relation.materialized => Some(None),
             What::View => written_columns(&seen.view, &relation.name).map(Some),
             _ => None,
         })

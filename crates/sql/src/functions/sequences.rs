@@ -42,6 +42,16 @@ impl Taken {
         self.of.insert(sequence, value);
         self.last = Some(sequence);
     }
+
+    /// A sequence took the place of another one: what was taken of that is known of it.
+    pub fn follow(&mut self, from: SequenceId, to: SequenceId) {
+        if let Some(value) = self.of.get(&from).copied() {
+            self.of.insert(to, value);
+        }
+        if self.last == Some(from) {
+            self.last = Some(to);
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

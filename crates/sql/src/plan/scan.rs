@@ -21,6 +21,8 @@ pub struct TableHandle {
     pub schema: Arc<TableSchema>,
     /// What its columns are to PostgreSQL.
     pub types: Types,
+    /// Whether it is a materialized view, and may be read.
+    pub materialized: Option<bool>,
 }
 
 impl TableHandle {
@@ -28,7 +30,9 @@ impl TableHandle {
     pub fn new(view: &View, table: Table) -> TableHandle {
         let schema = readable(view, table.schema());
         let types = Types::of(&view.objects, &schema);
-        TableHandle { table, schema, types }
+        let materialized =
+            view.judge.rights().materialized(crate::catalog::oids::of_table(schema.id));
+        TableHandle { table, schema, types, materialized }
     }
 }
 

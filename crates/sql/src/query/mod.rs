@@ -12,6 +12,7 @@ pub mod division;
 pub mod domains;
 pub mod family;
 mod fetch;
+mod generated;
 pub mod keys;
 mod locking;
 mod named;
@@ -229,7 +230,7 @@ impl Bound {
     /// As of [`Bound::must`].
     pub fn parsed(view: &View, parsed: &Parsed, given: &[Option<PgType>]) -> Result<Bound> {
         let text = parsed.bindable();
-        let reading = Reading { text: &text, given, variables: None };
+        let reading = Reading { text: &text, given, variables: None, body: None };
         let mut made = Bound::read(view, &parsed.tree, parsed.depth, &reading)?;
         made.ask_to_write(view)?;
         Ok(made)
@@ -241,10 +242,21 @@ impl Bound {
     /// PostgreSQL's, with their places; `0A000` for what is not served.
     pub fn must(view: &View, text: &str, depth: Depth, given: &[Option<PgType>]) -> Result<Bound> {
         let tree = grammar::parse(text).map_err(|e| sql_error(&e, text))?;
-        let reading = Reading { text, given, variables: None };
+        let reading = Reading { text, given, variables: None, body: None };
         let mut made = Bound::read(view, &tree, depth, &reading)?;
         made.ask_to_write(view)?;
         Ok(made)
+    }
+
+    /// Binds the query of a materialized view, whose names are bound as of what is kept of it.
+    ///
+    /// # Errors
+    /// What it reads is not there any more; as of [`Bound::must`].
+    pub fn kept(view: &View, text: &str, body: &serde_json::Value) -> Result<Bound> {
+        let depth = crate::parse::depth_of(text);
+        let tree = grammar::parse(text).map_err(|e| sql_error(&e, text))?;
+        let reading = Reading { text, given: &[], variables: None, body: Some(body) };
+        Bound::read(view, &tree, depth, &reading).map_err(SqlError::nowhere)
     }
 
     /// Binds a statement within a routine, whose variables it sees; some are rows of these types.
@@ -258,7 +270,8 @@ impl Bound {
         (variables, rows): (&dyn bind::Variables, &[u32]),
     ) -> Result<Bound> {
         let text = parsed.bindable();
-        let reading = Reading { text: &text, given, variables: Some((variables, rows)) };
+        let variables = Some((variables, rows));
+        let reading = Reading { text: &text, given, variables, body: None };
         let mut made = Bound::read(view, &parsed.tree, parsed.depth, &reading)?;
         made.ask_to_write(view)?;
         Ok(made)
@@ -273,11 +286,11 @@ impl Bound {
 
     /// Binds a statement; [`SqlError::is_unserved`] for one that is not of this class.
     fn read(view: &View, tree: &Tree, depth: Depth, reading: &Reading<'_>) -> Result<Bound> {
-        let Reading { text, given, variables } = *reading;
+        let Reading { text, given, variables, body } = *reading;
         let failed = |e: onlap_pg::Error| sql_error(&e, text);
         let unserved = || SqlError::unsupported("this statement").unserved();
         let [written] = &tree.statements[..] else { return Err(unserved()) };
-        let names = Names::new(view);
+        let names = Names { body, ..Names::new(view) };
         let given: Vec<u32> = given.iter().map(|ty| ty.map_or(0, |ty| ty.oid)).collect();
         let (statement, catalog) = (&written.statement, names.catalog());
         for row in variables.map(|of| of.1).unwrap_or_default() {
@@ -303,6 +316,7 @@ impl Bound {
             needs::of_query(&bound, query, &known, &others, None)
         };
         let ruled = rules::rewrite(&names, &mut bound, query, &mut needs)?;
+        generated::note(&mut bound, &names.found.known.borrow());
         let (tables, others, catalog) = names.into_parts();
         let mut inner = others.views.values().map(|view| &view.query);
         if !inner.all(|query| is_of_class(&query.0, query.1, view)) {
@@ -565,6 +579,7 @@ impl Bound {
 
     /// Runs a query that locks rows: all of them are locked before the first is given.
     fn run_locking(&self, view: &View, values: &[Datum<'static>], text: &str) -> Result<Answer> {
+        self.refuse_locks()?;
         let skips = self.skips_locked();
         let (held, env) = until_locked(view, || {
             let (batches, env) = self.begin(view, self.steps(view, values, text)?)?;
@@ -579,6 +594,20 @@ impl Bound {
         let encoder = Arc::new(Encoder::new(env, self.types()));
         let source = Sent::new(Some(held), encoder);
         Ok(Answer::Rows(RowsAnswer::new(Arc::clone(&self.columns), Box::new(source), "SELECT")))
+    }
+
+    /// Fails where rows of a materialized view would be locked.
+    fn refuse_locks(&self) -> Result<()> {
+        for query in self.tree.query_ids() {
+            let locked = self.tree.query(query).locks.iter();
+            let mut tables = locked.filter_map(|lock| self.table(query, lock.entry));
+            if let Some(of) = tables.find(|table| table.materialized.is_some()) {
+                let name = crate::rights::ask::shown(&of.schema);
+                let text = format!("cannot lock rows in materialized view \"{name}\"");
+                return Err(SqlError::new("42809", text));
+            }
+        }
+        Ok(())
     }
 
     /// Whether rows are left out that others have locked, so that it may give others when it is run again.
@@ -779,6 +808,8 @@ struct Reading<'a> {
     text: &'a str,
     given: &'a [Option<PgType>],
     variables: Option<(&'a dyn bind::Variables, &'a [u32])>,
+    /// What is kept of a materialized view, if it is its query.
+    body: Option<&'a serde_json::Value>,
 }
 
 /// What the parts of a statement share while it is carried out.

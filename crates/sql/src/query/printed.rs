@@ -19,9 +19,9 @@ use super::{Reader, sql_error};
 use crate::catalog::names::TEMPORARY;
 use crate::catalog::{Kind, Name, bound};
 use crate::columns::Types;
-use crate::ddl::defaults;
+use crate::ddl::{defaults, materialized};
 use crate::error::{SqlError, state};
-use crate::system::classes::view_columns;
+use crate::system::classes::{columns, view_columns};
 use crate::system::model::{Model, Relation, What};
 use crate::system::text;
 use crate::types::PgType;
@@ -47,11 +47,22 @@ impl<'a> Printed<'a> {
     /// # Errors
     /// What it reads is not there any more; `57014`, `53200`.
     pub fn view(&self, relation: &Relation, look: Look) -> crate::error::Result<Option<String>> {
-        let What::View = relation.what else { return Ok(None) };
-        let engine = relation.name.engine(&self.view.database);
-        let Some(object) = self.view.objects.get(Kind::View, &engine) else { return Ok(None) };
+        let object = match &relation.what {
+            What::View => {
+                let engine = relation.name.engine(&self.view.database);
+                self.view.objects.get(Kind::View, &engine)
+            }
+            What::Table(table) if relation.materialized => {
+                materialized::object(self.view, table.id)
+            }
+            _ => None,
+        };
+        let Some(object) = object else { return Ok(None) };
         let sql = object.body["sql"].as_str().unwrap_or_default();
-        let columns = view_columns(self.view, relation.oid);
+        let columns = match relation.table() {
+            Some(_) => columns(self.view, relation),
+            None => view_columns(self.view, relation.oid),
+        };
         let columns: Vec<Word> = columns.into_iter().map(|(name, _)| name.into()).collect();
         let names = Names { body: Some(&object.body), ..self.names.clone() };
         let printed = self.printed(sql, &names, &columns, look);
@@ -77,6 +88,9 @@ impl<'a> Printed<'a> {
     /// A column's default.
     pub fn default(&self, table: &TableSchema, column: &ColumnSchema) -> Option<String> {
         let sql = text::default(self.view, self.model, table, column)?;
+        if table.generated(column.id).is_some() {
+            return Some(self.expression(table, None, &sql, Look::PLAIN));
+        }
         let key = defaults::key(table.id, column.id);
         match self.view.objects.get(Kind::Default, &key) {
             Some(_) => Some(self.expression(table, Some(column), &sql, Look::PLAIN)),

@@ -317,7 +317,7 @@ fn relation(handle: &TableHandle, row: Oid) -> Relation {
         oid: oids::of_table(schema.id),
         row,
         name: crate::rights::ask::shown(schema).into(),
-        kind: b'r',
+        kind: if handle.materialized.is_some() { b'm' } else { b'r' },
         columns: schema.columns.iter().zip(handle.types.iter()).map(column).collect(),
         key: key.unwrap_or_default(),
     }

@@ -350,6 +350,13 @@ const TOGETHER: usize = 1024;
 
 impl Reader {
     fn new(opener: &Arc<Opener>, scope: Arc<Scope>) -> crate::error::Result<Reader> {
+        let of = &opener.table;
+        if of.materialized == Some(false) {
+            let name = crate::rights::ask::shown(&of.schema);
+            let text = format!("materialized view \"{name}\" has not been populated");
+            return Err(crate::error::SqlError::new("55000", text)
+                .hint("Use the REFRESH MATERIALIZED VIEW command."));
+        }
         let mut reader = Reader {
             opener: Arc::clone(opener),
             scope,

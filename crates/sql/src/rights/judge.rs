@@ -250,6 +250,9 @@ impl Judge {
     /// `42501`, in PostgreSQL's words.
     pub fn must(&self, needs: &[Need]) -> Result<()> {
         match needs.iter().find(|need| !self.may(need)) {
+            Some(need) if self.rights.materialized(need.key.oid).is_some() => {
+                Err(refused(need, "materialized view"))
+            }
             Some(need) => Err(refusal(need)),
             None => Ok(()),
         }
@@ -258,8 +261,13 @@ impl Judge {
 
 /// Why something is refused.
 pub fn refusal(need: &Need) -> SqlError {
+    refused(need, need.class.word())
+}
+
+/// The same of an object that is called by a word.
+fn refused(need: &Need, word: &str) -> SqlError {
     let part = need.action == Action::CommentPart;
-    let (word, name) = (if part { "relation" } else { need.class.word() }, &need.name);
+    let (word, name) = (if part { "relation" } else { word }, &need.name);
     let text = match demand(need.action, need.class) {
         Demand::Owner | Demand::OwnerOrOfSchema => format!("must be owner of {word} {name}"),
         _ => format!("permission denied for {word} {name}"),

@@ -123,6 +123,8 @@ pub struct Rights {
     members: BTreeMap<(u32, u32), Membership>,
     objects: BTreeMap<Key, Entry>,
     defaults: BTreeMap<DefaultKey, Acl>,
+    /// Tables that are materialized views, by OID, and whether they may be read.
+    materialized: BTreeMap<u32, bool>,
 }
 
 impl Default for Rights {
@@ -133,6 +135,7 @@ impl Default for Rights {
             members: BTreeMap::new(),
             objects: BTreeMap::new(),
             defaults: BTreeMap::new(),
+            materialized: BTreeMap::new(),
         };
         rights.add(Role::postgres());
         PREDEFINED.iter().for_each(|(oid, name)| rights.add(Role::predefined(*oid, name)));
@@ -147,6 +150,7 @@ impl Default for Rights {
 /// The kinds of rows that are about rights.
 pub fn is_about_rights(kind: Kind) -> bool {
     matches!(kind, Kind::Role | Kind::Member | Kind::Privileges | Kind::DefaultPrivileges)
+        || kind == Kind::Materialized
 }
 
 impl Rights {
@@ -195,9 +199,23 @@ impl Rights {
                     None => drop(self.defaults.remove(&key)),
                 }
             }
+            (Kind::Materialized, object) => {
+                let oid = oids::of_table(onlap::TableId(name.parse().ok()?));
+                match object {
+                    Some(object) => {
+                        self.materialized.insert(oid, object.body["populated"].as_bool()?);
+                    }
+                    None => drop(self.materialized.remove(&oid)),
+                }
+            }
             _ => {}
         }
         Some(())
+    }
+
+    /// Whether a table that is a materialized view may be read, by its OID; `None` for others.
+    pub fn materialized(&self, table: u32) -> Option<bool> {
+        self.materialized.get(&table).copied()
     }
 
     /// A role.

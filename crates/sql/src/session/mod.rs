@@ -178,6 +178,7 @@ impl Session {
         let mut settings = Settings::new(&instance.defaults);
         // Some settings are a superuser's to set.
         settings.put(Id::IsSuperuser, Value::Flag(role.superuser));
+        crate::ddl::role_settings::begin(&objects, &mut settings, role.oid, oid);
         for (name, value) in &info.settings {
             settings.start_with(name, value)?;
         }

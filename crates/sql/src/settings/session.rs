@@ -90,6 +90,15 @@ impl Settings {
         self.refresh();
         Ok(())
     }
+    /// What the catalog says that the session begins with, whoever its role is: who said it had the right to. What cannot be
+    /// so any more is left out.
+    pub fn begin_with(&mut self, name: &str, text: &str) {
+        let text = &*self.completed(name, text);
+        if let Ok((key, value)) = changeable(name, text, true) {
+            Arc::make_mut(&mut self.client).insert(key, value);
+            self.refresh();
+        }
+    }
     /// A value with the parts of the current one that it leaves out.
     fn completed<'a>(&self, name: &str, text: &'a str) -> Cow<'a, str> {
         match find(name) {

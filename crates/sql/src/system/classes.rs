@@ -22,6 +22,8 @@ use crate::view::View;
 
 /// OID of pg_class.
 pub const PG_CLASS: u32 = 1259;
+/// OID of pg_attrdef, where the same column names a default.
+const PG_ATTRDEF: u32 = 2604;
 /// OID of pg_constraint.
 pub const PG_CONSTRAINT: u32 = 2606;
 /// OID of pg_namespace.
@@ -137,11 +139,11 @@ fn classes(view: &View, model: &Model) -> Rows {
         // PostgreSQL keeps foreign keys by triggers at both ends, and psql asks for those.
         let named = relation.table().is_some_and(|t| parents.contains(&t.id));
         let method = match kind {
-            "r" => 2,
+            "r" | "m" => 2,
             "i" | "I" => BTREE,
             _ => 0,
         };
-        let has_rules = kind == "v" || kept::has_any(&view.objects, relation.oid);
+        let has_rules = matches!(kind, "v" | "m") || kept::has_any(&view.objects, relation.oid);
         let (below, is_partition) = match (relation.table(), relation.index()) {
             (Some(table), _) => {
                 (!families.below(table.id).is_empty(), families.bound(table.id).is_some())
@@ -176,8 +178,8 @@ fn classes(view: &View, model: &Model) -> Rows {
             below,
             false,
             false,
-            true,
-            if matches!(kind, "r" | "p") { "d" } else { "n" },
+            view.judge.rights().materialized(relation.oid) != Some(false),
+            if matches!(kind, "r" | "p" | "m") { "d" } else { "n" },
             is_partition,
             0,
             "0",
@@ -204,6 +206,7 @@ struct More {
     not_null: bool,
     has_default: bool,
     identity: &'static str,
+    generated: bool,
     acl: Datum,
     /// How it came from tables above.
     came: Option<Inherited>,
@@ -232,7 +235,8 @@ fn attribute(view: &View, place: (u32, u32), name: String, ty: PgType, more: Mor
     let mut row = row![place.0, name, ty.oid, -1, i32::from(size), place.1, i32::from(is_array)];
     row.extend(row![-1, ty.modifier, (1..=8).contains(&size), align, storage, "", more.not_null]);
     let (local, count) = more.came.map_or((true, 0), |came| (came.local, came.count));
-    row.extend(row![more.has_default, false, more.identity, "", false, local, count]);
+    let generated = if more.generated { "s" } else { "" };
+    row.extend(row![more.has_default, false, more.identity, generated, false, local, count]);
     row.extend(row![collation_of(view, ty), more.acl]);
     row
 }
@@ -263,6 +267,7 @@ fn attributes(view: &View, model: &Model) -> Rows {
                 not_null: column.is_some_and(|c| !c.nullable),
                 has_default,
                 identity,
+                generated: table.zip(column).is_some_and(|(t, c)| t.generated(c.id).is_some()),
                 acl: grants::shown_of_column(view, relation, number).into(),
                 came: table.zip(column).and_then(|(t, c)| Some(families.kin(t.id)?.column(c.id))),
             };
@@ -610,6 +615,18 @@ fn dependencies(view: &View, model: &Model) -> Rows {
         let kind = if identity { "i" } else { "a" };
         rows.push(row![PG_CLASS, sequence, 0, PG_CLASS, table, column, kind]);
     }
+    for (relation, table) in tables(model) {
+        for of in &table.generated {
+            let Some(at) = table.position(of.column) else { continue };
+            let oid = oids::of_part(table.id, "default", &table.columns[at].name);
+            let mut on = |column, kind| {
+                let column = number(table, column);
+                rows.push(row![PG_ATTRDEF, oid, 0, PG_CLASS, relation.oid, column, kind]);
+            };
+            on(of.column, "i");
+            of.reads.iter().for_each(|column| on(*column, "n"));
+        }
+    }
     for relation in &model.relations {
         if let Some((table, index)) = relation.index() {
             for part in &index.key {
@@ -638,7 +655,7 @@ fn descriptions(view: &View, model: &Model) -> Rows {
 
 fn rewrites(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of("oid rulename ev_class ev_type ev_enabled is_instead");
-    for relation in model.relations.iter().filter(|r| matches!(r.what, What::View)) {
+    for relation in model.relations.iter().filter(|r| matches!(r.kind(), "v" | "m")) {
         rows.push(row![relation.oid + 1, "_RETURN", relation.oid, "1", "O", true]);
     }
     rules::rewrites(view, model, &mut rows);

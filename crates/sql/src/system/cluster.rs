@@ -4,6 +4,7 @@ use super::grants;
 use super::model::Model;
 use super::rows::{Datum, Rows};
 use crate::catalog::{Kind, oids};
+use crate::ddl::role_settings::{self, Of};
 use crate::error::Result;
 use crate::rights::{Class, Key};
 use crate::row;
@@ -20,6 +21,7 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "pg_authid" => authids(view),
         "pg_user" => users(view),
         "pg_database" => databases(view),
+        "pg_db_role_setting" => settings_of_roles(view),
         "pg_settings" => settings(view),
         "pg_prepared_statements" => prepared_statements(view),
         "pg_stat_activity" => activity(view),
@@ -41,7 +43,7 @@ fn schemas(view: &View, model: &Model) -> Rows {
 fn roles(view: &View) -> Rows {
     let mut rows = Rows::of(
         "rolname rolsuper rolinherit rolcreaterole rolcreatedb rolcanlogin rolreplication \
-         rolconnlimit rolpassword rolbypassrls oid",
+         rolconnlimit rolpassword rolbypassrls oid rolconfig",
     );
     for role in view.judge.rights().roles() {
         rows.push(row![
@@ -56,7 +58,24 @@ fn roles(view: &View) -> Rows {
             "********",
             role.oid == oids::POSTGRES,
             role.oid,
+            configured(view, Of { role: role.oid, database: 0 }),
         ]);
+    }
+    rows
+}
+
+/// What sessions of a role or database begin with.
+fn configured(view: &View, of: Of) -> Datum {
+    match role_settings::of(&view.objects, of) {
+        none if none.is_empty() => Datum::Null,
+        texts => Datum::Texts(texts),
+    }
+}
+
+fn settings_of_roles(view: &View) -> Rows {
+    let mut rows = Rows::of("setdatabase setrole setconfig");
+    for (of, texts) in role_settings::all(&view.objects) {
+        rows.push(row![of.database, of.role, Datum::Texts(texts)]);
     }
     rows
 }
@@ -85,10 +104,12 @@ fn authids(view: &View) -> Rows {
 }
 
 fn users(view: &View) -> Rows {
-    let mut rows = Rows::of("usename usesysid usecreatedb usesuper userepl usebypassrls passwd");
+    let mut rows =
+        Rows::of("usename usesysid usecreatedb usesuper userepl usebypassrls passwd useconfig");
     for role in view.judge.rights().roles().into_iter().filter(|role| role.login) {
         let (all, first) = (role.superuser, role.oid == oids::POSTGRES);
-        rows.push(row![&role.name, role.oid, role.createdb, all, first, first, "********"]);
+        let set = configured(view, Of { role: role.oid, database: 0 });
+        rows.push(row![&role.name, role.oid, role.createdb, all, first, first, "********", set]);
     }
     rows
 }

@@ -26,6 +26,8 @@ pub struct Relation {
     pub what: What,
     /// Whether it is a partitioned table, or an index of one.
     pub divided: bool,
+    /// Whether it is a materialized view.
+    pub materialized: bool,
 }
 
 /// What a relation is.
@@ -46,10 +48,16 @@ pub enum What {
 }
 
 impl Relation {
+    /// One that is no table.
+    fn plain(oid: u32, name: Name, what: What) -> Relation {
+        Relation { oid, name, what, divided: false, materialized: false }
+    }
+
     /// pg_class.relkind.
     pub fn kind(&self) -> &'static str {
         match &self.what {
             What::Table(_) if self.divided => "p",
+            What::Table(_) if self.materialized => "m",
             What::Table(_) => "r",
             What::Index(..) if self.divided => "I",
             What::Index(..) => "i",
@@ -108,44 +116,40 @@ impl Model {
             for (i, index) in schema.indexes.iter().enumerate() {
                 let name = Name::new(&name.schema, index_name(&schema, index));
                 let what = What::Index(Arc::clone(&schema), i);
-                relations.push(Relation { oid: oids::of_index(index.id), name, what, divided });
+                let oid = oids::of_index(index.id);
+                relations.push(Relation { oid, name, what, divided, materialized: false });
             }
             let oid = oids::of_table(schema.id);
-            relations.push(Relation { oid, name, what: What::Table(schema), divided });
+            let materialized = view.judge.rights().materialized(oid).is_some();
+            let what = What::Table(schema);
+            relations.push(Relation { oid, name, what, divided, materialized });
         }
         for sequence in view.scope.tx()?.sequences() {
             let schema = sequence.schema();
             let (database, name) = Name::of_engine(&schema.name);
             if database == view.database {
                 let oid = oids::of_sequence(schema.id.0);
-                relations.push(Relation {
-                    oid,
-                    name,
-                    what: What::Sequence(schema),
-                    divided: false,
-                });
+                relations.push(Relation::plain(oid, name, What::Sequence(schema)));
             }
         }
         for (engine, object) in view.objects.of_kind(Kind::View) {
             let (database, name) = Name::of_engine(engine);
             if database == view.database {
                 let oid = oids::of_object(object.number);
-                relations.push(Relation { oid, name, what: What::View, divided: false });
+                relations.push(Relation::plain(oid, name, What::View));
             }
         }
         for made in view.objects.made_types().of_database(&view.database) {
             if let Some(of) = made.composite() {
                 let what = What::Composite(made.oid, made.owner, of.fields.clone());
                 let (oid, name) = (of.relation, made.name.clone());
-                relations.push(Relation { oid, name, what, divided: false });
+                relations.push(Relation::plain(oid, name, what));
             }
         }
         relations.sort_by(|a, b| a.name.cmp(&b.name));
-        relations.extend(definitions::all().iter().map(|definition| Relation {
-            oid: definition.oid,
-            name: Name::new(definition.schema, definition.name),
-            what: What::System(Arc::clone(definition)),
-            divided: false,
+        relations.extend(definitions::all().iter().map(|definition| {
+            let name = Name::new(definition.schema, definition.name);
+            Relation::plain(definition.oid, name, What::System(Arc::clone(definition)))
         }));
         let by_oid = relations.iter().enumerate().map(|(i, r)| (r.oid, i)).collect();
         let roles = view.judge.rights().roles().into_iter();

@@ -170,7 +170,7 @@ fn all_columns(view: &View, model: &Model) -> Rows {
          numeric_precision_radix numeric_scale datetime_precision table_catalog table_schema \
          table_name column_name ordinal_position column_default is_nullable domain_catalog domain_schema domain_name udt_catalog udt_schema \
          udt_name dtd_identifier is_self_referencing is_identity identity_generation \
-         identity_cycle is_generated is_updatable",
+         identity_cycle is_generated generation_expression is_updatable",
     );
     let (sight, printed) = (Sight::of(view), Printed::new(view, model));
     for relation in relations(model) {
@@ -185,6 +185,8 @@ fn all_columns(view: &View, model: &Model) -> Rows {
                 (Some(table), Some(column)) => printed.default(table, column),
                 _ => None,
             };
+            let generated = table.zip(column).is_some_and(|(t, c)| t.generated(c.id).is_some());
+            let (default, generation) = if generated { (None, default) } else { (default, None) };
             let known = table.zip(column).and_then(|(t, c)| identity(view, t, c));
             let identity = known.map(|always| if always { "ALWAYS" } else { "BY DEFAULT" });
             let number = column.map_or(i as u32 + 1, |c| c.id.0 + 1);
@@ -214,7 +216,8 @@ fn all_columns(view: &View, model: &Model) -> Rows {
                 yes(identity.is_some()),
                 identity,
                 "NO",
-                "NEVER",
+                if generated { "ALWAYS" } else { "NEVER" },
+                generation,
                 yes(column.is_some() || written.get(i).is_some_and(|is| *is)),
             ]);
             rows.push(row);

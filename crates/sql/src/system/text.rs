@@ -13,6 +13,7 @@ use onlap_pg::print::Look;
 use super::model::{Model, index_name};
 use crate::catalog::names::quote;
 use crate::catalog::{Kind, oids};
+use crate::ddl::generated;
 use crate::formulas;
 use crate::types::names;
 use crate::view::View;
@@ -309,6 +310,9 @@ pub fn default(
     table: &TableSchema,
     column: &ColumnSchema,
 ) -> Option<String> {
+    if let Ok(Some(sql)) = generated::expression(table, column.id, Look::PLAIN) {
+        return Some(sql);
+    }
     let key = format!("{}:{}", table.id.0, column.id.0);
     if let Some(object) = view.objects.get(Kind::Default, &key) {
         let sql = object.body["sql"].as_str()?;

@@ -2,7 +2,7 @@
 
 use super::classes::owner_of;
 use super::model::{Model, Relation, What};
-use super::rows::Rows;
+use super::rows::{Datum, Rows};
 use super::sight::Sight;
 use super::{rules, text};
 use onlap_pg::print::Look;
@@ -21,6 +21,7 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
     Ok(Some(match table {
         "pg_tables" => tables(view, &Model::of(view)?),
         "pg_views" => queries(view, &Model::of(view)?)?,
+        "pg_matviews" => materialized(view, &Model::of(view)?)?,
         "pg_rules" => rules::rules(view, &Model::of(view)?),
         "pg_indexes" => indexes(&Model::of(view)?),
         "pg_sequences" => sequences(view, &Model::of(view)?),
@@ -58,6 +59,26 @@ fn queries(view: &View, model: &Model) -> Result<Rows> {
         let owner = owner_name(view, model, relation);
         let definition = printed.listed(relation)?;
         rows.push(row![&relation.name.schema, &relation.name.name, owner, definition]);
+    }
+    Ok(rows)
+}
+
+fn materialized(view: &View, model: &Model) -> Result<Rows> {
+    let mut rows = Rows::of(
+        "schemaname matviewname matviewowner tablespace hasindexes ispopulated definition",
+    );
+    let printed = Printed::new(view, model);
+    for relation in model.relations.iter().filter(|relation| relation.materialized) {
+        let indexed = relation.table().is_some_and(|t| !t.indexes.is_empty());
+        rows.push(row![
+            &relation.name.schema,
+            &relation.name.name,
+            owner_name(view, model, relation),
+            Datum::Null,
+            indexed,
+            view.judge.rights().materialized(relation.oid),
+            printed.listed(relation)?,
+        ]);
     }
     Ok(rows)
 }

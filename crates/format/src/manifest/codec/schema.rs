@@ -15,7 +15,8 @@
 //! unproven, 2 of this table alone), per foreign key a byte (1 unproven, 2 full, from 16 on as for indexes)
 //! and the columns that are set (count, ids). Derived
 //! columns are the next id, then (count) each a column, the ids that it reads (count), its program, and 0 or 1
-//! and the id of the column that has to be true for it.
+//! and the id of the column that has to be true for it. Generated columns are (count) each the column's id, the ids
+//! that it reads (count), and its program.
 //!
 //! A type: one byte of kind, and for numeric its flag, precision and scale, for varchar and char the
 //! length. Values lie as `value::codec` says, expressions as `expr::codec` does. A sequence: id,
@@ -27,7 +28,8 @@ use super::{read_index, read_table};
 use crate::expr::{put_expr, read_expr};
 use crate::schema::{
     Action, CheckSchema, ColumnDefault, ColumnSchema, DERIVED_FIRST, DerivedSchema,
-    ForeignKeySchema, Identity, IndexSchema, Judged, KeyPart, SequenceSchema, TableSchema, Time,
+    ForeignKeySchema, GeneratedSchema, Identity, IndexSchema, Judged, KeyPart, SequenceSchema,
+    TableSchema, Time,
 };
 use crate::types::DataType;
 use crate::value::{put_value, read_value};
@@ -87,6 +89,39 @@ pub(super) fn put_derived(out: &mut Vec<u8>, schema: &TableSchema) {
         out.push(u8::from(d.only_if.is_some()));
         d.only_if.iter().for_each(|c| put_varint(out, c.0.into()));
     }
+}
+
+/// Appends which columns are generated.
+pub(super) fn put_generated(out: &mut Vec<u8>, schema: &TableSchema) {
+    put_varint(out, schema.generated.len() as u64);
+    for g in &schema.generated {
+        put_varint(out, g.column.0.into());
+        put_varint(out, g.reads.len() as u64);
+        g.reads.iter().for_each(|c| put_varint(out, c.0.into()));
+        put_bytes(out, g.program.as_bytes());
+    }
+}
+
+/// Reads which columns of a table that was read before are generated.
+pub(super) fn read_generated(r: &mut Reader<'_>, schema: &mut TableSchema) -> Result<()> {
+    for _ in 0..r.count(3)? {
+        let column = ColumnId(r.varint32()?);
+        let n = r.count(1)?;
+        let reads = (0..n).map(|_| Ok(ColumnId(r.varint32()?))).collect::<Result<Vec<_>>>()?;
+        let program = r.text()?.to_owned();
+        let known = |id: &ColumnId| schema.columns.iter().any(|c| c.id == *id);
+        let is_base = |id: &ColumnId| known(id) && *id != column && schema.generated(*id).is_none();
+        if !known(&column) || schema.generated(column).is_some() || !reads.iter().all(is_base) {
+            return Err(r.error("a generated column that follows from what is not there"));
+        }
+        schema.generated.push(GeneratedSchema { column, reads, program });
+    }
+    let reads_generated =
+        |g: &GeneratedSchema| g.reads.iter().any(|id| schema.generated(*id).is_some());
+    if schema.generated.iter().any(reads_generated) {
+        return Err(r.error("a generated column that follows from another"));
+    }
+    Ok(())
 }
 
 /// Reads derived columns into a table that was read before.

@@ -47,7 +47,6 @@ const COMMENTED: &[Keyword] = &[
     Keyword::Function,
     Keyword::Language,
     Keyword::Large,
-    Keyword::Materialized,
     Keyword::Operator,
     Keyword::Policy,
     Keyword::Procedural,
@@ -175,6 +174,10 @@ impl Parser<'_> {
         let on = match word {
             K::Table | K::View | K::Index | K::Sequence => {
                 CommentOn::Relation(word.word(), self.any_name()?)
+            }
+            K::Materialized => {
+                self.expect_word(K::View)?;
+                CommentOn::Relation("materialized view", self.any_name()?)
             }
             K::Column => CommentOn::Column(self.any_name()?),
             K::Constraint => {

@@ -330,10 +330,7 @@ impl Parser<'_> {
                 self.column_name()?;
                 ObjectChange::Other
             }
-            Kind::Word(K::Set | K::Reset) => {
-                self.set_or_reset()?;
-                ObjectChange::Other
-            }
+            Kind::Word(K::Set | K::Reset) => ObjectChange::Settings(self.set_or_reset()?),
             _ => {
                 self.database_options()?;
                 ObjectChange::Other

@@ -4,7 +4,7 @@ use super::super::keyword::Keyword;
 use super::super::parser::Parser;
 use super::super::token::Kind;
 use super::object;
-use crate::ast::{AlterRole, CreateRole, Object, Role, RoleChange, RoleOption, Statement};
+use crate::ast::{AlterRole, CreateRole, Name, Object, Role, RoleChange, RoleOption, Statement};
 use crate::{Error, Result};
 
 /// Attributes of a role that are there or not.
@@ -111,12 +111,9 @@ impl Parser<'_> {
     pub(super) fn alter_role(&mut self) -> Result<Statement> {
         use Keyword as K;
         if self.accept_word(K::All) {
-            self.in_database()?;
-            self.set_or_reset()?;
-            return object(Object::AlterRole(AlterRole {
-                role: None,
-                change: RoleChange::Settings,
-            }));
+            let database = self.in_database()?;
+            let change = RoleChange::Settings(database, self.set_or_reset()?);
+            return object(Object::AlterRole(AlterRole { role: None, change }));
         }
         let place = self.place();
         let role = Some(self.role()?);
@@ -128,9 +125,8 @@ impl Parser<'_> {
                 RoleChange::Rename(self.role_name()?)
             }
             Kind::Word(K::In | K::Set | K::Reset) => {
-                self.in_database()?;
-                self.set_or_reset()?;
-                RoleChange::Settings
+                let database = self.in_database()?;
+                RoleChange::Settings(database, self.set_or_reset()?)
             }
             _ => {
                 self.accept_with();
@@ -152,12 +148,12 @@ impl Parser<'_> {
         }
     }
 
-    fn in_database(&mut self) -> Result<()> {
-        if self.accept_word(Keyword::In) {
-            self.expect_word(Keyword::Database)?;
-            self.column_name()?;
+    fn in_database(&mut self) -> Result<Option<Name>> {
+        if !self.accept_word(Keyword::In) {
+            return Ok(None);
         }
-        Ok(())
+        self.expect_word(Keyword::Database)?;
+        self.column_name().map(Some)
     }
 
     /// ALTER GROUP, behind these words.

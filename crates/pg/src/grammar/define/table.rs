@@ -3,8 +3,9 @@
 use super::super::keyword::Keyword;
 use super::super::parser::Parser;
 use super::super::token::Kind;
+use super::object;
 use crate::ast::{
-    ColumnRule, CreateTable, CreateTableAs, Kept, Lasting, Name, NewColumn, OnCommit,
+    ColumnRule, CreateTable, CreateTableAs, Kept, Lasting, Name, NewColumn, Object, OnCommit,
     PartitionBound, PartitionBy, PartitionElement, Path, Said, Statement, TableElement, TableKind,
 };
 use crate::{Error, Result};
@@ -117,6 +118,17 @@ impl Parser<'_> {
             span,
             no_data,
         })))
+    }
+
+    /// REFRESH MATERIALIZED VIEW.
+    pub(in super::super) fn refresh(&mut self) -> Result<Statement> {
+        self.advance();
+        self.expect_word(Keyword::Materialized)?;
+        self.expect_word(Keyword::View)?;
+        let concurrently = self.accept_word(Keyword::Concurrently);
+        let name = self.relation_name()?;
+        let no_data = self.no_data()?;
+        object(Object::Refresh { concurrently, name, no_data })
     }
 
     /// WITH DATA (false) or WITH NO DATA.

@@ -1,6 +1,8 @@
 //! Which steps does an action of ALTER TABLE take?
 
-use onlap::{IndexId, Table, TableChanges, TableSchema, Time};
+use std::sync::Arc;
+
+use onlap::{ColumnId, ColumnSchema, IndexId, Table, TableChanges, TableSchema, Time};
 use onlap_pg::ast::{self, TableChange, TableRule};
 use onlap_pg::print::Look;
 
@@ -26,7 +28,7 @@ pub struct Actions<'a> {
     pub(super) source: Source<'a>,
     pub(super) name: &'a Name,
     pub(super) table: &'a Table,
-    pub(super) schema: std::sync::Arc<TableSchema>,
+    pub(super) schema: Arc<TableSchema>,
     /// What its columns are to PostgreSQL.
     pub(super) types: Types,
     /// What is to be done.
@@ -59,9 +61,9 @@ impl<'a> Actions<'a> {
         match change {
             TableChange::AddColumn(skip, column) => self.add_column(column, *skip, client),
             TableChange::AddConstraint(constraint) => self.add_constraint(constraint, client),
-            TableChange::Column(name, change) => self.alter_column(name, change),
+            TableChange::Column(name, change) => self.alter_column(name, change, client),
             TableChange::DropColumn(skip, name, cascade) => {
-                let done = self.drop_column(name, *cascade);
+                let done = self.drop_column(name, *cascade, client);
                 skipping(done, *skip, client)
             }
             TableChange::DropConstraint(skip, name, cascade) => {
@@ -417,9 +419,10 @@ impl<'a> Actions<'a> {
         Ok(())
     }
 
-    fn drop_column(&mut self, name: &str, cascade: bool) -> Result<()> {
+    fn drop_column(&mut self, name: &str, cascade: bool, client: &mut dyn Client) -> Result<()> {
         let at = self.position(name)?;
         let id = self.schema.columns[at].id;
+        self.drop_generated(id, name, cascade, client)?;
         let mut changes = TableChanges::new();
         // As in PostgreSQL, indexes and constraints of the column alone go with it.
         let primary = self.schema.primary().filter(|p| p.key.iter().any(|k| k.column == id));
@@ -440,12 +443,7 @@ impl<'a> Actions<'a> {
         let readers = views::users_of_column(self.view, oids::of_table(self.schema.id), number);
         let rules = rule::users_of_column(self.view, oids::of_table(self.schema.id), number);
         if (referred || !readers.is_empty() || !rules.is_empty()) && !cascade {
-            // As PostgreSQL has it: with the schema where the name alone would not find it.
-            let alone = self.view.find(std::slice::from_ref(&self.name.name))?;
-            let table = match alone {
-                Some(Found::Table(name, _)) if name == *self.name => self.name.name.clone(),
-                _ => self.name.to_string(),
-            };
+            let table = self.shown()?;
             let text = format!(
                 "cannot drop column {name} of table {table} because other objects depend on it"
             );
@@ -461,6 +459,60 @@ impl<'a> Actions<'a> {
         self.steps.extend(rules.iter().map(|rule| Step::DropRule(rule.key())));
         self.change(changes.drop_column_cascade(name));
         Ok(())
+    }
+}
+
+impl Actions<'_> {
+    /// The table, as PostgreSQL has it: with the schema where the name alone would not find it.
+    fn shown(&self) -> Result<String> {
+        let alone = self.view.find(std::slice::from_ref(&self.name.name))?;
+        Ok(match alone {
+            Some(Found::Table(name, _)) if name == *self.name => self.name.name.clone(),
+            _ => self.name.to_string(),
+        })
+    }
+
+    /// Columns that are generated from one that goes.
+    fn drop_generated(
+        &mut self,
+        id: ColumnId,
+        name: &str,
+        cascade: bool,
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        let schema = Arc::clone(&self.schema);
+        let is_from = |column: &&ColumnSchema| schema.generated_from(id).any(|of| of == column.id);
+        let names: Vec<&String> =
+            schema.columns.iter().filter(is_from).map(|column| &column.name).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let table = self.shown()?;
+        if !cascade {
+            let text = format!(
+                "cannot drop column {name} of table {table} because other objects depend on it"
+            );
+            let line = |of: &&String| {
+                format!("column {of} of table {table} depends on column {name} of table {table}")
+            };
+            let detail: Vec<String> = names.iter().map(line).collect();
+            return Err(SqlError::new(state::IN_USE, text)
+                .detail(detail.join("\n"))
+                .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        let lines: Vec<String> = names
+            .iter()
+            .map(|of| format!("drop cascades to column {of} of table {table}"))
+            .collect();
+        match &lines[..] {
+            [one] => notice(client, "00000", one.clone()),
+            lines => {
+                let text = format!("drop cascades to {} other objects", lines.len());
+                let told = SqlError::new("00000", text).detail(lines.join("\n"));
+                client.reply().notice("NOTICE", &told);
+            }
+        }
+        names.into_iter().try_for_each(|of| self.drop_column(of, true, client))
     }
 }
 

@@ -12,6 +12,8 @@ use crate::columns::ColumnType;
 use crate::ddl::change::notice;
 use crate::ddl::columns::{Declared, Default, OwnSequence, collation, declared, default_of};
 use crate::ddl::constraints::{self, Collector};
+use crate::ddl::generated::{self, Generating};
+use crate::ddl::materialized;
 use crate::ddl::types::column_type;
 use crate::ddl::{defaults, sequence, table};
 use crate::error::{Result, SqlError, state};
@@ -35,6 +37,7 @@ impl Actions<'_> {
         skip: bool,
         client: &mut dyn Client,
     ) -> Result<()> {
+        generated::check_rules(self.view, self.source, &self.name.name, column)?;
         let column = declared(self.view, self.source, column)?;
         let name = column.name.clone();
         if self.schema.position_by_name(&name).is_some() {
@@ -58,6 +61,12 @@ impl Actions<'_> {
         if computed {
             changes = changes.drop_default(&name);
         }
+        let of = (&*self.schema, &self.types);
+        let generating = Generating::added(self.view, self.source, &self.name.name, of, column);
+        let generated = generating.spec(column).map_err(|e| self.of_new_columns(e))?;
+        if let Some(generated) = generated {
+            changes = changes.generate(generated);
+        }
         if column.not_null && column.sequence.is_none() {
             changes = changes.set_not_null(&name);
         }
@@ -73,9 +82,21 @@ impl Actions<'_> {
         columns.push((name, column.ty));
         let computed = computed.into_iter().collect();
         let mut collector = Collector::new(self.view, self.source, self.name, columns, computed);
+        collector.generated = column.generated.iter().map(|_| column.name.clone()).collect();
         collector.column(column)?;
         let all = std::mem::take(&mut collector.all);
         all.into_iter().try_for_each(|c| self.add_built(c))
+    }
+
+    /// Why there is no such column, where it may be one that the same statement adds.
+    fn of_new_columns(&self, e: SqlError) -> SqlError {
+        match e.state() == state::NO_COLUMN && !self.steps.is_empty() {
+            true => {
+                SqlError::unsupported("a generated column that reads what the same statement adds")
+                    .hint("Add it by a statement of its own.")
+            }
+            false => e,
+        }
     }
 
     fn is_empty(&self) -> Result<bool> {
@@ -144,11 +165,19 @@ impl Actions<'_> {
         Ok(())
     }
 
-    pub(super) fn alter_column(&mut self, name: &str, change: &ColumnChange) -> Result<()> {
+    pub(super) fn alter_column(
+        &mut self,
+        name: &str,
+        change: &ColumnChange,
+        client: &mut dyn Client,
+    ) -> Result<()> {
         if matches!(change, ColumnChange::Storage) && name.bytes().all(|b| b.is_ascii_digit()) {
             return Ok(());
         }
         let at = self.position(name)?;
+        if self.schema.is_generated(at) {
+            self.refuse_generated(name, change)?;
+        }
         let changes = TableChanges::new();
         let changes = match change {
             ColumnChange::Storage => return Ok(()),
@@ -171,14 +200,7 @@ impl Actions<'_> {
                 changes.drop_default(name)
             }
             ColumnChange::DropExpression(skip) => {
-                if *skip {
-                    return Ok(());
-                }
-                let table = &self.name.name;
-                let text = format!(
-                    "column \"{name}\" of relation \"{table}\" is not a stored generated column"
-                );
-                return Err(SqlError::new("55000", text));
+                return self.drop_expression(at, *skip, client);
             }
             ColumnChange::SetNotNull => changes.set_not_null(name),
             ColumnChange::DropNotNull => {
@@ -206,6 +228,52 @@ impl Actions<'_> {
         };
         self.steps.push(Step::Changes(changes));
         Ok(())
+    }
+
+    /// DROP EXPRESSION: the column is one like others from now on.
+    fn drop_expression(&mut self, at: usize, skip: bool, client: &mut dyn Client) -> Result<()> {
+        let name = &self.schema.columns[at].name;
+        if self.schema.is_generated(at) {
+            self.steps.push(Step::Changes(TableChanges::new().drop_expression(name)));
+            return Ok(());
+        }
+        let table = &self.name.name;
+        let text =
+            format!("column \"{name}\" of relation \"{table}\" is not a stored generated column");
+        if !skip {
+            return Err(SqlError::new("55000", text));
+        }
+        notice(client, "00000", format!("{text}, skipping"));
+        Ok(())
+    }
+
+    /// What may not be changed of a generated column.
+    fn refuse_generated(&self, name: &str, change: &ColumnChange) -> Result<()> {
+        let table = &self.name.name;
+        let text = format!("column \"{name}\" of relation \"{table}\" is a generated column");
+        match change {
+            ColumnChange::SetDefault(_) => Err(SqlError::new(state::SYNTAX, text)),
+            ColumnChange::DropDefault => Err(SqlError::new(state::SYNTAX, text)
+                .hint("Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead.")),
+            ColumnChange::AddIdentity(..)
+                if !self.schema.columns[self.position(name)?].nullable =>
+            {
+                let text = format!(
+                    "column \"{name}\" of relation \"{table}\" already has a default value"
+                );
+                Err(SqlError::new("55000", text))
+            }
+            ColumnChange::Type(_, _, Some(_)) => {
+                let text = "cannot specify USING when altering type of generated column";
+                let detail = format!("Column \"{name}\" is a generated column.");
+                Err(SqlError::new("42611", text).detail(detail))
+            }
+            ColumnChange::Type(..) => {
+                Err(SqlError::unsupported("ALTER COLUMN TYPE of a generated column")
+                    .hint("Drop the column, and add it again with the other type."))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Sets a type that the engine has, or one that keeps the same values in the same form.
@@ -275,6 +343,13 @@ impl Actions<'_> {
             return Err(SqlError::unsupported(text)
                 .hint("Drop the index, change the type, and make the index again."));
         }
+        if let Some(id) = self.schema.generated_from(column.id).next() {
+            let of = self.schema.position(id).map_or("", |at| &self.schema.columns[at].name);
+            let text = "cannot alter type of a column used by a generated column";
+            let detail =
+                format!("Column \"{}\" is used by generated column \"{of}\".", column.name);
+            return Err(SqlError::new(state::UNSUPPORTED, text).detail(detail));
+        }
         let text = "cannot alter type of a column used by a view or rule";
         let rules = crate::ddl::rule::users_of_column(self.view, table, number);
         if let (None, Some(rule)) = (readers.first(), rules.first()) {
@@ -284,8 +359,10 @@ impl Actions<'_> {
             return Err(SqlError::new(state::UNSUPPORTED, text).detail(detail));
         }
         let Some(reader) = readers.first() else { return Ok(()) };
+        let word = materialized::word(self.view, reader);
         let reader = Name::of_engine(reader).1.name;
-        let detail = format!("view {reader} depends on column \"{}\"", column.name);
+        let detail =
+            format!("rule _RETURN on {word} {reader} depends on column \"{}\"", column.name);
         Err(SqlError::new(state::UNSUPPORTED, text).detail(detail))
     }
 

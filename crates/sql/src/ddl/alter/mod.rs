@@ -7,7 +7,7 @@ mod actions;
 mod columns;
 mod steps;
 
-use onlap_pg::ast::{AlterTable, RelationKind, Role, TableChange};
+use onlap_pg::ast::{AlterTable, ColumnChange, RelationKind, Role, TableChange};
 
 use crate::catalog::names::TEMPORARY;
 use crate::catalog::{Kind, Name};
@@ -21,6 +21,7 @@ use crate::wire::Client;
 use super::change::notice;
 use super::columns::Declared;
 use super::kin;
+use super::materialized;
 use super::naming::{self, Relation};
 use super::{sequence, temporary};
 use actions::Actions;
@@ -45,7 +46,7 @@ pub fn run(
         RelationKind::View => of.of_view(&alter.actions),
         RelationKind::Index => of.of_index(&alter.actions),
         RelationKind::Sequence => of.of_sequence(&alter.actions),
-        RelationKind::MaterializedView => Err(SqlError::unsupported("ALTER MATERIALIZED VIEW")),
+        RelationKind::MaterializedView => of.of_materialized(source, &alter.actions),
     }
 }
 
@@ -121,6 +122,9 @@ impl Named<'_> {
         };
         self.view.must_own(Action::Alter, &name, Relation::Table)?;
         super::index::must_have_nothing_due(self.view, &table, TAG)?;
+        if materialized::is(self.view, &table) {
+            changes.iter().try_for_each(|change| of_materialized(&name, change))?;
+        }
         if kin::reaches(self.view, &table, changes) {
             for change in changes {
                 let of = (&name, self.only);
@@ -137,6 +141,26 @@ impl Named<'_> {
             steps::run(self.session, self.view, table, steps)?;
         }
         Ok(TAG)
+    }
+
+    /// ALTER MATERIALIZED VIEW: what may be changed of a table that is one.
+    fn of_materialized(
+        mut self,
+        source: Source<'_>,
+        changes: &[TableChange],
+    ) -> Result<&'static str> {
+        const TAG: &str = "ALTER MATERIALIZED VIEW";
+        let view = self.view;
+        let Some((name, found)) = relation(view, self.parts)? else {
+            let error = crate::view::no_table(self.parts);
+            return self.missing(error, TAG);
+        };
+        let engine = name.engine(&view.database);
+        if found != Relation::Table || materialized::word(view, &engine) == "table" {
+            let text = format!("\"{}\" is not a materialized view", name.name);
+            return Err(SqlError::new("42809", text));
+        }
+        self.table(source, changes).map(|_| TAG)
     }
 
     /// OWNER TO, of anything that has a name in a schema.
@@ -225,7 +249,7 @@ impl Named<'_> {
     /// ALTER SEQUENCE as a relation: another owner.
     fn of_sequence(mut self, changes: &[TableChange]) -> Result<&'static str> {
         const TAG: &str = "ALTER SEQUENCE";
-        let (name, _) = match sequence::find(self.view, self.parts) {
+        let (name, found) = match sequence::find(self.view, self.parts) {
             Err(e) if e.state() == state::NO_TABLE => return self.missing(e, TAG),
             found => found?,
         };
@@ -236,14 +260,57 @@ impl Named<'_> {
         }
         self.view.must_own(Action::Alter, &name, Relation::Sequence)?;
         match changes {
-            [TableChange::Rename(_) | TableChange::Schema(_)] => {
-                Err(SqlError::unsupported("renaming a sequence")
-                    .hint("Create one of the other name, and set it with setval()."))
+            [TableChange::Rename(to)] => {
+                let to = Name::new(&name.schema, &**to);
+                sequence::rename(self.session, self.view, (&name, &found), &to)?;
+                Ok(TAG)
+            }
+            [TableChange::Schema(to)] if **to == *name.schema => Ok(TAG),
+            [TableChange::Schema(to)] => {
+                let to = Name::new(&**to, &name.name);
+                sequence::rename(self.session, self.view, (&name, &found), &to)?;
+                Ok(TAG)
             }
             [TableChange::Storage(_)] => Ok(TAG),
             _ => Err(SqlError::unsupported("this form of ALTER SEQUENCE")),
         }
     }
+}
+
+/// Fails with what may not be changed of a materialized view.
+fn of_materialized(name: &Name, change: &TableChange) -> Result<()> {
+    let action = match change {
+        TableChange::Owner(_)
+        | TableChange::Rename(_)
+        | TableChange::RenameColumn(..)
+        | TableChange::Schema(_)
+        | TableChange::Settings(_)
+        | TableChange::Storage(_) => return Ok(()),
+        TableChange::AddColumn(..) => "ADD COLUMN",
+        TableChange::DropColumn(..) => "DROP COLUMN",
+        TableChange::AddConstraint(_) => "ADD CONSTRAINT",
+        TableChange::DropConstraint(..) => "DROP CONSTRAINT",
+        TableChange::Column(_, change) => match &**change {
+            ColumnChange::Storage => return Ok(()),
+            ColumnChange::SetDefault(_) | ColumnChange::DropDefault => {
+                "ALTER COLUMN ... SET DEFAULT"
+            }
+            ColumnChange::SetNotNull => "ALTER COLUMN ... SET NOT NULL",
+            ColumnChange::DropNotNull => "ALTER COLUMN ... DROP NOT NULL",
+            ColumnChange::Type(..) => "ALTER COLUMN ... SET DATA TYPE",
+            ColumnChange::AddIdentity(..) => "ALTER COLUMN ... ADD IDENTITY",
+            ColumnChange::SetIdentity(_) => "ALTER COLUMN ... SET",
+            ColumnChange::DropIdentity(_) => "ALTER COLUMN ... DROP IDENTITY",
+            ColumnChange::DropExpression(_) => "ALTER COLUMN ... DROP EXPRESSION",
+        },
+        _ => {
+            let text = format!("\"{}\" is not a table", name.name);
+            return Err(SqlError::new("42809", text));
+        }
+    };
+    let text = format!("ALTER action {action} cannot be performed on relation \"{}\"", name.name);
+    let detail = "This operation is not supported for materialized views.";
+    Err(SqlError::new("42809", text).detail(detail))
 }
 
 /// What a name stands for, wherever it is in the search path.

@@ -89,7 +89,9 @@ fn alone<'a>(
     }
     let mut changing = steps.iter().filter(|step| !step.is_note());
     Ok(match (changing.next(), changing.next()) {
-        (Some(Step::Changes(changes)), None) if changes.sets_types() || table.blind => {
+        (Some(Step::Changes(changes)), None)
+            if (changes.sets_types() || table.blind) && !changes.generates() =>
+        {
             Some(changes)
         }
         _ => None,

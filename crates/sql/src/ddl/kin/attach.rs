@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use onlap::{ColumnId, Table, TableSchema};
 use onlap_pg::ast::{Detach, PartitionBound, Path};
+use onlap_pg::print::Look;
 use serde_json::json;
 
 use super::bounds::{check_overlap, judge_default, read, stranger};
@@ -13,6 +14,7 @@ use super::{Parent, all_below, is_below, kin_of, name_of, put, table_to_inherit,
 use crate::catalog::families::{Inherited, Kin};
 use crate::catalog::{Kind, Name};
 use crate::columns::Types;
+use crate::ddl::generated;
 use crate::ddl::naming::Relation;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
@@ -60,6 +62,7 @@ fn adopt(view: &View, parent: &Parent, child: &Parent, partition: bool) -> Resul
             return Err(mismatch(text));
         }
         let id = own.columns[place].id;
+        must_be_generated_alike(name, (&above, column.id), (&own, id))?;
         let mut one = kin.column(id);
         one.count += 1;
         // A partition has no column of its own.
@@ -102,6 +105,26 @@ fn adopt(view: &View, parent: &Parent, child: &Parent, partition: bool) -> Resul
     }
     kin.parents.push(above.id);
     Ok(kin)
+}
+
+/// Fails where a column is generated above, and not in the same way below.
+fn must_be_generated_alike(
+    name: &str,
+    (above, column): (&TableSchema, ColumnId),
+    (own, id): (&TableSchema, ColumnId),
+) -> Result<()> {
+    let Some(above) = generated::expression(above, column, Look::PLAIN)? else { return Ok(()) };
+    match generated::expression(own, id, Look::PLAIN)? {
+        None => {
+            Err(mismatch(format!("column \"{name}\" in child table must be a generated column")))
+        }
+        Some(own) if own != above => {
+            let text =
+                format!("column \"{name}\" in child table has a conflicting generation expression");
+            Err(mismatch(text))
+        }
+        Some(_) => Ok(()),
+    }
 }
 
 /// INHERIT.

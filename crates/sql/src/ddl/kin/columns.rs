@@ -11,6 +11,7 @@ use super::super::change::notice;
 use super::super::columns::{Declared, Default};
 use super::super::constraints::Constraint;
 use super::super::defaults;
+use super::super::generated::{self, Generation};
 use super::Parent;
 use crate::catalog::families::Inherited;
 use crate::columns::Types;
@@ -54,7 +55,25 @@ pub fn inherited_by(
     let mut made = Declared::plain(column.name.clone(), types[at]);
     made.not_null = !column.nullable;
     made.default = default;
+    made.generated = generated::passed_on(schema, column.id).unwrap_or_default();
     made
+}
+
+/// Fails where columns of two tables above are not generated alike.
+fn same_generation(one: &Declared<'_>, other: &Declared<'_>) -> Result<()> {
+    let name = &one.name;
+    match (&one.generated, &other.generated) {
+        (None, None) => Ok(()),
+        (Some(Generation::Of(a)), Some(Generation::Of(b))) if a == b => Ok(()),
+        (Some(_), Some(_)) => {
+            let text = format!("column \"{name}\" inherits conflicting generation expressions");
+            Err(SqlError::new("42611", text))
+        }
+        _ => {
+            let text = format!("inherited column \"{name}\" has a generation conflict");
+            Err(SqlError::new(state::MISMATCH, text))
+        }
+    }
 }
 
 fn same_default(one: &Default, other: &Default) -> bool {
@@ -89,6 +108,29 @@ pub fn checks_of(schema: &TableSchema) -> Vec<(String, Expr<String>)> {
         Some((check.name.clone(), check.expr.with_columns(&mut |id| name(id)).ok()?))
     });
     named.collect()
+}
+
+/// What a table may not say of a column that is generated above.
+fn refuse_own(own: &Declared<'_>, partition: bool) -> Result<()> {
+    let name = &own.name;
+    let wrong = |text: String| SqlError::new("42611", text);
+    let says = |what: &str| {
+        Err(wrong(format!("column \"{name}\" inherits from generated column but specifies {what}")))
+    };
+    match &own.generated {
+        Some(_) if partition => {
+            let text = "generated columns are not supported on partitions";
+            Err(SqlError::new(state::UNSUPPORTED, text))
+        }
+        Some(_) => Err(wrong(format!("child column \"{name}\" specifies generation expression"))
+            .hint(
+                "Omit the generation expression in the definition of the child table column to \
+                 inherit the generation expression from the parent table.",
+            )),
+        None if own.sequence.as_ref().is_some_and(|own| own.identity.is_some()) => says("identity"),
+        None if own.sequence.is_some() || !matches!(own.default, Default::None) => says("default"),
+        None => Ok(()),
+    }
 }
 
 impl<'a> Merged<'a> {
@@ -194,6 +236,7 @@ impl<'a> Merged<'a> {
                 let (a, b) = (known.ty.shown_in(catalog), column.ty.shown_in(catalog));
                 return Err(SqlError::new(state::MISMATCH, text).detail(format!("{a} versus {b}")));
             }
+            same_generation(known, &column)?;
             known.not_null |= column.not_null;
             match (&known.default, &column.default) {
                 (_, Default::None) => {}
@@ -242,6 +285,16 @@ impl<'a> Merged<'a> {
             let text = format!("column \"{}\" has a type conflict", own.name);
             let (a, b) = (known.ty.shown_in(catalog), own.ty.shown_in(catalog));
             return Err(SqlError::new(state::MISMATCH, text).detail(format!("{a} versus {b}")));
+        }
+        if known.generated.is_some() {
+            refuse_own(&own, partition)?;
+        } else if own.generated.is_some() {
+            if partition {
+                let text = "generated columns are not supported on partitions";
+                return Err(SqlError::new(state::UNSUPPORTED, text));
+            }
+            known.default = Default::None;
+            known.generated = own.generated.clone();
         }
         if !partition && let Some(one) = self.of_columns.get_mut(&own.name) {
             one.local = true;

@@ -96,7 +96,12 @@ fn key(
     }
     let Some(said) = element.said else { return Err(SqlError::new("XX000", "no partition key")) };
     let sql = kept(view, source, said.span);
-    let ty = judged(view, table, &format!("({sql})"))?;
+    let ty = judged(view, table, &format!("({sql})")).map_err(|e| match e.state() {
+        "42P17" if e.message().ends_with("generated column in partition key") => {
+            source.at(e, element.place)
+        }
+        _ => e,
+    })?;
     must_compare(view, strategy, ty)?;
     Ok(Key::Expr(sql, ty))
 }
@@ -130,8 +135,16 @@ fn column(
         };
         return Err(source.at(error, element.place));
     };
+    if table.schema.is_generated(at) {
+        return Err(source.at(of_generated(name), element.place));
+    }
     must_compare(view, strategy, table.types[at].pg)?;
     Ok(Key::Column(table.schema.columns[at].id))
+}
+
+fn of_generated(name: &str) -> SqlError {
+    let detail = format!("Column \"{name}\" is a generated column.");
+    SqlError::new("42P17", "cannot use generated column in partition key").detail(detail)
 }
 
 /// Fails where values of a type have no order, or no hash.
@@ -180,11 +193,14 @@ fn judged(view: &View, table: &TableHandle, sql: &str) -> Result<PgType> {
     }
     let value = made.targets[0].value;
     let (mut columns, mut whole, mut changes) = (false, false, false);
+    let mut generated = None;
     bound.visit_part(Part::Expr(value), 0, &mut |id, _| {
         match bound.expr(id) {
             BoundExpr::Var { column, .. } => {
                 columns = true;
                 whole |= *column == 0;
+                let at = usize::try_from(*column - 1).ok();
+                generated = generated.or(at.filter(|at| table.schema.is_generated(*at)));
             }
             expr => changes |= !is_immutable(&bound, expr),
         }
@@ -192,6 +208,9 @@ fn judged(view: &View, table: &TableHandle, sql: &str) -> Result<PgType> {
     });
     if whole {
         return wrong("42P17", "partition key expressions cannot contain whole-row references");
+    }
+    if let Some(at) = generated {
+        return Err(of_generated(&table.schema.columns[at].name));
     }
     if changes {
         return wrong("42P17", "functions in partition key expression must be marked IMMUTABLE");

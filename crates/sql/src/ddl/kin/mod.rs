@@ -146,6 +146,11 @@ fn table_to_inherit(view: &View, path: &Path) -> Result<(Name, Table)> {
             let text = format!("inherited relation \"{name}\" is not a table or foreign table");
             Err(SqlError::new("42809", text))
         }
+        Ok((name, table)) if super::materialized::is(view, &table) => {
+            let text =
+                format!("inherited relation \"{}\" is not a table or foreign table", name.name);
+            Err(SqlError::new("42809", text))
+        }
         found => found,
     }
 }

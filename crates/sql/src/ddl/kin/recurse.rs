@@ -229,6 +229,7 @@ impl Changed<'_> {
                 | ColumnChange::DropDefault
                 | ColumnChange::SetNotNull
                 | ColumnChange::DropNotNull
+                | ColumnChange::DropExpression(_)
                 | ColumnChange::Type(..)
                     if !self.only =>
                 {

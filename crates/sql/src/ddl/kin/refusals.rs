@@ -197,6 +197,18 @@ fn column_change(
                 false => Ok(()),
             }
         }
+        ColumnChange::DropExpression(_) => {
+            if kin.column(schema.columns[at].id).count > 0 {
+                return Err(bad("cannot drop generation expression from inherited column"));
+            }
+            match only {
+                true => {
+                    let text = "ALTER TABLE / DROP EXPRESSION must be applied to child tables too";
+                    Err(SqlError::new(state::UNSUPPORTED, text))
+                }
+                false => Ok(()),
+            }
+        }
         ColumnChange::SetNotNull if only_divided => {
             Err(bad("constraint must be added to child tables too")
                 .hint("Do not specify the ONLY keyword."))

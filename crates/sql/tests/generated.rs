@@ -1,0 +1,144 @@
+//! Do generated columns follow from their rows as PostgreSQL's do?
+//!
+//! A script runs statement by statement here and in a private PostgreSQL 15 (a Debian package). Whatever way a row takes (COPY,
+//! actions of foreign keys, schema changes beside it, a restart), its generated columns are what their expressions say.
+
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
+#[path = "support/beside.rs"]
+mod beside;
+mod support;
+
+use onlap::{Database, Options, SyncMode};
+use onlap_sql::Instance;
+use support::{Fixture, Talk};
+
+const SCRIPT: &str = include_str!("../testdata/generated_beside.sql");
+
+#[test]
+fn generated_columns_are_postgresqls() {
+    beside::compare(SCRIPT);
+}
+
+/// Fails where a row has another value than its expression gives.
+fn check(talk: &mut Talk, rows: usize) {
+    let wrong = talk.rows("SELECT a, g FROM t WHERE g IS DISTINCT FROM a * 2 + 1");
+    assert!(wrong.is_empty(), "{wrong:?}");
+    assert_eq!(talk.rows("SELECT count(*) FROM t"), [[Some(rows.to_string())]]);
+}
+
+#[test]
+fn they_are_there_after_a_restart() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let open = || {
+        let db = Database::open(dir.path(), Options::default().sync(SyncMode::Os));
+        Fixture::of(Instance::open(db.expect("it opens")).expect("its catalog opens"))
+    };
+    {
+        let mut talk = open().session();
+        talk.rows("CREATE TABLE t (k int PRIMARY KEY, a int)");
+        talk.rows("INSERT INTO t SELECT i, i FROM generate_series(1, 100) i");
+        talk.rows("ALTER TABLE t ADD COLUMN g bigint GENERATED ALWAYS AS (a * 2 + 1) STORED");
+        talk.rows("CREATE UNIQUE INDEX ON t (g)");
+        talk.rows("UPDATE t SET a = 1000 WHERE k = 7");
+        check(&mut talk, 100);
+    }
+    for round in 0..2 {
+        let mut talk = open().session();
+        check(&mut talk, 100 + round);
+        talk.rows(&format!("INSERT INTO t VALUES ({}, {})", 500 + round, 500 + round));
+        talk.rows("UPDATE t SET a = a + 2000 WHERE k = 8");
+        check(&mut talk, 101 + round);
+        let taken = talk.run("INSERT INTO t VALUES (600, 1000)");
+        assert_eq!(taken.error.expect("the key is taken").0, "23505");
+    }
+}
+
+#[test]
+fn copied_rows_get_their_values() {
+    let fixture = Fixture::new(true);
+    let mut talk = fixture.session();
+    talk.rows("CREATE TABLE t (g int GENERATED ALWAYS AS (a * 2 + 1) STORED NOT NULL, a int)");
+    talk.client.input = vec![b"1\n2\n".to_vec(), b"3\n".to_vec()];
+    talk.rows("COPY t FROM STDIN");
+    check(&mut talk, 3);
+    talk.client.input = vec![b"\\N\n".to_vec()];
+    let refused = talk.run("COPY t (a) FROM STDIN");
+    assert_eq!(refused.error.expect("NULL is refused").0, "23502");
+    let many: String = (0..5000).map(|i| format!("{i}\n")).collect();
+    talk.client.input = vec![many.into_bytes()];
+    talk.rows("COPY t FROM STDIN");
+    check(&mut talk, 5003);
+    let long: Vec<String> = (0..300).map(|i| format!("({i})")).collect();
+    talk.rows(&format!("INSERT INTO t (a) VALUES {}", long.join(", ")));
+    check(&mut talk, 5303);
+}
+
+#[test]
+fn rows_that_were_under_way_get_them_too() {
+    let fixture = Fixture::new(false);
+    let (mut one, mut other) = (fixture.session(), fixture.session());
+    one.rows("CREATE TABLE t (k int PRIMARY KEY, a int)");
+    one.rows("INSERT INTO t SELECT i, i FROM generate_series(1, 50) i");
+    // Changes of columns in place wait for nobody before the column is there.
+    one.rows("UPDATE t SET a = a + 5 WHERE k < 10");
+    other.rows("ALTER TABLE t ADD COLUMN g int GENERATED ALWAYS AS (a * 2 + 1) STORED");
+    one.rows("UPDATE t SET a = a + 5 WHERE k < 10");
+    one.rows("UPDATE t SET a = 77 WHERE k = 20");
+    check(&mut one, 50);
+    other.rows("BEGIN");
+    other.rows("ALTER TABLE t ADD COLUMN h int GENERATED ALWAYS AS (a) STORED");
+    other.rows("ROLLBACK");
+    assert_eq!(one.run("SELECT h FROM t").error.expect("it is gone").0, "42703");
+    check(&mut one, 50);
+}
+
+#[test]
+fn a_prepared_statement_meets_a_new_generated_column() {
+    let fixture = Fixture::new(false);
+    let (mut one, mut other) = (fixture.session(), fixture.session());
+    one.rows("CREATE TABLE t (k int PRIMARY KEY, a int)");
+    one.rows("PREPARE i AS INSERT INTO t VALUES ($1, $2)");
+    one.rows("PREPARE u AS UPDATE t SET a = $2 WHERE k = $1");
+    one.rows("EXECUTE i(1, 1)");
+    other.rows("ALTER TABLE t ADD COLUMN g int GENERATED ALWAYS AS (a * 2 + 1) STORED");
+    one.rows("EXECUTE i(2, 2)");
+    one.rows("EXECUTE u(1, 10)");
+    check(&mut one, 2);
+}
+
+#[test]
+fn rights_are_asked_for_columns_that_are_named() {
+    let fixture = Fixture::new(false);
+    let mut owner = fixture.session();
+    owner.rows("CREATE TABLE t (a int, g int GENERATED ALWAYS AS (a * 2 + 1) STORED)");
+    owner.rows("CREATE ROLE r LOGIN");
+    owner.rows("GRANT INSERT (a), UPDATE (a), SELECT (a) ON t TO r");
+    let mut talk = fixture.session_of("r");
+    talk.rows("INSERT INTO t (a) VALUES (1)");
+    talk.rows("UPDATE t SET a = 2 RETURNING a");
+    for refused in ["SELECT g FROM t", "UPDATE t SET a = 3 RETURNING g"] {
+        assert_eq!(talk.run(refused).error.expect("g is not granted").0, "42501", "{refused}");
+    }
+    let refused = talk.run("ALTER TABLE t ALTER g DROP EXPRESSION");
+    assert_eq!(refused.error.expect("it is another's").0, "42501");
+    check(&mut owner, 1);
+}
+
+#[test]
+fn what_is_not_served_is_refused() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows("CREATE TYPE mood AS ENUM ('sad', 'glad')");
+    talk.rows("CREATE DOMAIN small AS int CHECK (VALUE < 10)");
+    for refused in [
+        "CREATE TABLE t (a mood, g mood GENERATED ALWAYS AS (a) STORED)",
+        "CREATE TABLE t (a mood, g bool GENERATED ALWAYS AS (a = 'sad') STORED)",
+        "CREATE TABLE t (a int, g small GENERATED ALWAYS AS (a) STORED)",
+        "CREATE TABLE t (a int, g oid GENERATED ALWAYS AS (tableoid) STORED)",
+        "CREATE TABLE t (a int PRIMARY KEY, g int GENERATED ALWAYS AS (1) STORED) \
+         WITH (blind_writes = on)",
+    ] {
+        assert_eq!(talk.run(refused).error.expect("it is refused").0, "0A000", "{refused}");
+    }
+}

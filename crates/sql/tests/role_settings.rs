@@ -1,0 +1,83 @@
+//! Do sessions begin with what ALTER ROLE and ALTER DATABASE say, and do sequences get other names, as in PostgreSQL?
+
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
+#[path = "support/beside.rs"]
+mod beside;
+mod support;
+
+use onlap::{Database, Options, SyncMode};
+use onlap_sql::Instance;
+use support::{Fixture, Talk};
+
+const SCRIPT: &str = include_str!("../testdata/role_settings_beside.sql");
+
+#[test]
+fn settings_of_roles_are_postgresqls() {
+    beside::compare(SCRIPT);
+}
+
+fn show(talk: &mut Talk, name: &str) -> String {
+    talk.rows(&format!("SHOW {name}"))[0][0].clone().expect("a value")
+}
+
+#[test]
+fn sessions_begin_with_them() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let open = || {
+        let db = Database::open(dir.path(), Options::default().sync(SyncMode::Os));
+        Fixture::of(Instance::open(db.expect("it opens")).expect("its catalog opens"))
+    };
+    {
+        let mut talk = open().session();
+        talk.rows("CREATE ROLE r LOGIN");
+        talk.rows("CREATE DATABASE d");
+        talk.rows("ALTER ROLE ALL SET lock_timeout = '1s'");
+        talk.rows("ALTER ROLE ALL SET statement_timeout = '1min'");
+        talk.rows("ALTER DATABASE d SET lock_timeout = '2s'");
+        talk.rows("ALTER ROLE r SET lock_timeout = '3s'");
+        talk.rows("ALTER ROLE r IN DATABASE d SET lock_timeout = '4s'");
+        talk.rows("ALTER ROLE r SET search_path = app");
+        talk.rows("ALTER ROLE r SET app.color = 'red'");
+        // A session that runs goes on as it was.
+        assert_eq!(show(&mut talk, "lock_timeout"), "0");
+    }
+    let fixture = open();
+    for (role, database, expected) in [
+        ("postgres", "postgres", "1s"),
+        ("postgres", "d", "2s"),
+        ("r", "postgres", "3s"),
+        ("r", "d", "4s"),
+    ] {
+        let mut talk = fixture.session_in(role, database);
+        assert_eq!(show(&mut talk, "lock_timeout"), expected, "{role} in {database}");
+        assert_eq!(show(&mut talk, "statement_timeout"), "1min");
+        talk.rows("SET lock_timeout = 9");
+        talk.rows("RESET lock_timeout");
+        assert_eq!(show(&mut talk, "lock_timeout"), expected);
+    }
+    let mut talk = fixture.session_of("r");
+    assert_eq!(show(&mut talk, "search_path"), "app");
+    assert_eq!(show(&mut talk, "app.color"), "red");
+    let mut own = fixture.session();
+    own.rows("ALTER ROLE r RESET ALL");
+    own.rows("DROP DATABASE d");
+    let left = "SELECT count(*) FROM pg_db_role_setting";
+    drop(talk);
+    assert_eq!(own.rows(left), [[Some("1".to_string())]]);
+}
+
+#[test]
+fn what_is_not_served_is_refused() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    for (text, state) in [
+        ("ALTER ROLE postgres SET role = 'x'", "0A000"),
+        ("ALTER ROLE postgres SET SESSION AUTHORIZATION 'x'", "0A000"),
+        ("ALTER ROLE postgres SET data_dir = 'x'", "55P02"),
+        ("ALTER ROLE postgres SET", "42601"),
+        ("ALTER DATABASE postgres SET nope = 1", "42704"),
+    ] {
+        assert_eq!(talk.run(text).error.expect("it is refused").0, state, "{text}");
+    }
+}
