@@ -142,6 +142,14 @@ impl Reply {
             oids.iter().for_each(|oid| out.extend_from_slice(&oid.to_be_bytes()));
         });
     }
+    /// NotificationResponse: whose it is, the channel, and what is told.
+    pub fn notification(&mut self, pid: i32, channel: &str, payload: &str) {
+        self.message(b'A', |out| {
+            out.extend_from_slice(&pid.to_be_bytes());
+            push_string(out, channel);
+            push_string(out, payload);
+        });
+    }
     /// NoData.
     pub fn no_data(&mut self) {
         self.message(b'n', |_| ());

@@ -29,6 +29,8 @@ use roaring::RoaringTreemap;
 
 use crate::table::TableState;
 
+mod advisory;
+mod entry;
 mod keys;
 mod mode;
 mod space;
@@ -36,8 +38,11 @@ mod space;
 mod tests;
 mod waits;
 
+use advisory::AdvisorySpace;
+pub use advisory::{AdvisoryKey, AdvisoryLock, AdvisoryMark, AdvisoryOwner, AdvisoryWish};
+use entry::Mode;
 use keys::Packs;
-pub use mode::{LockWait, RowLock};
+pub use mode::{LockMode, LockWait, RowLock};
 pub(crate) use space::LockSpace;
 use space::{Answer, IntervalLock, KeyAnswer, Request, Waiter};
 use waits::Waits;
@@ -71,6 +76,8 @@ pub(crate) struct Locks {
     waits: Waits,
     /// Names of tables and sequences.
     names: Arc<LockSpace>,
+    /// What programs name by numbers.
+    advisory: AdvisorySpace,
 }
 
 impl Locks {
@@ -81,6 +88,7 @@ impl Locks {
             deadlocks: AtomicU64::new(0),
             waits: Waits::default(),
             names: Arc::default(),
+            advisory: AdvisorySpace::default(),
         }
     }
 
@@ -489,18 +497,27 @@ impl Drop for HeldLocks {
     }
 }
 
-/// Waits in the queue; the mode held before.
+/// Waits in the queue of a row, key or name; the mode held before.
 fn await_grant(
     space: &LockSpace,
     target: &Target,
     waiter: &Arc<Waiter>,
     context: WaitContext<'_>,
 ) -> Result<Option<RowLock>> {
+    await_turn(waiter, context, || space.give_up(target, waiter, &context.locks.waits))
+}
+
+/// Waits in a queue, which `give_up` leaves; the mode held before.
+fn await_turn<M: Mode>(
+    waiter: &Arc<entry::Waiter<M>>,
+    context: WaitContext<'_>,
+    give_up: impl Fn() -> Option<Option<M>>,
+) -> Result<Option<M>> {
     let began = context.clock.monotonic_ns();
     let waits = &context.locks.waits;
     context.locks.lock_waits.fetch_add(1, Ordering::Relaxed);
     if waits.closes_cycle(waiter.tx()) {
-        return match space.give_up(target, waiter, waits) {
+        return match give_up() {
             // Granted in the same moment.
             Some(before) => Ok(before),
             None => {
@@ -522,7 +539,7 @@ fn await_grant(
             _ => (context.go_on)(),
         };
         if let Err(e) = ended {
-            return match space.give_up(target, waiter, waits) {
+            return match give_up() {
                 Some(before) => Ok(before),
                 None => Err(e),
             };

@@ -7,6 +7,7 @@ use crate::catalog::names::temporary;
 use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::Judge;
+use crate::system::locks;
 use crate::system::rows::Datum;
 use crate::view::View;
 
@@ -66,7 +67,13 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
                 Ok(a.first().and_then(Datum::int).map(|oid| others.contains(&oid)).into())
             })
         }
-        "pg_blocking_pids" => constant(Datum::Ints(Vec::new())),
+        "pg_blocking_pids" => {
+            let view = view.clone();
+            Function::new(move |a| {
+                let pid = a.first().and_then(Datum::int).unwrap_or(0);
+                Ok(Datum::Ints(locks::blockers(&view, pid)))
+            })
+        }
         "pg_client_encoding" | "getdatabaseencoding" => constant("UTF8".into()),
         "pg_postmaster_start_time" | "pg_conf_load_time" => {
             let first = view.instance.sessions().iter().map(|s| s.began_us).min();

@@ -567,6 +567,7 @@ impl Bound {
         })?;
         let Some(mut held) = held else {
             // They are too many to hold, and the same once more: no other transaction changes them.
+            view.scope.between().undo_statement();
             return self.answer(view, self.steps(view, values, text)?);
         };
         held.let_others_run();

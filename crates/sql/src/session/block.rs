@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use onlap::{Isolation, Savepoint, TransactionOptions};
 
+use crate::between::{self, Between};
 use crate::catalog::objects::Pending;
 use crate::error::{Result, SqlError, state};
 use crate::instance::Instance;
@@ -57,6 +58,7 @@ pub struct Place {
     session: Remembered,
     savepoint: Savepoint,
     pending: usize,
+    between: between::Mark,
 }
 
 impl Block {
@@ -68,10 +70,11 @@ impl Block {
         instance: &Instance,
         options: TransactionOptions,
         cancel: &Arc<AtomicBool>,
+        between: &Arc<Between>,
     ) -> Result<Block> {
         let tx = instance.db.begin_with(options)?;
         Ok(Block {
-            scope: Scope::new(tx, cancel, instance.runner.room()),
+            scope: Scope::new(tx, cancel, instance.runner.room(), between),
             pending: Pending::default(),
             explicit: false,
             failed: false,
@@ -105,9 +108,14 @@ impl Block {
     ///
     /// # Errors
     /// Those of the engine's commit.
-    pub fn commit(self, instance: &Instance) -> Result<()> {
+    pub fn commit(self, instance: &Instance, pid: i32) -> Result<()> {
+        let between = self.scope.between();
         if let Some(tx) = self.scope.take() {
-            instance.commit(tx, &self.pending)?;
+            let letter = between.channels.close(&instance.exchange, pid);
+            let committed = instance.commit(tx, &self.pending);
+            letter.send(&instance.exchange, committed.as_ref().ok().copied());
+            between.undo();
+            committed?;
         }
         if self.changed_for_others {
             instance.catalog_changed();
@@ -120,6 +128,7 @@ impl Block {
         if let Some(tx) = self.scope.take() {
             tx.rollback();
         }
+        self.scope.between().undo();
         if self.changed_for_others {
             instance.catalog_changed();
         }
@@ -141,7 +150,8 @@ impl Block {
     /// The transaction has ended.
     pub fn place(&self, name: String, session: Remembered) -> Result<Place> {
         let savepoint = self.scope.tx()?.savepoint();
-        Ok(Place { name, session, savepoint, pending: self.pending.len() })
+        let between = self.scope.between().mark();
+        Ok(Place { name, session, savepoint, pending: self.pending.len(), between })
     }
 
     /// Undoes what was done since a place: what the session goes back to.
@@ -151,6 +161,7 @@ impl Block {
     pub fn back_to(&mut self, place: &Place) -> Result<Remembered> {
         self.scope.tx()?.rollback_to(&place.savepoint)?;
         self.pending.truncate(place.pending);
+        self.scope.between().back_to(&place.between);
         Ok(place.session.clone())
     }
 
@@ -174,8 +185,19 @@ impl Block {
         let place = &self.savepoints[at];
         self.scope.tx()?.rollback_to(&place.savepoint)?;
         self.pending.truncate(place.pending);
+        self.scope.between().back_to(&place.between);
         self.failed = false;
         Ok(self.savepoints[at].session.clone())
+    }
+
+    /// A statement failed: others need not wait for ROLLBACK to have the locks that the transaction, or what came since the
+    /// last savepoint, has beside those of rows.
+    pub fn fail(&mut self) {
+        self.failed = true;
+        match self.savepoints.last() {
+            Some(place) => self.scope.between().back_to(&place.between),
+            None => self.scope.between().undo(),
+        }
     }
 
     fn find(&self, name: &str) -> Result<usize> {

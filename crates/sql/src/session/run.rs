@@ -133,6 +133,7 @@ impl Session {
             // Nothing was done yet: the table that it is about changed while it waited for it. What the catalog says of it
             // is there when the commit has ended that changed it.
             drop(self.instance.newest_objects());
+            self.between.undo_statement();
             self.begin_statement(true)?;
             answer = self.run_in_transaction(prepared, parsed, values, client);
         }
@@ -161,6 +162,7 @@ impl Session {
             block.scope.adopt(&text);
         }
         block.used = true;
+        block.scope.between().begin_statement();
         Ok(block.scope.tx()?.begin_statement()?)
     }
 
@@ -176,6 +178,7 @@ impl Session {
             block.scope.set_utc(utc);
             block.scope.confine(memory);
             block.scope.limit(statement);
+            block.scope.limit_waits(lock);
             if let Ok(mut tx) = block.scope.tx() {
                 tx.set_lock_timeout(wait);
             }
@@ -472,7 +475,7 @@ impl Session {
 
     fn chain(&mut self, chain: bool, options: Option<TransactionOptions>) -> Result<()> {
         if let (true, Some(options)) = (chain, options) {
-            let mut block = Block::begin(&self.instance, options, &self.cancel)?;
+            let mut block = self.new_block(options)?;
             block.explicit = true;
             self.block = Some(block);
         }
@@ -493,7 +496,7 @@ impl Session {
         match &mut self.block {
             Some(block) if block.used => block.explicit = true,
             _ => {
-                let mut block = Block::begin(&self.instance, options, &self.cancel)?;
+                let mut block = self.new_block(options)?;
                 block.explicit = true;
                 self.block = Some(block);
             }
@@ -514,7 +517,7 @@ impl Session {
             let text = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
             return Err(SqlError::new(state::ACTIVE_TRANSACTION, text));
         }
-        let mut block = Block::begin(&self.instance, options, &self.cancel)?;
+        let mut block = self.new_block(options)?;
         block.explicit = explicit;
         self.block = Some(block);
         Ok(())
@@ -569,6 +572,7 @@ impl Session {
     pub(crate) fn begin_within(&mut self) -> Result<()> {
         self.temporary.is_private = false;
         self.allow_temporary()?;
+        self.between.begin_statement();
         Ok(self.block()?.scope.tx()?.begin_statement()?)
     }
 

@@ -14,7 +14,6 @@ use std::sync::atomic::Ordering;
 use onlap::{Table, TableId, TransactionOptions};
 
 use super::Session;
-use super::block::Block;
 use crate::catalog::names::{temporary, temporary_of};
 use crate::catalog::{Kind, Name};
 use crate::ddl;
@@ -138,10 +137,10 @@ impl Session {
     /// Does something in a transaction of its own, which may write whatever the settings say.
     fn write(&mut self, act: impl FnOnce(&mut Session, &View) -> Result<()>) -> Result<()> {
         let options = TransactionOptions::default();
-        self.block = Some(Block::begin(&self.instance, options, &self.cancel)?);
+        self.block = Some(self.new_block(options)?);
         let done = self.in_view(act);
         match (done, self.block.take()) {
-            (Ok(()), Some(block)) => block.commit(&self.instance),
+            (Ok(()), Some(block)) => block.commit(&self.instance, self.key().pid),
             (done, block) => {
                 if let Some(block) = block {
                     block.rollback(&self.instance);

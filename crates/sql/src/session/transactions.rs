@@ -22,9 +22,14 @@ impl Session {
     pub(super) fn block(&mut self) -> Result<&mut Block> {
         if self.block.is_none() {
             let options = self.default_options();
-            self.block = Some(Block::begin(&self.instance, options, &self.cancel)?);
+            self.block = Some(self.new_block(options)?);
         }
         Ok(self.block.as_mut().expect("was just begun"))
+    }
+
+    /// Begins a transaction.
+    pub(super) fn new_block(&self, options: TransactionOptions) -> Result<Block> {
+        Block::begin(&self.instance, options, &self.cancel, &self.between)
     }
 
     /// How a transaction begins where BEGIN says nothing.
@@ -58,7 +63,7 @@ impl Session {
 
     /// Commits what the transaction did.
     fn commit_block(&mut self, block: Block) -> Result<()> {
-        let ended = block.commit(&self.instance);
+        let ended = block.commit(&self.instance, self.key().pid);
         self.temporary.ended(ended.is_ok());
         ended.map_err(|e| self.with_values_to_see(e))
     }
