@@ -62,7 +62,7 @@ pub use history::AsOf;
 pub use index_build::{BuildControl, BuildProgress};
 pub use locks::{
     AdvisoryKey, AdvisoryLock, AdvisoryMark, AdvisoryOwner, AdvisoryWish, LockMode, LockWait,
-    RowLock,
+    RowLock, TableLock,
 };
 pub use onlap_base::pattern::InsertPattern;
 pub use onlap_base::{

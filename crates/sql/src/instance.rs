@@ -70,6 +70,8 @@ pub struct Presence {
     pub terminated: AtomicBool,
     /// Whose its advisory locks are: `onlap::AdvisoryOwner::id`.
     pub locks: u64,
+    /// The transaction under way, or the last one: `onlap::Transaction::lock_id`.
+    pub tx: Arc<AtomicU64>,
     /// Wakes the session's thread.
     pub waker: Option<Waker>,
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use onlap::{ReadCounters, Snapshot, Transaction};
+use onlap::{LockMode, ReadCounters, Snapshot, Table, Transaction};
 use onlap_base::clock::{Clock, SystemClock};
 use onlap_base::stop::Stop;
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
@@ -85,6 +85,25 @@ impl Scope {
     pub fn tx(&self) -> Result<MappedMutexGuard<'_, Transaction>> {
         MutexGuard::try_map(self.tx.lock(), Option::as_mut)
             .map_err(|_| SqlError::new(state::NO_TRANSACTION, "the transaction has ended"))
+    }
+
+    /// Waits for transactions that have locked tables against those who read them, or write to them. What they committed is
+    /// seen then.
+    ///
+    /// # Errors
+    /// Those of waits for locks.
+    pub fn await_tables(&self, tables: &[Table], mode: LockMode) -> Result<()> {
+        if self.past().is_some() {
+            return Ok(());
+        }
+        let mut waited = false;
+        for table in tables {
+            waited |= self.tx()?.await_table(table, mode)?;
+        }
+        if waited {
+            self.tx()?.begin_statement()?;
+        }
+        Ok(())
     }
 
     /// Whether the transaction has changes in memory that others may wait for.

@@ -206,3 +206,101 @@ fn notifications_are_bounded() {
     reader.session.key();
     assert!(!fixture.instance.database().advisory_locks().iter().any(|lock| lock.granted));
 }
+
+#[test]
+fn tables_are_locked_as_in_postgresql() {
+    same(include_str!("../testdata/lock_table.sessions"));
+}
+
+/// Every mode against every other, and against who writes: as PostgreSQL's table has it.
+#[test]
+fn modes_of_tables_go_together_as_in_postgresql() {
+    let modes = [
+        "access share",
+        "row share",
+        "row exclusive",
+        "share update exclusive",
+        "share",
+        "share row exclusive",
+        "exclusive",
+        "access exclusive",
+    ];
+    let mut script = "a: create table t (a int)\nb: set lock_timeout = '60ms'\n".to_string();
+    for one in modes {
+        for other in modes {
+            script += &format!(
+                "a: begin\na: lock table t in {one} mode\nb: begin\n\
+                 b: lock table t in {other} mode nowait\nb: rollback\na: rollback\n"
+            );
+        }
+        script += &format!("a: begin\na: lock table t in {one} mode\n");
+        // What the waiting one is told differs in words, not in its state: it is asked for nothing here.
+        script += "b: do $$ begin insert into t values (1); exception when lock_not_available then raise notice 'late'; end $$\n";
+        script += "b: do $$ begin perform a from t; exception when lock_not_available then raise notice 'late'; end $$\n";
+        script += "a: rollback\n";
+    }
+    same(&script);
+}
+
+/// Who writes waits for a table that is locked, and sees what was committed before it was let in.
+#[test]
+fn who_waited_for_a_table_sees_what_was_written() {
+    let fixture = Fixture::new(false);
+    let mut first = fixture.session();
+    first.rows("create table t (a int primary key, b int)");
+    first.rows("insert into t values (1, 1)");
+    let statements = [
+        ("insert into t values (3, 3)", "exclusive"),
+        ("insert into t select max(a) + 1, 0 from t", "share"),
+        ("update t set b = 10 where b < 10", "share row exclusive"),
+        ("select count(*) from t", "access exclusive"),
+        ("delete from t where b = 10", "exclusive"),
+        ("alter table t add c int", "share"),
+        ("truncate t", "access share"),
+    ];
+    for path in ["on", "off"] {
+        for (at, (sql, mode)) in statements.into_iter().enumerate() {
+            let mut second = fixture.session();
+            second.rows(&format!("set fast_path = {path}"));
+            let sql = if path == "off" { sql.replace("add c", "add d") } else { sql.to_string() };
+            first.rows("begin");
+            first.rows(&format!("lock table t in {mode} mode"));
+            first.rows(&format!("insert into t (a, b) values ({}, 5)", 100 * (at + 1)));
+            std::thread::scope(|scope| {
+                let waiting = scope.spawn(|| second.run(&sql));
+                std::thread::sleep(Duration::from_millis(150));
+                assert!(!waiting.is_finished(), "{sql}");
+                first.rows("commit");
+                let outcome = waiting.join().expect("it ends");
+                assert_eq!(outcome.error, None, "{sql}");
+            });
+            if sql.starts_with("update") {
+                assert!(first.rows("select from t where b < 10").is_empty());
+            }
+        }
+        first.rows("delete from t");
+    }
+    assert!(first.rows("select from pg_locks").is_empty());
+}
+
+#[test]
+fn a_circle_over_tables_is_found() {
+    let fixture = Fixture::new(false);
+    let (mut first, mut second) = (fixture.session(), fixture.session());
+    first.rows("create table t (a int)");
+    first.rows("create table u (a int)");
+    first.rows("begin");
+    second.rows("begin");
+    first.rows("insert into t values (1)");
+    second.rows("lock table u in share mode");
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| first.run("insert into u values (1)"));
+        std::thread::sleep(Duration::from_millis(200));
+        let error = second.run("lock table t in exclusive mode").error.expect("a circle");
+        assert_eq!(error.0, "40P01");
+        second.rows("rollback");
+        assert_eq!(waiting.join().expect("it ends").error, None);
+    });
+    first.rows("commit");
+    assert_eq!(first.rows("select from t, u").len(), 1);
+}

@@ -190,6 +190,16 @@ impl Database {
         AdvisoryOwner { shared, id, held: Mutex::default() }
     }
 
+    /// All locks of tables as a whole, by table.
+    pub fn table_locks(&self) -> Vec<super::TableLock> {
+        self.shared().locks.tables.list()
+    }
+
+    /// Whether any table is locked against writers, or readers too.
+    pub fn has_locked_tables(&self) -> bool {
+        self.shared().locks.tables.is_shut()
+    }
+
     /// All advisory locks, by key.
     pub fn advisory_locks(&self) -> Vec<AdvisoryLock> {
         self.shared().locks.advisory.list()

@@ -34,6 +34,7 @@ mod entry;
 mod keys;
 mod mode;
 mod space;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod waits;
@@ -45,6 +46,9 @@ use keys::Packs;
 pub use mode::{LockMode, LockWait, RowLock};
 pub(crate) use space::LockSpace;
 use space::{Answer, IntervalLock, KeyAnswer, Request, Waiter};
+use tables::OfTables;
+pub use tables::TableLock;
+pub(crate) use tables::TableSpace;
 use waits::Waits;
 
 /// A running transaction; never reused while the database is open.
@@ -78,6 +82,8 @@ pub(crate) struct Locks {
     names: Arc<LockSpace>,
     /// What programs name by numbers.
     advisory: AdvisorySpace,
+    /// Tables that were locked as a whole.
+    pub(crate) tables: Arc<TableSpace>,
 }
 
 impl Locks {
@@ -89,6 +95,7 @@ impl Locks {
             waits: Waits::default(),
             names: Arc::default(),
             advisory: AdvisorySpace::default(),
+            tables: Arc::default(),
         }
     }
 
@@ -133,6 +140,7 @@ pub(crate) struct HeldLocks {
     id: TxId,
     tables: Vec<OfTable>,
     names: Option<OfNames>,
+    whole: Option<OfTables>,
 }
 
 /// Names that a transaction has locked, and the mode in which each was held before.
@@ -163,11 +171,12 @@ const BULK_ROW_BYTES: u64 = 4;
 pub(crate) struct LockMark {
     tables: Vec<usize>,
     names: usize,
+    whole: usize,
 }
 
 impl HeldLocks {
     pub(crate) fn new(id: TxId) -> HeldLocks {
-        HeldLocks { id, tables: Vec::new(), names: None }
+        HeldLocks { id, tables: Vec::new(), names: None, whole: None }
     }
 
     pub(crate) fn id(&self) -> TxId {
@@ -400,6 +409,7 @@ impl HeldLocks {
         LockMark {
             tables: self.tables.iter().map(|t| t.targets.len()).collect(),
             names: self.names.as_ref().map_or(0, |names| names.targets.len()),
+            whole: self.whole_count(),
         }
     }
 
@@ -422,6 +432,7 @@ impl HeldLocks {
                 table.state.locks.restore(self.id, targets, &locks.waits);
             }
         }
+        self.unlock_whole(mark.whole);
         if let Some(names) = &mut self.names {
             let targets = names.targets.drain(mark.names.min(names.targets.len())..).rev();
             names.space.restore(self.id, targets, &locks.waits);
@@ -435,6 +446,13 @@ impl HeldLocks {
             table.state.locks.release(self.id, targets);
         }
         self.release_names();
+        self.unlock_whole(0);
+    }
+
+    /// Gives up that a table itself is locked, where it was not before.
+    pub(crate) fn unlock_table(&mut self, state: &Arc<TableState>, keep: usize, locks: &Locks) {
+        self.give_back(state, keep, locks);
+        self.of_table(state).table = None;
     }
 
     /// Gives up all names.

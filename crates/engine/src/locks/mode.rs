@@ -79,6 +79,11 @@ impl LockMode {
         LockMode::AccessExclusive,
     ];
 
+    /// Whether two owners cannot have these at once.
+    pub fn conflicts_with(self, other: LockMode) -> bool {
+        Modes::of(self).conflicts(Modes::of(other))
+    }
+
     /// The modes that two owners cannot have at once, one of them in this mode: a bit each.
     const fn conflicting(self) -> u8 {
         match self {

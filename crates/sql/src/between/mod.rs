@@ -14,6 +14,7 @@ pub mod channels;
 pub mod exchange;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use onlap::{AdvisoryMark, Transaction};
 use parking_lot::Mutex;
@@ -33,6 +34,8 @@ pub struct Between {
     pub advisory: Advisory,
     /// The channels that it listens to, and what it is to notify others of.
     pub channels: Channels,
+    /// The transaction under way, or the last one, among those that have locks.
+    pub tx: Arc<AtomicU64>,
     /// What functions of the statement under way have to tell the client.
     warnings: Mutex<Vec<SqlError>>,
 }
@@ -50,12 +53,14 @@ impl Between {
         Arc::new(Between {
             advisory: Advisory::new(instance),
             channels: Channels::new(database, bell),
+            tx: Arc::default(),
             warnings: Mutex::default(),
         })
     }
 
     /// A transaction begins.
     pub fn begin(&self, tx: &Transaction) {
+        self.tx.store(tx.lock_id(), Ordering::Relaxed);
         self.advisory.owner().use_in(tx);
     }
 

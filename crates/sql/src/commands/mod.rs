@@ -3,6 +3,7 @@
 //! They are carried out here or in the part that they concern.
 
 mod explain;
+pub mod lock;
 mod maintenance;
 
 use std::sync::Arc;
@@ -77,6 +78,10 @@ fn utilities(
             let (exchange, payload) = (&session.instance.exchange, payload.as_deref());
             session.between.channels.notify(exchange, channel, payload.unwrap_or(""))?;
             Ok(Answer::Done("NOTIFY".into()))
+        }
+        Utility::Lock(tables) => {
+            lock::run(session, view, tables)?;
+            Ok(Answer::Done("LOCK TABLE".into()))
         }
         upkeep => maintenance::run(session, view, upkeep, client),
     }

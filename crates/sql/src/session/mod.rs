@@ -204,6 +204,7 @@ impl Session {
         let between = Between::new(instance, &database, info.bell);
         let presence = instance.enter(|key| Presence {
             locks: between.advisory.owner().id(),
+            tx: Arc::clone(&between.tx),
             key,
             role,
             database: database.clone(),

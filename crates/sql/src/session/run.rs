@@ -86,7 +86,16 @@ fn changes_rows(body: Body) -> bool {
 fn sees_nothing(parsed: &Parsed) -> bool {
     match parsed.statement() {
         ast::Statement::Utility(utility) => {
-            matches!(**utility, Utility::Set(_) | Utility::Prepare(_) | Utility::Deallocate(_))
+            matches!(
+                **utility,
+                Utility::Set(_)
+                    | Utility::Prepare(_)
+                    | Utility::Deallocate(_)
+                    | Utility::Lock(_)
+                    | Utility::Listen(_)
+                    | Utility::Unlisten(_)
+                    | Utility::Notify(..)
+            )
         }
         _ => false,
     }
@@ -248,6 +257,7 @@ impl Session {
             && native
         {
             let scope = Arc::clone(&self.current()?.scope);
+            fast.await_table(&scope)?;
             if let Some(answer) = fast.run(&scope, values)? {
                 return Ok(answer);
             }
@@ -260,6 +270,7 @@ impl Session {
             && let Some(fast) = Fast::of(&view, parsed)
         {
             view.must(fast.needs())?;
+            fast.await_table(&view.scope)?;
             if let Some(answer) = fast.run(&view.scope, values)? {
                 return Ok(answer);
             }
@@ -374,6 +385,7 @@ impl Session {
         if !bound.changes_rows() {
             return bound.run(view, values, &text);
         }
+        bound.await_tables(view)?;
         self.block()?.changed = true;
         let blind = parsed.body == Body::Upsert;
         crate::change::run(view, bound, values, &text, blind)
