@@ -12,6 +12,7 @@ use std::sync::Arc;
 use onlap_base::tasks::Event;
 use parking_lot::Mutex;
 
+use super::waits::Waits;
 use super::{RowLock, TxId, WaitContext};
 
 /// In what mode a thing is held.
@@ -136,7 +137,7 @@ impl<M: Mode> Entry<M> {
         let waits_its_turn = held.is_none() && self.queue.iter().any(|w| mode.waits_behind(w.mode));
         if !waits_its_turn && !self.blocked(tx, mode) {
             let before = self.hold(tx, mode);
-            self.queue.iter().for_each(|w| context.locks.waits.add(w.tx, tx));
+            self.make_wait(tx, mode, &context.locks.waits);
             return Answer::Granted(before);
         }
         if !queue {
@@ -149,7 +150,7 @@ impl<M: Mode> Entry<M> {
         let blockers = others.filter(|h| !M::OVERTAKES || h.1.conflicts(mode));
         let mut blockers: Vec<TxId> = blockers.map(|h| h.0).collect();
         if held.is_some() {
-            self.queue.iter().for_each(|w| waits.add(w.tx, tx));
+            self.make_wait(tx, mode, waits);
             self.queue.push_front(Arc::clone(&waiter));
         } else {
             let before = self.queue.iter().filter(|w| mode.waits_behind(w.mode));
@@ -158,6 +159,12 @@ impl<M: Mode> Entry<M> {
         }
         waits.insert(tx, blockers);
         Answer::Queued(waiter)
+    }
+
+    /// Those who wait already wait for one more.
+    fn make_wait(&self, tx: TxId, mode: M, waits: &Waits) {
+        let later = self.queue.iter().filter(|w| w.mode.waits_behind(mode));
+        later.for_each(|w| waits.add(w.tx, tx));
     }
 
     /// Hands the lock to those first in the queue who can have it now.
@@ -185,17 +192,13 @@ impl<M: Mode> Entry<M> {
     }
 
     /// Takes a waiter out of the queue, unless it was granted meanwhile: then the mode held before.
-    pub(super) fn give_up(
-        &mut self,
-        waiter: &Arc<Waiter<M>>,
-        context: &super::waits::Waits,
-    ) -> Option<Option<M>> {
+    pub(super) fn give_up(&mut self, waiter: &Arc<Waiter<M>>, waits: &Waits) -> Option<Option<M>> {
         if let Some(before) = waiter.granted() {
             return Some(before);
         }
         self.queue.retain(|w| !Arc::ptr_eq(w, waiter));
         if self.held(waiter.tx).is_none() {
-            self.queue.iter().for_each(|w| context.leave(w.tx, waiter.tx));
+            self.queue.iter().for_each(|w| waits.leave(w.tx, waiter.tx));
         }
         self.grant();
         None

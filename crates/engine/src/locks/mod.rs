@@ -432,7 +432,7 @@ impl HeldLocks {
                 table.state.locks.restore(self.id, targets, &locks.waits);
             }
         }
-        self.unlock_whole(mark.whole);
+        self.unlock_whole(mark.whole, Some(locks));
         if let Some(names) = &mut self.names {
             let targets = names.targets.drain(mark.names.min(names.targets.len())..).rev();
             names.space.restore(self.id, targets, &locks.waits);
@@ -446,7 +446,7 @@ impl HeldLocks {
             table.state.locks.release(self.id, targets);
         }
         self.release_names();
-        self.unlock_whole(0);
+        self.unlock_whole(0, None);
     }
 
     /// Gives up that a table itself is locked, where it was not before.

@@ -25,6 +25,7 @@ use parking_lot::Mutex;
 
 use super::entry::{Answer, Entry, Mode, Waiter};
 use super::mode::Modes;
+use super::waits::Waits;
 use super::{HeldLocks, LockMode, LockWait, Locks, TxId, WaitContext, await_turn};
 
 /// A lock of a table that a transaction has, or waits for.
@@ -102,7 +103,8 @@ impl TableSpace {
         }
     }
 
-    fn restore(&self, tx: TxId, (table, before): Step) {
+    /// Takes a table back to the modes before; `waits` where the transaction goes on.
+    fn restore(&self, tx: TxId, (table, before): Step, waits: Option<&Waits>) {
         let mut entries = self.entries.lock();
         let Some(entry) = entries.get_mut(&table) else { return };
         let held = entry.held(tx);
@@ -110,7 +112,12 @@ impl TableSpace {
             Some(modes) => {
                 entry.holders.iter_mut().filter(|h| h.0 == tx).for_each(|h| h.1 = modes);
             }
-            None => entry.holders.retain(|h| h.0 != tx),
+            None => {
+                entry.holders.retain(|h| h.0 != tx);
+                if let Some(waits) = waits {
+                    entry.queue.iter().for_each(|w| waits.leave(w.tx, tx));
+                }
+            }
         }
         self.recount(held, before);
         // Those who have it now were counted when they began to wait.
@@ -162,7 +169,10 @@ impl HeldLocks {
                 tables.recount(before, Some(held.map_or(modes, |held| held.with(modes))));
                 before
             }
-            Answer::Taken => return Err(unavailable()),
+            Answer::Taken => {
+                let text = "the table is locked by another transaction";
+                return Err(Error::new(ErrorKind::LockNotAvailable, text));
+            }
             Answer::Queued(waiter) => {
                 tables.count(modes, true);
                 drop(entries);
@@ -175,7 +185,10 @@ impl HeldLocks {
                 drop(entries);
                 tables.count(modes, false);
                 got.map_err(|e| match e.kind() {
-                    ErrorKind::LockNotAvailable => unavailable(),
+                    ErrorKind::LockNotAvailable => {
+                        let text = "canceling statement due to lock timeout";
+                        Error::new(ErrorKind::LockNotAvailable, text)
+                    }
                     _ => e,
                 })?
             }
@@ -191,10 +204,10 @@ impl HeldLocks {
     }
 
     /// Gives back what was locked as a whole since there were so many ([`HeldLocks::whole_count`]).
-    pub(crate) fn unlock_whole(&mut self, keep: usize) {
+    pub(crate) fn unlock_whole(&mut self, keep: usize, locks: Option<&Locks>) {
         let Some(OfTables { space, steps }) = &mut self.whole else { return };
         for step in steps.drain(keep.min(steps.len())..).rev() {
-            space.restore(self.id, step);
+            space.restore(self.id, step, locks.map(|locks| &locks.waits));
         }
     }
 
@@ -222,8 +235,4 @@ impl TableSpace {
         waits.remove(waiter.tx());
         entries.get_mut(&table).expect("who waits keeps the entry").give_up(waiter, waits)
     }
-}
-
-fn unavailable() -> Error {
-    Error::new(ErrorKind::LockNotAvailable, "the table is locked by another transaction")
 }

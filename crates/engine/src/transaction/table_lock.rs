@@ -114,7 +114,7 @@ impl Transaction {
         match waited {
             Ok(_) => self.locks.give_back(&table.state, count, &self.shared.locks),
             Err(e) => {
-                self.locks.unlock_whole(whole);
+                self.locks.unlock_whole(whole, Some(&self.shared.locks));
                 return Err(e);
             }
         }

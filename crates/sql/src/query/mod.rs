@@ -631,6 +631,7 @@ impl Bound {
         if self.changes_rows() {
             return Err(SqlError::unsupported("a query here that changes rows"));
         }
+        self.await_tables(view)?;
         view.scope.plan_goes_on()?;
         Ok(self.begin(view, self.steps(view, &self.nulls(), text)?)?.0)
     }
