@@ -74,7 +74,7 @@ pub struct Socket {
     wait: Wait,
     /// What the operating system was last told.
     timeout: Option<Duration>,
-    /// What ends a wait beside the client.
+    /// What ends a wait, in addition to the client.
     bell: Option<Arc<Bell>>,
 }
 

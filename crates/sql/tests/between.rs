@@ -120,7 +120,7 @@ fn a_wait_for_a_number_ends_when_it_is_not_wanted() {
     assert_eq!(waits(&fixture), 0);
 }
 
-/// A lock of a row and one of a number: whoever comes last is told, whether the number is the session's or the transaction's.
+/// A lock of a row and one of a number: the one that comes last is told, whether the number is the session's or the transaction's.
 #[test]
 fn a_circle_over_rows_and_numbers_is_found() {
     let fixture = Fixture::new(false);

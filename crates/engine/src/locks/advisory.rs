@@ -36,7 +36,7 @@ pub struct AdvisoryKey {
     pub pair: bool,
 }
 
-/// A lock that somebody has, or waits for.
+/// A lock that an owner has, or waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdvisoryLock {
     /// What is locked.
@@ -183,7 +183,7 @@ pub struct AdvisoryWish<'a> {
 }
 
 impl Database {
-    /// Somebody who may have advisory locks.
+    /// An owner of advisory locks, which has none yet.
     pub fn advisory_owner(&self) -> AdvisoryOwner {
         let shared = Arc::clone(self.shared());
         let id = shared.locks.next_id();

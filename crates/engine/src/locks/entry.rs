@@ -91,7 +91,7 @@ pub(super) enum Answer<M> {
     Bulk,
     /// It is held from now on; the mode before.
     Granted(Option<M>),
-    /// Somebody else has it.
+    /// Another one has it.
     Taken,
     /// Wait.
     Queued(Arc<Waiter<M>>),

@@ -56,13 +56,13 @@ pub enum LockMode {
     RowExclusive,
     /// For upkeep next to readers and writers, one at a time.
     ShareUpdateExclusive,
-    /// Nobody writes; shared.
+    /// No other writes; shared.
     Share,
-    /// Nobody else writes, or locks like this.
+    /// No other writes, or locks like this.
     ShareRowExclusive,
     /// Others only read.
     Exclusive,
-    /// Nobody else does anything.
+    /// No other does anything.
     AccessExclusive,
 }
 

@@ -203,7 +203,7 @@ impl HeldLocks {
         locks.tables.may_block(table, self.id, Modes::of(mode))
     }
 
-    /// Gives back what was locked as a whole since there were so many ([`HeldLocks::whole_count`]).
+    /// Gives back what was locked as a whole since there was this number of them ([`HeldLocks::whole_count`]).
     pub(crate) fn unlock_whole(&mut self, keep: usize, locks: Option<&Locks>) {
         let Some(OfTables { space, steps }) = &mut self.whole else { return };
         for step in steps.drain(keep.min(steps.len())..).rev() {

@@ -290,7 +290,7 @@ pub enum Utility {
     Listen(Name),
     /// UNLISTEN; none for all.
     Unlisten(Option<Name>),
-    /// NOTIFY, with what is told beside the channel's name.
+    /// NOTIFY, with what is told in addition to the channel's name.
     Notify(Name, Option<Box<str>>),
     /// DO
     Do(Do),

@@ -6,7 +6,7 @@
 //! **In the order of commits, with no lock held while they commit.** A transaction that notifies takes a ticket before it
 //! commits ([`Exchange::open`]) and hands it back with its commit number ([`Exchange::close`]). Its notifications enter the
 //! queue as soon as every ticket that was out at that moment is back: only those may belong to a smaller number. Who hands
-//! back the last of them does it for all; nobody waits.
+//! back the last of them does it for all; no commit waits.
 //!
 //! **Bounded.** Notifications that are on their way, from NOTIFY on, take at most `NOTIFICATION_BYTES`; more is refused
 //! (`54000`). A session that does not read keeps what came after its place, as in PostgreSQL.
@@ -24,7 +24,7 @@ use parking_lot::Mutex;
 use crate::error::{Result, SqlError};
 use crate::session::Waker;
 
-/// What a notification takes beside its texts.
+/// What a notification takes next to its texts.
 const NOTE_BYTES: usize = 200;
 /// Notifications that a session takes at a time.
 const READ_NOTES: usize = 256;
@@ -36,7 +36,7 @@ pub struct Note {
     pub database: Arc<str>,
     /// The channel.
     pub channel: Arc<str>,
-    /// What is told beside that.
+    /// What is told with it.
     pub payload: Arc<str>,
     /// Whose it is.
     pub pid: i32,

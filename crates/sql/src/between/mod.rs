@@ -1,4 +1,4 @@
-//! What does a session have to do with others, beside rows?
+//! What does a session have to do with others, next to rows?
 //!
 //! Locks that programs name by numbers ([`advisory`]), and notifications ([`channels`], [`exchange`]). Functions within
 //! queries ask for both, on whatever thread their step runs; what they have to tell the client is noted here, and the

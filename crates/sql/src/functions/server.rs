@@ -67,13 +67,7 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
                 Ok(a.first().and_then(Datum::int).map(|oid| others.contains(&oid)).into())
             })
         }
-        "pg_blocking_pids" => {
-            let view = view.clone();
-            Function::new(move |a| {
-                let pid = a.first().and_then(Datum::int).unwrap_or(0);
-                Ok(Datum::Ints(locks::blockers(&view, pid)))
-            })
-        }
+        "pg_blocking_pids" => blocking(view),
         "pg_client_encoding" | "getdatabaseencoding" => constant("UTF8".into()),
         "pg_postmaster_start_time" | "pg_conf_load_time" => {
             let first = view.instance.sessions().iter().map(|s| s.began_us).min();
@@ -82,6 +76,14 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
         _ => return None,
     };
     Some(function)
+}
+
+fn blocking(view: &View) -> Function {
+    let view = view.clone();
+    Function::new(move |a| {
+        let pid = a.first().and_then(Datum::int).unwrap_or(0);
+        Ok(Datum::Ints(locks::blockers(&view, pid)))
+    })
 }
 
 /// Fails unless the role may end statements, or the session, of another.
