@@ -86,7 +86,7 @@ enum End {
     Gone,
     /// We end it, and say why.
     Fatal(SqlError),
-    /// Not at all: there is something to tell the client, for whom the session waits.
+    /// Not at all: the session waits, and there is something to tell the client.
     Rang,
 }
 
