@@ -153,6 +153,14 @@ pub const CHUNK_BYTES: usize = (8 * MIB) as usize;
 /// Most background jobs (flushes, merges, compactions) at a time.
 pub const BACKGROUND_JOBS: usize = 64;
 
+/// Most advisory locks, each counted once for each session that has it or waits for it. One takes some 300 bytes: 5 MiB,
+/// a sixth of [`MEMORY_LIMIT_MIN`]; PostgreSQL has room for 6400 locks unless it is told otherwise.
+pub const ADVISORY_LOCKS: usize = 16_384;
+
+/// Most bytes of notifications (NOTIFY) that wait for sessions that listen, or for their transaction's end: an eighth of
+/// [`MEMORY_LIMIT_MIN`], and some ten thousand of usual length.
+pub const NOTIFICATION_BYTES: usize = (4 * MIB) as usize;
+
 /// Bits per key of a filter: a false positive rate of about 1 in 1000 with one cache line touched.
 pub const FILTER_BITS_PER_KEY: usize = 16;
 
@@ -231,4 +239,6 @@ pub const LIMITS: &[Limit] = limits![
     LOG_LIMIT_MIN, "log kept, at least", "bytes", "two log files";
     MEMORY_LIMIT_MIN, "memory_limit, at least", "bytes", "the log's share still holds one group";
     BACKGROUND_JOBS, "background jobs", "jobs", "each needs its buffers out of the budget";
+    ADVISORY_LOCKS, "advisory locks of all sessions", "locks", "some 300 bytes each, a sixth of the smallest memory_limit";
+    NOTIFICATION_BYTES, "notifications that were not delivered yet", "bytes", "an eighth of the smallest memory_limit";
 ];

@@ -60,7 +60,10 @@ pub use database::{Database, Table};
 pub use derive::{Formula, Formulas};
 pub use history::AsOf;
 pub use index_build::{BuildControl, BuildProgress};
-pub use locks::{LockWait, RowLock};
+pub use locks::{
+    AdvisoryKey, AdvisoryLock, AdvisoryMark, AdvisoryOwner, AdvisoryWish, LockMode, LockWait,
+    RowLock, TableLock,
+};
 pub use onlap_base::pattern::InsertPattern;
 pub use onlap_base::{
     ColumnId, Csn, Error, ErrorKind, IndexId, OtherEnd, Result, RowId, SequenceId, Subject,

@@ -8,6 +8,7 @@
 //! Nothing panics on bytes from outside (I8); memory grows with what has arrived, up to limits (I7).
 
 mod auth;
+mod bell;
 mod config;
 mod connection;
 mod connections;

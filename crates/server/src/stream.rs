@@ -13,6 +13,8 @@ use std::time::Duration;
 use onlap_base::clock::{Clock, SystemClock};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
+use crate::bell::Bell;
+
 /// A socket of either kind.
 #[derive(Debug)]
 pub enum Raw {
@@ -72,6 +74,8 @@ pub struct Socket {
     wait: Wait,
     /// What the operating system was last told.
     timeout: Option<Duration>,
+    /// What ends a wait, in addition to the client.
+    bell: Option<Arc<Bell>>,
 }
 
 /// How long a read may wait.
@@ -87,7 +91,7 @@ pub enum Wait {
 
 impl Socket {
     fn new(raw: Raw) -> Socket {
-        Socket { raw, wait: Wait::Forever, timeout: None }
+        Socket { raw, wait: Wait::Forever, timeout: None, bell: None }
     }
     fn prepare(&mut self) -> io::Result<()> {
         let timeout = match self.wait {
@@ -98,6 +102,9 @@ impl Socket {
                 left => Some(Duration::from_nanos(left)),
             },
         };
+        if let Some(bell) = &self.bell {
+            return bell.wait(&self.raw, timeout);
+        }
         // The operating system counts in microseconds, and takes 0 for no limit.
         let timeout = timeout.map(|t| t.max(Duration::from_micros(1)));
         if timeout != self.timeout {
@@ -155,6 +162,13 @@ impl Stream {
         match self {
             Stream::Plain(socket) => socket.wait = wait,
             Stream::Tls(tls) => tls.sock.wait = wait,
+        }
+    }
+    /// Lets a bell end waits from now on, or none.
+    pub fn set_bell(&mut self, bell: Option<Arc<Bell>>) {
+        match self {
+            Stream::Plain(socket) => socket.bell = bell,
+            Stream::Tls(tls) => tls.sock.bell = bell,
         }
     }
     /// Whether bytes are encrypted.

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use onlap::{Database, Table, Transaction};
+use onlap::{Csn, Database, Table, Transaction};
 use parking_lot::Mutex;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::json;
 
+use crate::between::exchange::Exchange;
 use crate::catalog::objects::{Object, Pending};
 use crate::catalog::roles::Role;
 use crate::catalog::{Kind, Objects};
@@ -38,6 +39,8 @@ pub struct Instance {
     catalog_version: AtomicU64,
     /// What texts mean that came before.
     pub(crate) texts: Texts,
+    /// Notifications on their way.
+    pub(crate) exchange: Exchange,
     sessions: Mutex<HashMap<i32, Arc<Presence>>>,
     next_pid: AtomicI32,
     next_object: AtomicU32,
@@ -65,6 +68,10 @@ pub struct Presence {
     pub cancel: Arc<AtomicBool>,
     /// Ends the session.
     pub terminated: AtomicBool,
+    /// Whose its advisory locks are: `onlap::AdvisoryOwner::id`.
+    pub locks: u64,
+    /// The transaction under way, or the last one: `onlap::Transaction::lock_id`.
+    pub tx: Arc<AtomicU64>,
     /// Wakes the session's thread.
     pub waker: Option<Waker>,
 }
@@ -132,6 +139,7 @@ impl Instance {
             changing: Mutex::default(),
             catalog_version: AtomicU64::new(1),
             texts: Texts::default(),
+            exchange: Exchange::default(),
             sessions: Mutex::default(),
             next_pid: AtomicI32::new(1),
             next_object,
@@ -263,15 +271,14 @@ impl Instance {
     ///
     /// # Errors
     /// Those of the engine's commit.
-    pub(crate) fn commit(&self, tx: Transaction, pending: &Pending) -> Result<()> {
+    pub(crate) fn commit(&self, tx: Transaction, pending: &Pending) -> Result<Csn> {
         if pending.is_empty() {
-            tx.commit()?;
-            return Ok(());
+            return Ok(tx.commit()?);
         }
         let _changing = self.changing.lock();
-        tx.commit()?;
+        let csn = tx.commit()?;
         self.objects.store(Arc::new(self.objects.load().with(pending)));
-        Ok(())
+        Ok(csn)
     }
 
     /// Plans that were made before are made again.

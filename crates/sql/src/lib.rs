@@ -8,6 +8,7 @@
 //! Must not know how bytes travel: messages are collected in a [`Reply`], and the server sends them.
 
 mod assign;
+mod between;
 mod catalog;
 mod change;
 mod columns;

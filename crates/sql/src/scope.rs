@@ -10,13 +10,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use onlap::{ReadCounters, Snapshot, Transaction};
+use onlap::{LockMode, ReadCounters, Snapshot, Table, Transaction};
 use onlap_base::clock::{Clock, SystemClock};
 use onlap_base::stop::Stop;
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
+use crate::between::Between;
 use crate::error::{Result, SqlError, state};
 use crate::plan::room::{Place, QUERY_BYTES, Room, Running};
+use crate::plan::turn::Turns;
 use crate::waits::Waits;
 
 /// Changes of a transaction that are worth hurrying for.
@@ -39,14 +41,26 @@ pub struct Scope {
     memory: AtomicUsize,
     /// When the statement is to end.
     stop: Arc<Stop>,
+    /// The longest wait for a lock, if there is a limit.
+    lock_timeout: Mutex<Option<Duration>>,
     /// Rows that its steps could not lock.
     waits: Waits,
+    /// The turns that its queries have.
+    turns: Turns,
+    /// The session's locks and channels.
+    between: Arc<Between>,
 }
 
 impl Scope {
     /// Shares a transaction.
-    pub fn new(mut tx: Transaction, cancel: &Arc<AtomicBool>, room: &Arc<Room>) -> Arc<Scope> {
+    pub fn new(
+        mut tx: Transaction,
+        cancel: &Arc<AtomicBool>,
+        room: &Arc<Room>,
+        between: &Arc<Between>,
+    ) -> Arc<Scope> {
         tx.set_cancel(Arc::clone(cancel));
+        between.begin(&tx);
         Arc::new(Scope {
             tx: Mutex::new(Some(tx)),
             cancel: Arc::clone(cancel),
@@ -57,7 +71,10 @@ impl Scope {
             away: AtomicBool::new(false),
             memory: AtomicUsize::new(0),
             stop: Arc::new(Stop::new(cancel)),
+            lock_timeout: Mutex::default(),
             waits: Waits::default(),
+            turns: Turns::default(),
+            between: Arc::clone(between),
         })
     }
 
@@ -68,6 +85,25 @@ impl Scope {
     pub fn tx(&self) -> Result<MappedMutexGuard<'_, Transaction>> {
         MutexGuard::try_map(self.tx.lock(), Option::as_mut)
             .map_err(|_| SqlError::new(state::NO_TRANSACTION, "the transaction has ended"))
+    }
+
+    /// Waits for transactions that have locked tables against those who read them, or write to them. What they committed is
+    /// seen then.
+    ///
+    /// # Errors
+    /// Those of waits for locks.
+    pub fn await_tables(&self, tables: &[Table], mode: LockMode) -> Result<()> {
+        if self.past().is_some() {
+            return Ok(());
+        }
+        let mut waited = false;
+        for table in tables {
+            waited |= self.tx()?.await_table(table, mode)?;
+        }
+        if waited {
+            self.tx()?.begin_statement()?;
+        }
+        Ok(())
     }
 
     /// Whether the transaction has changes in memory that others may wait for.
@@ -126,6 +162,16 @@ impl Scope {
     pub fn limit(&self, time: Option<Duration>) {
         let at = time.map_or(0, |time| SystemClock.monotonic_ns() + time.as_nanos() as u64);
         self.stop.end_at(at);
+    }
+
+    /// Says how long to wait for a lock at most; a wait also ends with the statement's time.
+    pub fn limit_waits(&self, time: Option<Duration>) {
+        *self.lock_timeout.lock() = time;
+    }
+
+    /// The longest wait for a lock, if there is a limit.
+    pub fn lock_timeout(&self) -> Option<Duration> {
+        *self.lock_timeout.lock()
     }
 
     /// When the statement is to end, for the loops of those that work for it.
@@ -195,6 +241,16 @@ impl Scope {
     /// Lets queries run in the place that the statement's text has.
     pub fn adopt(&self, text: &Arc<Running>) {
         *self.running.lock() = Arc::downgrade(text);
+    }
+
+    /// The turns that its queries have.
+    pub fn turns(&self) -> &Turns {
+        &self.turns
+    }
+
+    /// The session's locks and channels.
+    pub fn between(&self) -> &Between {
+        &self.between
     }
 
     /// Rows that its steps could not lock.

@@ -160,6 +160,15 @@ impl Reply {
             oids.iter().for_each(|oid| out.extend_from_slice(&oid.to_be_bytes()));
         });
     }
+    /// NotificationResponse: whose it is, the channel, and what is told.
+    pub fn notification(&mut self, pid: i32, channel: &str, payload: &str) {
+        let encoding = self.encoding;
+        self.message(b'A', |out| {
+            out.extend_from_slice(&pid.to_be_bytes());
+            push_string(out, &encoding.shown(channel));
+            push_string(out, &encoding.shown(payload));
+        });
+    }
     /// NoData.
     pub fn no_data(&mut self) {
         self.message(b'n', |_| ());

@@ -29,17 +29,26 @@ use roaring::RoaringTreemap;
 
 use crate::table::TableState;
 
+mod advisory;
+mod entry;
 mod keys;
 mod mode;
 mod space;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod waits;
 
+use advisory::AdvisorySpace;
+pub use advisory::{AdvisoryKey, AdvisoryLock, AdvisoryMark, AdvisoryOwner, AdvisoryWish};
+use entry::Mode;
 use keys::Packs;
-pub use mode::{LockWait, RowLock};
+pub use mode::{LockMode, LockWait, RowLock};
 pub(crate) use space::LockSpace;
 use space::{Answer, IntervalLock, KeyAnswer, Request, Waiter};
+use tables::OfTables;
+pub use tables::TableLock;
+pub(crate) use tables::TableSpace;
 use waits::Waits;
 
 /// A running transaction; never reused while the database is open.
@@ -71,6 +80,10 @@ pub(crate) struct Locks {
     waits: Waits,
     /// Names of tables and sequences.
     names: Arc<LockSpace>,
+    /// What programs name by numbers.
+    advisory: AdvisorySpace,
+    /// Tables that were locked as a whole.
+    pub(crate) tables: Arc<TableSpace>,
 }
 
 impl Locks {
@@ -81,6 +94,8 @@ impl Locks {
             deadlocks: AtomicU64::new(0),
             waits: Waits::default(),
             names: Arc::default(),
+            advisory: AdvisorySpace::default(),
+            tables: Arc::default(),
         }
     }
 
@@ -125,6 +140,7 @@ pub(crate) struct HeldLocks {
     id: TxId,
     tables: Vec<OfTable>,
     names: Option<OfNames>,
+    whole: Option<OfTables>,
 }
 
 /// Names that a transaction has locked, and the mode in which each was held before.
@@ -155,11 +171,12 @@ const BULK_ROW_BYTES: u64 = 4;
 pub(crate) struct LockMark {
     tables: Vec<usize>,
     names: usize,
+    whole: usize,
 }
 
 impl HeldLocks {
     pub(crate) fn new(id: TxId) -> HeldLocks {
-        HeldLocks { id, tables: Vec::new(), names: None }
+        HeldLocks { id, tables: Vec::new(), names: None, whole: None }
     }
 
     pub(crate) fn id(&self) -> TxId {
@@ -392,6 +409,7 @@ impl HeldLocks {
         LockMark {
             tables: self.tables.iter().map(|t| t.targets.len()).collect(),
             names: self.names.as_ref().map_or(0, |names| names.targets.len()),
+            whole: self.whole_count(),
         }
     }
 
@@ -414,6 +432,7 @@ impl HeldLocks {
                 table.state.locks.restore(self.id, targets, &locks.waits);
             }
         }
+        self.unlock_whole(mark.whole, Some(locks));
         if let Some(names) = &mut self.names {
             let targets = names.targets.drain(mark.names.min(names.targets.len())..).rev();
             names.space.restore(self.id, targets, &locks.waits);
@@ -427,6 +446,13 @@ impl HeldLocks {
             table.state.locks.release(self.id, targets);
         }
         self.release_names();
+        self.unlock_whole(0, None);
+    }
+
+    /// Gives up that a table itself is locked, where it was not before.
+    pub(crate) fn unlock_table(&mut self, state: &Arc<TableState>, keep: usize, locks: &Locks) {
+        self.give_back(state, keep, locks);
+        self.of_table(state).table = None;
     }
 
     /// Gives up all names.
@@ -489,18 +515,27 @@ impl Drop for HeldLocks {
     }
 }
 
-/// Waits in the queue; the mode held before.
+/// Waits in the queue of a row, key or name; the mode held before.
 fn await_grant(
     space: &LockSpace,
     target: &Target,
     waiter: &Arc<Waiter>,
     context: WaitContext<'_>,
 ) -> Result<Option<RowLock>> {
+    await_turn(waiter, context, || space.give_up(target, waiter, &context.locks.waits))
+}
+
+/// Waits in a queue, which `give_up` leaves; the mode held before.
+fn await_turn<M: Mode>(
+    waiter: &Arc<entry::Waiter<M>>,
+    context: WaitContext<'_>,
+    give_up: impl Fn() -> Option<Option<M>>,
+) -> Result<Option<M>> {
     let began = context.clock.monotonic_ns();
     let waits = &context.locks.waits;
     context.locks.lock_waits.fetch_add(1, Ordering::Relaxed);
     if waits.closes_cycle(waiter.tx()) {
-        return match space.give_up(target, waiter, waits) {
+        return match give_up() {
             // Granted in the same moment.
             Some(before) => Ok(before),
             None => {
@@ -522,7 +557,7 @@ fn await_grant(
             _ => (context.go_on)(),
         };
         if let Err(e) = ended {
-            return match space.give_up(target, waiter, waits) {
+            return match give_up() {
                 Some(before) => Ok(before),
                 None => Err(e),
             };

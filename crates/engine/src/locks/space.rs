@@ -2,18 +2,23 @@
 //!
 //! Thread safety: one lock for all of a table's entries, held for a few map operations.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use onlap_base::tasks::Event;
 use onlap_base::{IndexId, RowId};
 use parking_lot::Mutex;
 use roaring::RoaringTreemap;
 
+use super::entry::{self, Entry};
 use super::keys::{self, Packed, Packs, Reserved};
 use super::waits::Waits;
 use super::{RowLock, Target, TxId, WaitContext};
+
+/// A place in the queue of a row, key or name.
+pub(super) type Waiter = entry::Waiter<RowLock>;
+/// What came of the wish to lock one.
+pub(super) type Answer = entry::Answer<RowLock>;
 
 /// Locks of a transaction in one table from which on rows are kept in a bitmap, and keys together: an
 /// entry takes some hundred bytes.
@@ -32,8 +37,8 @@ pub(crate) struct LockSpace {
 #[derive(Debug, Default)]
 struct Inner {
     /// Of the table itself.
-    table: Entry,
-    entries: HashMap<Target, Entry>,
+    table: Entry<RowLock>,
+    entries: HashMap<Target, Entry<RowLock>>,
     bulk: Vec<Bulk>,
     reserved: HashMap<IndexId, Reserved>,
     /// How many locks for many keys there were.
@@ -52,12 +57,6 @@ pub(super) enum IntervalLock {
     Taken,
 }
 
-#[derive(Debug, Default)]
-struct Entry {
-    holders: Vec<(TxId, RowLock)>,
-    queue: VecDeque<Arc<Waiter>>,
-}
-
 /// Rows that one transaction holds in one mode.
 #[derive(Debug)]
 struct Bulk {
@@ -66,30 +65,6 @@ struct Bulk {
     rows: RoaringTreemap,
     /// Rows that have entries by now.
     contended: Vec<RowId>,
-}
-
-/// A place in a queue.
-#[derive(Debug)]
-pub(super) struct Waiter {
-    tx: TxId,
-    mode: RowLock,
-    /// Set once: the mode held before, if any.
-    granted: Mutex<Option<Option<RowLock>>>,
-    event: Arc<Event>,
-}
-
-impl Waiter {
-    pub(super) fn tx(&self) -> TxId {
-        self.tx
-    }
-
-    pub(super) fn event(&self) -> &Event {
-        &self.event
-    }
-
-    pub(super) fn granted(&self) -> Option<Option<RowLock>> {
-        *self.granted.lock()
-    }
 }
 
 /// Who wants what.
@@ -101,19 +76,6 @@ pub(super) struct Request {
     pub bulk: bool,
 }
 
-pub(super) enum Answer {
-    /// It was held in this mode or a stronger one.
-    Held,
-    /// It is held from now on, with many others.
-    Bulk,
-    /// It is held from now on; the mode before.
-    Granted(Option<RowLock>),
-    /// Somebody else has it.
-    Taken,
-    /// Wait.
-    Queued(Arc<Waiter>),
-}
-
 /// What became of the wish to lock a key.
 pub(super) enum KeyAnswer {
     /// Another transaction's lock for many keys covers it, which is to be waited for.
@@ -122,44 +84,6 @@ pub(super) enum KeyAnswer {
     Packed(Option<Target>),
     /// It has an entry.
     Alone(Target, Answer),
-}
-
-impl Entry {
-    fn held(&self, tx: TxId) -> Option<RowLock> {
-        self.holders.iter().find(|h| h.0 == tx).map(|h| h.1)
-    }
-
-    fn blocked(&self, tx: TxId, mode: RowLock) -> bool {
-        self.holders.iter().any(|h| h.0 != tx && h.1.conflicts(mode))
-    }
-
-    /// Notes a holder; the mode before.
-    fn hold(&mut self, tx: TxId, mode: RowLock) -> Option<RowLock> {
-        match self.holders.iter_mut().find(|h| h.0 == tx) {
-            Some(held) => {
-                let before = held.1;
-                held.1 = before.max(mode);
-                Some(before)
-            }
-            None => {
-                self.holders.push((tx, mode));
-                None
-            }
-        }
-    }
-
-    /// Hands the lock to those first in the queue who can have it now.
-    fn grant(&mut self) {
-        while let Some(first) = self.queue.front() {
-            if self.blocked(first.tx, first.mode) {
-                return;
-            }
-            let waiter = self.queue.pop_front().expect("looked at above");
-            let before = self.hold(waiter.tx, waiter.mode);
-            *waiter.granted.lock() = Some(before);
-            waiter.event.notify();
-        }
-    }
 }
 
 impl LockSpace {
@@ -279,34 +203,7 @@ impl LockSpace {
                 inner.entries.entry(target.clone()).or_default()
             }
         };
-        let held = entry.held(tx);
-        if held.is_some_and(|h| h >= mode) {
-            return Answer::Held;
-        }
-        // Who holds it already goes before those who wait.
-        let waits_its_turn = held.is_none() && !entry.queue.is_empty();
-        if !waits_its_turn && !entry.blocked(tx, mode) {
-            let before = entry.hold(tx, mode);
-            entry.queue.iter().for_each(|w| context.locks.waits.add(w.tx, tx));
-            return Answer::Granted(before);
-        }
-        if !queue {
-            return Answer::Taken;
-        }
-        let event = context.tasks.event();
-        let waiter = Arc::new(Waiter { tx, mode, granted: Mutex::default(), event });
-        let waits = &context.locks.waits;
-        let mut blockers: Vec<TxId> =
-            entry.holders.iter().map(|h| h.0).filter(|&h| h != tx).collect();
-        if held.is_some() {
-            entry.queue.iter().for_each(|w| waits.add(w.tx, tx));
-            entry.queue.push_front(Arc::clone(&waiter));
-        } else {
-            blockers.extend(entry.queue.iter().map(|w| w.tx));
-            entry.queue.push_back(Arc::clone(&waiter));
-        }
-        waits.insert(tx, blockers);
-        Answer::Queued(waiter)
+        entry.ask(tx, mode, queue, context)
     }
 
     /// Leaves a queue; the mode held before where the lock was granted meanwhile.
@@ -318,16 +215,7 @@ impl LockSpace {
     ) -> Option<Option<RowLock>> {
         let mut inner = self.inner.lock();
         waits.remove(waiter.tx);
-        if let Some(before) = waiter.granted() {
-            return Some(before);
-        }
-        let entry = inner.entry_mut(target).expect("who waits keeps the entry");
-        entry.queue.retain(|w| !Arc::ptr_eq(w, waiter));
-        if entry.held(waiter.tx).is_none() {
-            entry.queue.iter().for_each(|w| waits.leave(w.tx, waiter.tx));
-        }
-        entry.grant();
-        None
+        inner.entry_mut(target).expect("who waits keeps the entry").give_up(waiter, waits)
     }
 
     /// Carries the locks of rows that a commit has just replaced over to their successors, before
@@ -376,7 +264,7 @@ impl LockSpace {
     /// and nothing is locked, where anybody else has any of them.
     pub(super) fn try_bulk(&self, tx: TxId, mode: RowLock, rows: &RoaringTreemap) -> Option<u64> {
         let mut inner = self.inner.lock();
-        let taken = |(target, entry): (&Target, &Entry)| match target {
+        let taken = |(target, entry): (&Target, &Entry<RowLock>)| match target {
             Target::Row(row) => {
                 rows.contains(*row) && (entry.blocked(tx, mode) || !entry.queue.is_empty())
             }
@@ -472,7 +360,7 @@ impl Bulk {
 }
 
 impl Inner {
-    fn entry_mut(&mut self, target: &Target) -> Option<&mut Entry> {
+    fn entry_mut(&mut self, target: &Target) -> Option<&mut Entry<RowLock>> {
         match target {
             Target::Table => Some(&mut self.table),
             target => self.entries.get_mut(target),
@@ -483,7 +371,7 @@ impl Inner {
         let Some(entry) = self.entry_mut(target) else { return };
         entry.holders.retain(|h| h.0 != tx);
         entry.grant();
-        let gone = entry.holders.is_empty() && entry.queue.is_empty();
+        let gone = entry.is_idle();
         if gone {
             self.entries.remove(target);
         }

@@ -5,6 +5,8 @@
 //! sees all edges of the cycle. Edges to a transaction that has ended lead nowhere, as it waits for
 //! nobody.
 //!
+//! Who has locks beyond its transactions waits through each of them: they stand for it ([`Waits::serve`]).
+//!
 //! Thread safety: one lock, held for a walk over transactions that wait. Who holds the lock of a
 //! table's locks may take it; never the other way round.
 
@@ -17,9 +19,22 @@ use super::TxId;
 #[derive(Debug, Default)]
 pub(super) struct Waits {
     edges: Mutex<HashMap<TxId, Vec<TxId>>>,
+    /// Owners of locks by the transactions that serve them.
+    owners: Mutex<HashMap<TxId, TxId>>,
 }
 
 impl Waits {
+    /// What a transaction waits for its owner waits for, and the other way round. `before` is the one that did so before.
+    pub(super) fn serve(&self, tx: Option<TxId>, owner: TxId, before: Option<TxId>) {
+        let mut owners = self.owners.lock();
+        if let Some(before) = before {
+            owners.remove(&before);
+        }
+        if let Some(tx) = tx {
+            owners.insert(tx, owner);
+        }
+    }
+
     /// A transaction waits for these.
     pub(super) fn insert(&self, tx: TxId, blockers: Vec<TxId>) {
         self.edges.lock().insert(tx, blockers);
@@ -44,17 +59,25 @@ impl Waits {
         self.edges.lock().remove(&tx);
     }
 
-    /// Whether a transaction waits for itself, over others.
+    /// Whether a transaction, or an owner of locks, waits for itself, over others.
     pub(super) fn closes_cycle(&self, tx: TxId) -> bool {
+        let owners = self.owners.lock();
+        let served = |tx: TxId| owners.get(&tx).copied().unwrap_or(tx);
         let edges = self.edges.lock();
+        // One of both waits, never both.
+        let of = |at: TxId| {
+            let mut servants = owners.iter().filter(move |(_, owner)| **owner == at);
+            edges.get(&at).or_else(|| servants.find_map(|(tx, _)| edges.get(tx)))
+        };
+        let start = served(tx);
         let mut seen = HashSet::new();
-        let mut next: Vec<TxId> = edges.get(&tx).cloned().unwrap_or_default();
-        while let Some(at) = next.pop() {
-            if at == tx {
+        let mut next: Vec<TxId> = of(start).cloned().unwrap_or_default();
+        while let Some(at) = next.pop().map(served) {
+            if at == start {
                 return true;
             }
             if seen.insert(at)
-                && let Some(further) = edges.get(&at)
+                && let Some(further) = of(at)
             {
                 next.extend(further);
             }

@@ -426,6 +426,16 @@ impl Transaction {
         self.always_changes = Some(prefix.into());
     }
 
+    /// The longest wait for a lock.
+    pub fn lock_timeout(&self) -> Option<Duration> {
+        self.options.lock_timeout
+    }
+
+    /// Its number among those who have locks.
+    pub fn lock_id(&self) -> u64 {
+        self.locks.id()
+    }
+
     /// Lets waits for locks end with [`ErrorKind::Cancelled`] when the flag is set.
     pub fn set_cancel(&mut self, flag: Arc<AtomicBool>) {
         self.cancel = Some(flag);

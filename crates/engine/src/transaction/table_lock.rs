@@ -12,7 +12,7 @@ use onlap_base::{Error, ErrorKind, Result};
 use super::{Isolation, Transaction, may_wait, wait_context};
 use crate::database::Table;
 use crate::flush;
-use crate::locks::{Locked, RowLock};
+use crate::locks::{LockMode, LockWait, Locked, RowLock, Target};
 
 impl Transaction {
     /// Keeps others from changing the form of a table.
@@ -26,7 +26,17 @@ impl Transaction {
         }
         table.check_same(&self.shared)?;
         let before = table.state.view_now().schema.version;
+        let locked = self.is_kept_from(table, LockMode::RowExclusive);
+        if locked {
+            self.lock_whole(table, LockMode::RowExclusive, LockWait::Block)?;
+        }
+        let count = self.locks.count_in(table.state.id);
         let waited = self.lock_table(table, RowLock::KeyShare)? == Locked::Waited;
+        if !locked && self.is_kept_from(table, LockMode::RowExclusive) {
+            // Another transaction locked it meanwhile, and may wait for this one.
+            self.locks.unlock_table(&table.state, count, &self.shared.locks);
+            return self.share(table);
+        }
         if waited && self.in_statement && table.state.view_now().schema.version != before {
             self.outdated = true;
             let text = format!(
@@ -76,6 +86,71 @@ impl Transaction {
         self.locks.lock_table(&table.state, mode, context)
     }
 
+    /// Locks a table as a whole until the end of the transaction: LOCK TABLE. Writers are kept away by `Share` and stronger
+    /// modes, readers that begin a statement later by `AccessExclusive`; those that have begun are not waited for.
+    ///
+    /// # Errors
+    /// [`ErrorKind::LockNotAvailable`] after the timeout, or where no wait was wanted; [`ErrorKind::Deadlock`];
+    /// [`ErrorKind::Cancelled`].
+    pub fn lock_table_as(&mut self, table: &Table, mode: LockMode, wait: LockWait) -> Result<()> {
+        table.check_same(&self.shared)?;
+        if self.schema.has_created(&table.state) {
+            return Ok(());
+        }
+        let whole = self.locks.whole_count();
+        self.lock_whole(table, mode, wait)?;
+        let others = match mode >= LockMode::Share {
+            true => RowLock::Update,
+            false => RowLock::KeyShare,
+        };
+        if self.locks.has_table(&table.state, others) {
+            return Ok(());
+        }
+        // For an instant: those who share the table already, or change its form, are waited for.
+        let count = self.locks.count_in(table.state.id);
+        let go_on = may_wait(&self.shared, &self.cancel);
+        let context = wait_context(&self.shared, &self.options, &go_on);
+        let waited = self.locks.lock(&table.state, Target::Table, others, wait, context);
+        match waited {
+            Ok(_) => self.locks.give_back(&table.state, count, &self.shared.locks),
+            Err(e) => {
+                self.locks.unlock_whole(whole, Some(&self.shared.locks));
+                return Err(e);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for transactions that have locked a table against those who read it, or write to it (`RowExclusive`); whether
+    /// there were any. A statement that begins with this, and then sees what is newest, sees what they committed.
+    ///
+    /// # Errors
+    /// As [`Transaction::lock_table_as`].
+    pub fn await_table(&mut self, table: &Table, mode: LockMode) -> Result<bool> {
+        if self.schema.has_created(&table.state) || !self.is_kept_from(table, mode) {
+            return Ok(false);
+        }
+        self.lock_whole(table, mode, LockWait::Block)?;
+        Ok(true)
+    }
+
+    /// Whether another transaction keeps this one from a mode of a table, or waits for one that does.
+    fn is_kept_from(&self, table: &Table, mode: LockMode) -> bool {
+        let locks = &self.shared.locks;
+        let any = match mode {
+            LockMode::AccessShare => locks.tables.is_alone(),
+            LockMode::RowExclusive => locks.tables.is_shut(),
+            _ => locks.tables.is_used(),
+        };
+        any && self.locks.is_kept_from(table.state.id, mode, locks)
+    }
+
+    fn lock_whole(&mut self, table: &Table, mode: LockMode, wait: LockWait) -> Result<()> {
+        let go_on = may_wait(&self.shared, &self.cancel);
+        let context = wait_context(&self.shared, &self.options, &go_on);
+        self.locks.lock_whole(table.state.id, mode, wait, context)
+    }
+
     /// Keeps all others from writing to a table until the end of the transaction; afterwards all its
     /// committed rows are in files, and none comes.
     pub(super) fn shut(&mut self, table: &Table) -> Result<()> {
@@ -84,7 +159,22 @@ impl Transaction {
         {
             return Ok(());
         }
-        self.lock_table(table, RowLock::Update)?;
+        loop {
+            let locked = self.is_kept_from(table, LockMode::AccessExclusive);
+            if locked {
+                self.lock_whole(table, LockMode::AccessExclusive, LockWait::Block)?;
+            }
+            let count = self.locks.count_in(table.state.id);
+            let shared = self.locks.has_table(&table.state, RowLock::KeyShare);
+            self.lock_table(table, RowLock::Update)?;
+            if locked || !self.is_kept_from(table, LockMode::AccessExclusive) {
+                break;
+            }
+            self.locks.unlock_table(&table.state, count, &self.shared.locks);
+            if shared {
+                self.lock_table(table, RowLock::KeyShare)?;
+            }
+        }
         if self.options.isolation == Isolation::ReadCommitted {
             self.renew();
         }

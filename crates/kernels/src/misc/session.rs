@@ -80,6 +80,7 @@ fn ask(wanted: &'static str, types: &Types) -> Box<dyn Kernel> {
 pub(super) const SERIES: &[SeriesEntry] = &[
     words::SERIES[0],
     ("aclexplode(_aclitem)", exploded),
+    ("pg_listening_channels()", channels),
     ("pg_partition_ancestors(regclass)", ancestors),
     ("pg_partition_tree(regclass)", tree),
 ];
@@ -90,6 +91,19 @@ fn ancestors(types: &Types) -> Box<dyn Series> {
     Box::new(move |args: &[Datum<'_>], cx: &mut Cx<'_>| -> Result<Rows> {
         let numbers = numbers_of(proc, args, cx)?;
         Ok(Box::new(numbers.into_iter().map(|oid| Ok(vec![Datum::Oid(oid as u32)]))))
+    })
+}
+
+/// The session gives an array of texts.
+fn channels(types: &Types) -> Box<dyn Series> {
+    let proc = row(&types.catalog, "pg_listening_channels()").oid;
+    Box::new(move |args: &[Datum<'_>], cx: &mut Cx<'_>| -> Result<Rows> {
+        let Datum::Bytes(all) = cx.session.call(proc, args)? else {
+            return Ok(Box::new(std::iter::empty()));
+        };
+        let all: Vec<Datum<'static>> =
+            Array::load(&all, Repr::Text).iter().map(Datum::into_owned).collect();
+        Ok(Box::new(all.into_iter().map(|channel| Ok(vec![channel]))))
     })
 }
 
@@ -248,11 +262,25 @@ asked! {
     "nextval(regclass)",
     "obj_description(oid)",
     "obj_description(oid,name)",
+    "pg_advisory_lock(int4,int4)",
+    "pg_advisory_lock(int8)",
+    "pg_advisory_lock_shared(int4,int4)",
+    "pg_advisory_lock_shared(int8)",
+    "pg_advisory_unlock(int4,int4)",
+    "pg_advisory_unlock(int8)",
+    "pg_advisory_unlock_all()",
+    "pg_advisory_unlock_shared(int4,int4)",
+    "pg_advisory_unlock_shared(int8)",
+    "pg_advisory_xact_lock(int4,int4)",
+    "pg_advisory_xact_lock(int8)",
+    "pg_advisory_xact_lock_shared(int4,int4)",
+    "pg_advisory_xact_lock_shared(int8)",
     "pg_backend_pid()",
     "pg_blocking_pids(int4)",
     "pg_cancel_backend(int4)",
     "pg_client_encoding()",
     "pg_collation_is_visible(oid)",
+    "pg_column_is_updatable(regclass,int2,bool)",
     "pg_conf_load_time()",
     "pg_conversion_is_visible(oid)",
     "pg_current_xact_id()",
@@ -272,7 +300,6 @@ asked! {
     "pg_get_indexdef(oid,int4,bool)",
     "pg_get_partition_constraintdef(oid)",
     "pg_get_partkeydef(oid)",
-    "pg_partition_root(regclass)",
     "pg_get_ruledef(oid)",
     "pg_get_ruledef(oid,bool)",
     "pg_get_serial_sequence(text,text)",
@@ -297,21 +324,31 @@ asked! {
     "pg_is_other_temp_schema(oid)",
     "pg_is_wal_replay_paused()",
     "pg_my_temp_schema()",
+    "pg_notification_queue_usage()",
+    "pg_notify(text,text)",
     "pg_opclass_is_visible(oid)",
     "pg_operator_is_visible(oid)",
     "pg_opfamily_is_visible(oid)",
+    "pg_partition_root(regclass)",
     "pg_postmaster_start_time()",
     "pg_relation_is_publishable(regclass)",
+    "pg_relation_is_updatable(regclass,bool)",
     "pg_relation_size(regclass)",
     "pg_relation_size(regclass,text)",
     "pg_statistics_obj_is_visible(oid)",
-    "pg_column_is_updatable(regclass,int2,bool)",
-    "pg_relation_is_updatable(regclass,bool)",
     "pg_table_is_visible(oid)",
     "pg_table_size(regclass)",
     "pg_tablespace_location(oid)",
     "pg_terminate_backend(int4,int8)",
     "pg_total_relation_size(regclass)",
+    "pg_try_advisory_lock(int4,int4)",
+    "pg_try_advisory_lock(int8)",
+    "pg_try_advisory_lock_shared(int4,int4)",
+    "pg_try_advisory_lock_shared(int8)",
+    "pg_try_advisory_xact_lock(int4,int4)",
+    "pg_try_advisory_xact_lock(int8)",
+    "pg_try_advisory_xact_lock_shared(int4,int4)",
+    "pg_try_advisory_xact_lock_shared(int8)",
     "pg_ts_config_is_visible(oid)",
     "pg_ts_dict_is_visible(oid)",
     "pg_ts_parser_is_visible(oid)",

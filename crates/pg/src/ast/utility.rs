@@ -281,7 +281,7 @@ pub enum Utility {
     /// CLUSTER
     Cluster,
     /// LOCK
-    Lock(Vec<Relation>),
+    Lock(LockTable),
     /// CHECKPOINT
     Checkpoint,
     /// DISCARD
@@ -290,8 +290,8 @@ pub enum Utility {
     Listen(Name),
     /// UNLISTEN; none for all.
     Unlisten(Option<Name>),
-    /// NOTIFY
-    Notify(Name),
+    /// NOTIFY, with what is told in addition to the channel's name.
+    Notify(Name, Option<Box<str>>),
     /// DO
     Do(Do),
     /// `CHECK TABLE`, which is Onlap's own
@@ -307,4 +307,36 @@ pub struct Do {
     pub language: Option<Name>,
     /// What they are.
     pub body: Box<str>,
+}
+
+/// LOCK TABLE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockTable {
+    /// The tables.
+    pub tables: Vec<Relation>,
+    /// The mode.
+    pub mode: TableLock,
+    /// Whether it fails instead of waiting.
+    pub nowait: bool,
+}
+
+/// Modes in which tables are locked, weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableLock {
+    /// ACCESS SHARE
+    AccessShare,
+    /// ROW SHARE
+    RowShare,
+    /// ROW EXCLUSIVE
+    RowExclusive,
+    /// SHARE UPDATE EXCLUSIVE
+    ShareUpdateExclusive,
+    /// SHARE
+    Share,
+    /// SHARE ROW EXCLUSIVE
+    ShareRowExclusive,
+    /// EXCLUSIVE
+    Exclusive,
+    /// ACCESS EXCLUSIVE
+    AccessExclusive,
 }

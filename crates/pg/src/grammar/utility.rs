@@ -6,7 +6,8 @@ use super::parser::Parser;
 use super::token::Kind;
 use crate::Result;
 use crate::ast::{
-    Discard, Do, Name, Path, Reindex, Setting, Statement, Transaction, Utility, Vacuum,
+    Discard, Do, LockTable, Name, Path, Reindex, Setting, Statement, TableLock, Transaction,
+    Utility, Vacuum,
 };
 
 /// A statement as the tree has it.
@@ -290,32 +291,54 @@ impl Parser<'_> {
         self.advance();
         self.accept_word(K::Table);
         let tables = self.relations()?;
+        let mut mode = TableLock::AccessExclusive;
         if self.accept_word(K::In) {
-            match self.kind() {
-                Kind::Word(K::Access) => {
-                    self.advance();
-                    if !self.accept_word(K::Share) {
-                        self.expect_word(K::Exclusive)?;
-                    }
-                }
-                Kind::Word(K::Row) => {
-                    self.advance();
-                    if !self.accept_word(K::Share) {
-                        self.expect_word(K::Exclusive)?;
-                    }
-                }
-                Kind::Word(K::Share) => {
-                    self.advance();
-                    if self.accept_word(K::Update) || self.accept_word(K::Row) {
-                        self.expect_word(K::Exclusive)?;
-                    }
-                }
-                _ => self.expect_word(K::Exclusive)?,
-            }
+            mode = self.table_lock()?;
             self.expect_word(K::Mode)?;
         }
-        self.accept_word(K::Nowait);
-        utility(Utility::Lock(tables))
+        let nowait = self.accept_word(K::Nowait);
+        utility(Utility::Lock(LockTable { tables, mode, nowait }))
+    }
+
+    fn table_lock(&mut self) -> Result<TableLock> {
+        use Keyword as K;
+        Ok(match self.kind() {
+            Kind::Word(K::Access) => {
+                self.advance();
+                match self.accept_word(K::Share) {
+                    true => TableLock::AccessShare,
+                    false => {
+                        self.expect_word(K::Exclusive)?;
+                        TableLock::AccessExclusive
+                    }
+                }
+            }
+            Kind::Word(K::Row) => {
+                self.advance();
+                match self.accept_word(K::Share) {
+                    true => TableLock::RowShare,
+                    false => {
+                        self.expect_word(K::Exclusive)?;
+                        TableLock::RowExclusive
+                    }
+                }
+            }
+            Kind::Word(K::Share) => {
+                self.advance();
+                let mode = match self.kind() {
+                    Kind::Word(K::Update) => TableLock::ShareUpdateExclusive,
+                    Kind::Word(K::Row) => TableLock::ShareRowExclusive,
+                    _ => return Ok(TableLock::Share),
+                };
+                self.advance();
+                self.expect_word(K::Exclusive)?;
+                mode
+            }
+            _ => {
+                self.expect_word(K::Exclusive)?;
+                TableLock::Exclusive
+            }
+        })
     }
 
     fn discard(&mut self) -> Result<Statement> {
@@ -342,10 +365,8 @@ impl Parser<'_> {
             Keyword::Listen => utility(Utility::Listen(name)),
             Keyword::Unlisten => utility(Utility::Unlisten(Some(name))),
             _ => {
-                if self.accept_char(',') {
-                    self.text()?;
-                }
-                utility(Utility::Notify(name))
+                let payload = self.accept_char(',').then(|| self.text()).transpose()?;
+                utility(Utility::Notify(name, payload))
             }
         }
     }

@@ -209,6 +209,8 @@ impl Connection {
         info.peer = self.peer.to_string();
         let entry = Arc::clone(&self.entry);
         info.waker = Some(Waker(Arc::new(move || entry.wake())));
+        let bell = Arc::clone(&self.bell);
+        info.bell = Some(Waker(Arc::new(move || bell.ring())));
         let session = Session::new(&self.server.instance, info)?;
         let key = session.key();
         self.entry.set_session(key);

@@ -19,6 +19,7 @@ use std::sync::atomic::Ordering;
 
 use onlap_sql::{Client, CopyData, Reply, Session, SqlError, state};
 
+use crate::bell::{Bell, is_ring};
 use crate::connections::{Entry, Guard, Place};
 use crate::frontend::{self, Message, violation};
 use crate::input::{Frame, Input, Next};
@@ -71,6 +72,8 @@ pub(crate) struct Connection {
     /// When the client has to have proved who it is, on the monotonic clock.
     until_ns: u64,
     stream: Stream,
+    /// Rings where there is something to tell the client.
+    bell: Arc<Bell>,
     input: Input,
     reply: Reply,
     /// Whether the client is gone, so that nothing more can be said.
@@ -83,6 +86,8 @@ enum End {
     Gone,
     /// We end it, and say why.
     Fatal(SqlError),
+    /// Not at all: the session waits, and there is something to tell the client.
+    Rang,
 }
 
 impl From<SqlError> for End {
@@ -106,6 +111,7 @@ pub(crate) fn serve(server: &Arc<Shared>, socket: Raw, peer: Peer, input: Input,
         peer,
         until_ns,
         stream: Stream::new(socket),
+        bell: Arc::default(),
         input,
         reply: Reply::new(),
         broken: false,
@@ -182,6 +188,7 @@ impl Connection {
             }
             Ok(Next::BadLength) => Err(violation("invalid message length").into()),
             _ if self.server.connections.is_stopping() => Err(stopping().into()),
+            Err(e) if is_ring(&e) => Err(End::Rang),
             Err(e) if is_timeout(&e) => {
                 let text = "the client was silent for too long";
                 Err(SqlError::new("57P05", text).into())
@@ -194,9 +201,10 @@ impl Connection {
     }
     fn copy_frame(&mut self) -> onlap_sql::Result<Frame> {
         self.stream.set_wait(Wait::Forever);
+        self.stream.set_bell(None);
         self.receive(self.server.config.message_bytes).map_err(|end| match end {
             End::Fatal(error) => error,
-            End::Gone => gone(),
+            End::Gone | End::Rang => gone(),
         })
     }
     /// Appends what is at hand of further COPY data.

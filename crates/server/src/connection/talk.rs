@@ -1,5 +1,6 @@
 //! What does a session answer to its client's messages?
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use onlap_base::clock::{Clock as _, SystemClock};
@@ -162,7 +163,21 @@ impl Connection {
     }
 
     /// The next message, unless the client is silent for too long or somebody ends the session.
-    fn next_of(&mut self, session: &Session) -> Result<crate::input::Frame, End> {
+    fn next_of(&mut self, session: &mut Session) -> Result<crate::input::Frame, End> {
+        loop {
+            let bell = session.may_deliver().then(|| Arc::clone(&self.bell));
+            self.stream.set_bell(bell);
+            match self.next_while_silent(session) {
+                Err(End::Rang) => {
+                    session.deliver(self).map_err(|_| End::Gone)?;
+                    self.flush()?;
+                }
+                next => return next,
+            }
+        }
+    }
+
+    fn next_while_silent(&mut self, session: &Session) -> Result<crate::input::Frame, End> {
         let limit = session.idle_limit();
         self.stream.set_wait(match &limit {
             Some((time, _)) => Wait::Silence(*time),

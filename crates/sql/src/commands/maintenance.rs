@@ -60,8 +60,7 @@ pub fn run(
             // Merges write the files of indexes anew all the time.
             done("REINDEX")
         }
-        _ => Err(SqlError::unsupported("LOCK TABLE")
-            .hint("Lock rows by SELECT … FOR UPDATE, or use SERIALIZABLE.")),
+        _ => Err(SqlError::unsupported("this statement")),
     }
 }
 

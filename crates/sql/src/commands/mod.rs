@@ -3,6 +3,7 @@
 //! They are carried out here or in the part that they concern.
 
 mod explain;
+pub mod lock;
 mod maintenance;
 
 use std::sync::Arc;
@@ -65,10 +66,23 @@ fn utilities(
         }
         Utility::Do(block) => crate::routine::run_block(session, view, block, client),
         Utility::Discard(what) => settings_sql::discard(session, view, *what),
-        // No session notifies another.
-        Utility::Unlisten(_) => Ok(Answer::Done("UNLISTEN".into())),
-        Utility::Listen(_) => unsupported("LISTEN"),
-        Utility::Notify(_) => unsupported("NOTIFY"),
+        Utility::Listen(channel) => {
+            session.between.channels.listen(&session.instance.exchange, channel)?;
+            Ok(Answer::Done("LISTEN".into()))
+        }
+        Utility::Unlisten(channel) => {
+            session.between.channels.unlisten(&session.instance.exchange, channel.as_deref())?;
+            Ok(Answer::Done("UNLISTEN".into()))
+        }
+        Utility::Notify(channel, payload) => {
+            let (exchange, payload) = (&session.instance.exchange, payload.as_deref());
+            session.between.channels.notify(exchange, channel, payload.unwrap_or(""))?;
+            Ok(Answer::Done("NOTIFY".into()))
+        }
+        Utility::Lock(tables) => {
+            lock::run(session, view, tables)?;
+            Ok(Answer::Done("LOCK TABLE".into()))
+        }
         upkeep => maintenance::run(session, view, upkeep, client),
     }
 }

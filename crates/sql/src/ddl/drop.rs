@@ -1,6 +1,6 @@
 //! DROP of tables, indexes, views, sequences and schemas.
 
-use onlap::{Table, TableId};
+use onlap::{LockMode, Table, TableId};
 use onlap_pg::ast::{Drop, DropKind};
 
 use super::change::notice;
@@ -264,6 +264,7 @@ pub fn tables(
     for (table, key) in broken {
         view.scope.tx()?.drop_constraint(&table, &key)?;
     }
+    view.scope.await_tables(&tables, LockMode::AccessExclusive)?;
     session.catalog_changed()?;
     for (table, engine) in tables.iter().zip(engines.drain(..)) {
         let schema = table.schema();

@@ -1,6 +1,6 @@
 //! CREATE INDEX.
 
-use onlap::{IndexSpec, Judged, Table};
+use onlap::{IndexSpec, Judged, LockMode, Table};
 use onlap_pg::ast::{CreateIndex, IndexElement, SortOrder};
 
 use super::change::notice;
@@ -69,6 +69,7 @@ pub fn create(
         }
         return on_partitioned(session, view, create, (&table, spec, &name), &divided);
     }
+    view.scope.await_tables(std::slice::from_ref(&table), LockMode::Share)?;
     // What is judged by a look at the rows is built by a transaction that has the table alone.
     let alone = create.unique && create.nulls_not_distinct;
     if alone || session.is_in_block() || session.current()?.changed {

@@ -49,8 +49,9 @@ use crate::wire::Client;
 
 pub use alter::relation;
 pub use index::number_twins;
+pub use kin::all_below;
 pub use naming::Relation as RelationKind;
-pub use privileges::class_of;
+pub use privileges::{class_of, key_of};
 pub use types::shown as type_shown;
 
 /// Carries out a statement that defines relations.

@@ -1,6 +1,6 @@
 //! TRUNCATE.
 
-use onlap::Table;
+use onlap::{LockMode, Table};
 use onlap_pg::ast::Relation as Named;
 
 use super::change::notice;
@@ -47,6 +47,7 @@ pub fn truncate(
             add(&mut found, table);
         }
     }
+    view.scope.await_tables(&found, LockMode::AccessExclusive)?;
     let several = found.len() > tables.len();
     let refers = complete(view, &mut found, cascade, client)?;
     for table in &found {

@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use onlap::{DataType, Table, TableSchema};
+use onlap::{DataType, LockMode, Table, TableSchema};
 use onlap_pg::ast::{
     self, Alias, Distinct, Expr, ExprId, From, Lock, Query, Select as SelectAst, Sort, Statement,
     Target, Tree,
@@ -205,6 +205,20 @@ impl Fast {
             Fast::Change(change) => change.run(scope, values),
             Fast::Insert(insert) => insert.run(scope, values),
         }
+    }
+
+    /// Waits for transactions that have locked its table against what it does.
+    ///
+    /// # Errors
+    /// Those of waits for locks.
+    pub fn await_table(&self, scope: &Scope) -> Result<()> {
+        let (source, mode) = match self {
+            Fast::Select(select) => (&select.source, LockMode::AccessShare),
+            Fast::Aggregate(aggregate) => (&aggregate.source, LockMode::AccessShare),
+            Fast::Change(change) => (&change.source, LockMode::RowExclusive),
+            Fast::Insert(insert) => (&insert.source, LockMode::RowExclusive),
+        };
+        scope.await_tables(std::slice::from_ref(&source.table), mode)
     }
 
     /// Whether a partial index may have the rows that its conditions leave: what they imply, the planner finds out.

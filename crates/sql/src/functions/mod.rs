@@ -4,6 +4,7 @@
 //! (`onlap_kernels`). Which arguments and types a function has is known from PostgreSQL's catalog; a strict one is not
 //! called with NULL.
 
+mod advisory;
 pub mod catalogs;
 pub mod privileges;
 pub mod sequences;
@@ -56,6 +57,7 @@ pub fn find(seen: &Arc<catalogs::Seen>, name: &str) -> Option<Function> {
         "pg_backend_pid" => Function::value(i64::from(view.pid)),
         _ => {
             return sequences::find(view, name)
+                .or_else(|| advisory::find(view, name))
                 .or_else(|| server::find(view, name))
                 .or_else(|| catalogs::find(seen, name));
         }

@@ -7,6 +7,7 @@ use crate::catalog::names::temporary;
 use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::Judge;
+use crate::system::locks;
 use crate::system::rows::Datum;
 use crate::view::View;
 
@@ -66,7 +67,7 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
                 Ok(a.first().and_then(Datum::int).map(|oid| others.contains(&oid)).into())
             })
         }
-        "pg_blocking_pids" => constant(Datum::Ints(Vec::new())),
+        "pg_blocking_pids" => blocking(view),
         "pg_client_encoding" => {
             let name = (view.settings)("client_encoding");
             constant(name.unwrap_or_else(|| "UTF8".to_owned()).as_str().into())
@@ -79,6 +80,14 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
         _ => return None,
     };
     Some(function)
+}
+
+fn blocking(view: &View) -> Function {
+    let view = view.clone();
+    Function::new(move |a| {
+        let pid = a.first().and_then(Datum::int).unwrap_or(0);
+        Ok(Datum::Ints(locks::blockers(&view, pid)))
+    })
 }
 
 /// Fails unless the role may end statements, or the session, of another.

@@ -51,6 +51,7 @@ impl Batches {
     }
 
     fn restart(&mut self) -> Result<()> {
+        self.scope.between().undo_statement();
         let _entered = self.handle.enter();
         let depth = self.plan.depth();
         guard::within(&self.guard, || {

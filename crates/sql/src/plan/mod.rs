@@ -27,6 +27,7 @@ mod memory;
 pub mod room;
 pub mod scan;
 pub mod texts;
+pub mod turn;
 
 pub use held::Held;
 pub use scan::TableHandle;
@@ -222,16 +223,19 @@ impl Batches {
     fn try_next(&mut self) -> Result<Option<RecordBatch>> {
         self.begin()?;
         let turns = Arc::clone(&self.turns);
-        let _turn = loop {
+        let scope = Arc::clone(&self.scope);
+        let turn = loop {
             self.scope.go_on()?;
-            if let Ok(turn) = turns.try_acquire() {
+            if let Ok(turn) = Arc::clone(&turns).try_acquire_owned() {
                 break turn;
             }
-            let turn = async { tokio::time::timeout(LOOK_EVERY, turns.acquire()).await };
+            let turn = Arc::clone(&turns).acquire_owned();
+            let turn = async { tokio::time::timeout(LOOK_EVERY, turn).await };
             if let Ok(turn) = self.handle.block_on(turn) {
                 break turn.expect("nobody closes it");
             }
         };
+        let _turn = scope.turns().hold(turn);
         loop {
             self.scope.plan_goes_on()?;
             let next = self.stream.next();

@@ -506,14 +506,39 @@ pub struct Running {
     bytes: u64,
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
+impl Running {
+    /// Lets others run until the result is dropped. It goes on then without a place in line: it waited already, and what
+    /// it holds it has held all the time.
+    pub fn pause(&self) -> Pause<'_> {
+        self.end();
+        Pause(self)
+    }
+
+    fn end(&self) {
         let mut taken = self.room.taken.lock();
         taken.running -= 1;
         taken.bytes -= self.bytes;
         drop(taken);
         self.room.ended_ns.store(SystemClock.monotonic_ns(), Ordering::Relaxed);
         self.room.line.lock().wake_first();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// A query that lets others run.
+#[derive(Debug)]
+pub struct Pause<'a>(&'a Running);
+
+impl Drop for Pause<'_> {
+    fn drop(&mut self) {
+        let mut taken = self.0.room.taken.lock();
+        taken.running += 1;
+        taken.bytes += self.0.bytes;
     }
 }
 

@@ -79,6 +79,7 @@ pub fn until_locked<T>(view: &View, mut run: impl FnMut() -> Result<T>) -> Resul
                 scope.waits().leave_out(&table, row);
             }
         }
+        scope.between().undo_statement();
         // What the other transaction committed is seen now.
         scope.tx()?.begin_statement()?;
         scope.go_on()?;

@@ -30,6 +30,7 @@ mod views;
 
 use std::sync::{Arc, OnceLock};
 
+use onlap::LockMode;
 use onlap_kernels::{Cx, Datum, Given, input, output, recv};
 use onlap_pg::ast::{LockWait, Tree};
 use onlap_pg::bound::{Entry, EntryKind, Expr, Lock, Modify, Part, QueryId};
@@ -516,6 +517,34 @@ impl Bound {
         self.tables.is_current()
     }
 
+    /// The tables that it reads or changes, with those below them.
+    pub fn all_tables(&self) -> Vec<onlap::Table> {
+        self.tables.all()
+    }
+
+    /// Waits for transactions that have locked its tables against what it does, before anything is done.
+    ///
+    /// # Errors
+    /// Those of waits for locks.
+    pub fn await_tables(&self, view: &View) -> Result<()> {
+        if !view.instance.db.has_locked_tables() {
+            return Ok(());
+        }
+        if self.locks_rows() {
+            view.scope.await_tables(&self.all_tables(), LockMode::RowExclusive)?;
+        }
+        for part in self.parts() {
+            let Some(modify) = self.tree.query(part).modify.as_deref() else { continue };
+            let named = self.table(part, modify.entry).map(|handle| handle.table.clone());
+            let family = self.family(part, modify.entry);
+            let below = family.iter().flat_map(|family| &family.members);
+            let below = below.map(|member| member.table.table.clone());
+            let all: Vec<onlap::Table> = named.into_iter().chain(below).collect();
+            view.scope.await_tables(&all, LockMode::RowExclusive)?;
+        }
+        view.scope.await_tables(&self.all_tables(), LockMode::AccessShare)
+    }
+
     /// The columns of its answer; `None` where it gives no rows.
     pub fn returns(&self) -> Option<Arc<[AnswerColumn]>> {
         if let Some(stages) = &self.stages {
@@ -569,6 +598,7 @@ impl Bound {
     /// `42501`; those of the query, where they come before its rows.
     pub fn run(&self, view: &View, values: &[Parameter], text: &str) -> Result<Answer> {
         view.judge.must(&self.needs)?;
+        self.await_tables(view)?;
         let values = self.values(view, values, text)?;
         view.scope.plan_goes_on()?;
         match self.locks_rows() {
@@ -588,6 +618,7 @@ impl Bound {
         })?;
         let Some(mut held) = held else {
             // They are too many to hold, and the same once more: no other transaction changes them.
+            view.scope.between().undo_statement();
             return self.answer(view, self.steps(view, values, text)?);
         };
         held.let_others_run();
@@ -635,6 +666,7 @@ impl Bound {
         if self.changes_rows() {
             return Err(SqlError::unsupported("a query here that changes rows"));
         }
+        self.await_tables(view)?;
         view.scope.plan_goes_on()?;
         Ok(self.begin(view, self.steps(view, &self.nulls(), text)?)?.0)
     }

@@ -25,6 +25,13 @@ pub fn call(seen: &Seen, name: &str, args: &[Datum<'_>]) -> Result<Option<Datum<
             Datum::text(printed(&seen.view, &Acl(vec![item])).pop().unwrap_or_default())
         }
         ("aclexplode", [Datum::Bytes(items)]) => exploded(seen, items)?,
+        ("pg_listening_channels", []) => {
+            let mut made = Builder::new(Repr::Text);
+            for channel in seen.view.scope.between().channels.listening() {
+                made.push(&Datum::text(channel))?;
+            }
+            Datum::bytes(made.finish())
+        }
         (name, [Datum::Text(text)]) => match kind(name, "in") {
             Some(kind) => Datum::Oid(read(seen, kind, text)?),
             None => return Ok(None),

@@ -60,6 +60,23 @@ impl Known {
         self.0.get(&oid).map(|table| &table.handle)
     }
 
+    /// All tables, each once.
+    pub fn all(&self) -> Vec<onlap::Table> {
+        let mut all: Vec<onlap::Table> = Vec::new();
+        let mut add = |table: &onlap::Table| {
+            if all.iter().all(|known| known.schema().id != table.schema().id) {
+                all.push(table.clone());
+            }
+        };
+        for table in self.0.values() {
+            add(&table.handle.table);
+            let below = table.family.iter().flat_map(|family| &family.members);
+            below.for_each(|member| add(&member.table.table));
+        }
+        all.sort_by_key(|table| table.schema().id);
+        all
+    }
+
     /// Whether all tables have the form that they had.
     pub fn is_current(&self) -> bool {
         let same = |of: &TableHandle| of.table.schema().version == of.schema.version;

@@ -283,6 +283,7 @@ impl<'a, 'h> Machine<'a, 'h> {
         values: &[Datum<'static>],
         most: usize,
     ) -> Result<Given> {
+        bound.await_tables(&self.host.view)?;
         let text = parsed.bindable();
         let catalog = Arc::clone(bound.catalog());
         let shape = bound.returns().map(|_| bound.shape());

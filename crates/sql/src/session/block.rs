@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use onlap::{Isolation, Savepoint};
 
+use crate::between::{self, Between};
 use crate::catalog::objects::Pending;
 use crate::error::{Result, SqlError, state};
 use crate::instance::Instance;
@@ -59,6 +60,7 @@ pub struct Place {
     savepoint: Savepoint,
     pending: usize,
     modes: Modes,
+    between: between::Mark,
 }
 
 impl Block {
@@ -66,10 +68,15 @@ impl Block {
     ///
     /// # Errors
     /// The database was closed.
-    pub fn begin(instance: &Instance, modes: Modes, cancel: &Arc<AtomicBool>) -> Result<Block> {
+    pub fn begin(
+        instance: &Instance,
+        modes: Modes,
+        cancel: &Arc<AtomicBool>,
+        between: &Arc<Between>,
+    ) -> Result<Block> {
         let tx = instance.db.begin_with(modes.options())?;
         Ok(Block {
-            scope: Scope::new(tx, cancel, instance.runner.room()),
+            scope: Scope::new(tx, cancel, instance.runner.room(), between),
             pending: Pending::default(),
             explicit: false,
             failed: false,
@@ -124,9 +131,14 @@ impl Block {
     ///
     /// # Errors
     /// Those of the engine's commit.
-    pub fn commit(self, instance: &Instance) -> Result<()> {
+    pub fn commit(self, instance: &Instance, pid: i32) -> Result<()> {
+        let between = self.scope.between();
         if let Some(tx) = self.scope.take() {
-            instance.commit(tx, &self.pending)?;
+            let letter = between.channels.close(&instance.exchange, pid);
+            let committed = instance.commit(tx, &self.pending);
+            letter.send(&instance.exchange, committed.as_ref().ok().copied());
+            between.undo();
+            committed?;
         }
         if self.changed_for_others {
             instance.catalog_changed();
@@ -139,6 +151,7 @@ impl Block {
         if let Some(tx) = self.scope.take() {
             tx.rollback();
         }
+        self.scope.between().undo();
         if self.changed_for_others {
             instance.catalog_changed();
         }
@@ -161,7 +174,8 @@ impl Block {
     pub fn place(&self, name: String, session: Remembered) -> Result<Place> {
         let savepoint = self.scope.tx()?.savepoint();
         let (pending, modes) = (self.pending.len(), self.modes);
-        Ok(Place { name, session, savepoint, pending, modes })
+        let between = self.scope.between().mark();
+        Ok(Place { name, session, savepoint, pending, modes, between })
     }
 
     /// Undoes what was done since a place: what the session goes back to.
@@ -171,6 +185,7 @@ impl Block {
     pub fn back_to(&mut self, place: &Place) -> Result<Remembered> {
         self.scope.tx()?.rollback_to(&place.savepoint)?;
         self.pending.truncate(place.pending);
+        self.scope.between().back_to(&place.between);
         self.be(place.modes)?;
         Ok(place.session.clone())
     }
@@ -197,9 +212,20 @@ impl Block {
         let place = &self.savepoints[at];
         self.scope.tx()?.rollback_to(&place.savepoint)?;
         self.pending.truncate(place.pending);
+        self.scope.between().back_to(&place.between);
         self.failed = false;
         self.be(self.savepoints[at].modes)?;
         Ok(self.savepoints[at].session.clone())
+    }
+
+    /// A statement failed: others need not wait for ROLLBACK to have the locks that the transaction, or what came since the
+    /// last savepoint, has beside those of rows.
+    pub fn fail(&mut self) {
+        self.failed = true;
+        match self.savepoints.last() {
+            Some(place) => self.scope.between().back_to(&place.between),
+            None => self.scope.between().undo(),
+        }
     }
 
     fn find(&self, name: &str) -> Result<usize> {

@@ -14,6 +14,7 @@ use std::time::Duration;
 use onlap_base::clock::{Clock, SystemClock};
 use parking_lot::Mutex;
 
+use crate::between::Between;
 use crate::catalog::oids;
 use crate::encoding::{Encoding, Form};
 use crate::error::{Result, SqlError, state};
@@ -29,7 +30,7 @@ use crate::secrets::without_passwords;
 use crate::settings::{Id, Settings, Value};
 use crate::types::{PgType, binary_value, oid, text_value};
 use crate::view::Listed;
-use crate::wire::{Client, format_of};
+use crate::wire::{Client, format_of, send_if_large};
 
 pub mod answer;
 mod block;
@@ -68,6 +69,8 @@ pub struct SessionInfo {
     /// Wakes the session's thread out of its wait for the client; called by whoever ends the session
     /// after [`Session::is_terminated`] has become true.
     pub waker: Option<Waker>,
+    /// Wakes the session's thread out of its wait for the client, to call [`Session::deliver`].
+    pub bell: Option<Waker>,
 }
 
 /// What wakes a thread that waits for its client.
@@ -116,6 +119,8 @@ pub struct Session {
     asked: Asked,
     /// What the text under way has of the room for long ones.
     room: Option<Arc<Running>>,
+    /// Its advisory locks, and the channels that it listens to.
+    pub(crate) between: Arc<Between>,
 }
 
 /// The roles that a session goes by, as OIDs.
@@ -202,7 +207,10 @@ impl Session {
     ) -> Session {
         let database = if info.database.is_empty() { info.user } else { info.database };
         let cancel = Arc::new(AtomicBool::new(false));
+        let between = Between::new(instance, &database, info.bell);
         let presence = instance.enter(|key| Presence {
+            locks: between.advisory.owner().id(),
+            tx: Arc::clone(&between.tx),
             key,
             role,
             database: database.clone(),
@@ -238,6 +246,7 @@ impl Session {
             temporary: Temporary::default(),
             asked: Asked::default(),
             room: None,
+            between,
             several: false,
             depth: 0,
         }
@@ -284,9 +293,36 @@ impl Session {
             }
         }
         self.report(client);
+        self.deliver(client)?;
         self.note_state();
         self.instance.runner.room().rest();
         Ok(())
+    }
+
+    /// Whether notifications may come for the client now: it listens, and no transaction is under way.
+    pub fn may_deliver(&self) -> bool {
+        self.block.is_none() && self.between.channels.listens()
+    }
+
+    /// Tells the client of notifications, unless a transaction is under way.
+    ///
+    /// # Errors
+    /// The client is gone.
+    pub fn deliver(&mut self, client: &mut dyn Client) -> Result<()> {
+        if !self.may_deliver() {
+            return Ok(());
+        }
+        let pid = self.key().pid;
+        loop {
+            let notes = self.instance.exchange.read(pid);
+            if notes.is_empty() {
+                return Ok(());
+            }
+            for note in notes {
+                client.reply().notification(note.pid, &note.channel, &note.payload);
+                send_if_large(client)?;
+            }
+        }
     }
 
     /// The same but for the tag of the last statement, which it gives.
@@ -329,11 +365,16 @@ impl Session {
 
     fn send_whole(&mut self, answer: &mut Answer, client: &mut dyn Client) -> Result<String> {
         match answer {
-            Answer::Done(tag) => Ok(std::mem::take(tag)),
+            Answer::Done(tag) => {
+                self.warn(client);
+                Ok(std::mem::take(tag))
+            }
             Answer::Rows(rows) => {
                 let fields: Vec<_> = rows.columns.iter().map(AnswerColumn::field).collect();
                 client.reply().row_description(&fields, &[]);
-                rows.send(0, &[], self.style(), client)?;
+                let sent = rows.send(0, &[], self.style(), client);
+                self.warn(client);
+                sent?;
                 Ok(rows.tag())
             }
         }
@@ -522,11 +563,18 @@ impl Session {
         }
         let style = self.style();
         match portal.answer.as_mut().expect("was just made") {
-            Answer::Done(tag) => client.reply().complete(tag),
-            Answer::Rows(answer) => match answer.send(rows, &portal.formats, style, client)? {
-                true => client.reply().complete(&answer.tag()),
-                false => client.reply().suspended(),
-            },
+            Answer::Done(tag) => {
+                self.warn(client);
+                client.reply().complete(tag);
+            }
+            Answer::Rows(answer) => {
+                let sent = answer.send(rows, &portal.formats, style, client);
+                self.warn(client);
+                match sent? {
+                    true => client.reply().complete(&answer.tag()),
+                    false => client.reply().suspended(),
+                }
+            }
         }
         Ok(())
     }
@@ -545,8 +593,17 @@ impl Session {
     /// After an error of the extended protocol: the transaction has failed. Messages up to Sync are the
     /// caller's to skip.
     pub fn failed(&mut self) {
-        if let Some(block) = &mut self.block {
-            block.failed = true;
+        if let Some(block) = self.block.as_mut().filter(|block| !block.failed) {
+            block.fail();
+        }
+    }
+
+    /// Tells the client what functions of a statement had to say.
+    pub(crate) fn warn(&self, client: &mut dyn Client) {
+        for warning in self.between.take_warnings() {
+            if self.settings.text(Id::ClientMinMessages) != "error" {
+                client.reply().notice("WARNING", &warning);
+            }
         }
     }
 
@@ -557,6 +614,7 @@ impl Session {
     pub fn sync(&mut self, client: &mut dyn Client) -> Result<()> {
         let ended = self.end_implicit(client);
         self.report(client);
+        self.deliver(client)?;
         self.note_state();
         self.instance.runner.room().rest();
         ended
@@ -618,6 +676,7 @@ impl Drop for Session {
             block.rollback(&self.instance);
         }
         self.forget_temporary();
+        self.between.leave(&self.instance, self.presence.key.pid);
         self.instance.leave(self.presence.key.pid);
     }
 }

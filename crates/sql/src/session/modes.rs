@@ -91,7 +91,7 @@ impl Session {
 
     /// Begins a transaction, whose modes the settings show from now on.
     pub(super) fn begin_block(&mut self, modes: Modes, explicit: bool) -> Result<&mut Block> {
-        let mut block = Block::begin(&self.instance, modes, &self.cancel)?;
+        let mut block = self.new_block(modes)?;
         block.explicit = explicit;
         self.show_modes(modes);
         Ok(self.block.insert(block))

@@ -172,6 +172,8 @@ impl Session {
         self.listed.lock().clear();
         self.portals.clear();
         *self.taken.lock() = Default::default();
+        self.between.advisory.unlock_all();
+        self.between.channels.unlisten_all();
     }
 
     /// SET ROLE, `local` to the transaction: goes on with the rights of another role; `None` for the

@@ -86,7 +86,16 @@ fn changes_rows(body: Body) -> bool {
 fn sees_nothing(parsed: &Parsed) -> bool {
     match parsed.statement() {
         ast::Statement::Utility(utility) => {
-            matches!(**utility, Utility::Set(_) | Utility::Prepare(_) | Utility::Deallocate(_))
+            matches!(
+                **utility,
+                Utility::Set(_)
+                    | Utility::Prepare(_)
+                    | Utility::Deallocate(_)
+                    | Utility::Lock(_)
+                    | Utility::Listen(_)
+                    | Utility::Unlisten(_)
+                    | Utility::Notify(..)
+            )
         }
         _ => false,
     }
@@ -133,6 +142,7 @@ impl Session {
             // Nothing was done yet: the table that it is about changed while it waited for it. What the catalog says of it
             // is there when the commit has ended that changed it.
             drop(self.instance.newest_objects());
+            self.between.undo_statement();
             self.begin_statement(true)?;
             answer = self.run_in_transaction(prepared, parsed, values, client);
         }
@@ -161,6 +171,7 @@ impl Session {
             block.scope.adopt(&text);
         }
         block.used = true;
+        block.scope.between().begin_statement();
         Ok(block.scope.tx()?.begin_statement()?)
     }
 
@@ -176,6 +187,7 @@ impl Session {
             block.scope.set_utc(utc);
             block.scope.confine(memory);
             block.scope.limit(statement);
+            block.scope.limit_waits(lock);
             if let Ok(mut tx) = block.scope.tx() {
                 tx.set_lock_timeout(wait);
             }
@@ -246,6 +258,7 @@ impl Session {
             && native
         {
             let scope = Arc::clone(&self.current()?.scope);
+            fast.await_table(&scope)?;
             if let Some(answer) = fast.run(&scope, values)? {
                 return Ok(answer);
             }
@@ -258,6 +271,7 @@ impl Session {
             && let Some(fast) = Fast::of(&view, parsed)
         {
             view.must(fast.needs())?;
+            fast.await_table(&view.scope)?;
             if let Some(answer) = fast.run(&view.scope, values)? {
                 return Ok(answer);
             }
@@ -372,6 +386,7 @@ impl Session {
         if !bound.changes_rows() {
             return bound.run(view, values, &text);
         }
+        bound.await_tables(view)?;
         self.block()?.changed = true;
         let blind = parsed.body == Body::Upsert;
         crate::change::run(view, bound, values, &text, blind)
@@ -531,6 +546,7 @@ impl Session {
     pub(crate) fn begin_within(&mut self) -> Result<()> {
         self.temporary.is_private = false;
         self.allow_temporary()?;
+        self.between.begin_statement();
         Ok(self.block()?.scope.tx()?.begin_statement()?)
     }
 

@@ -15,7 +15,6 @@ use onlap::{Table, TableId};
 use onlap_pg::ast::Isolation;
 
 use super::Session;
-use super::block::Block;
 use super::modes::Modes;
 use crate::catalog::names::{temporary, temporary_of};
 use crate::catalog::{Kind, Name};
@@ -140,10 +139,10 @@ impl Session {
     /// Does something in a transaction of its own, which may write whatever the settings say.
     fn write(&mut self, act: impl FnOnce(&mut Session, &View) -> Result<()>) -> Result<()> {
         let modes = Modes { level: Isolation::RepeatableRead, ..Modes::default() };
-        self.block = Some(Block::begin(&self.instance, modes, &self.cancel)?);
+        self.block = Some(self.new_block(modes)?);
         let done = self.in_view(act);
         match (done, self.block.take()) {
-            (Ok(()), Some(block)) => block.commit(&self.instance),
+            (Ok(()), Some(block)) => block.commit(&self.instance, self.key().pid),
             (done, block) => {
                 if let Some(block) = block {
                     block.rollback(&self.instance);

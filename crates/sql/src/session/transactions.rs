@@ -7,7 +7,7 @@ use onlap_pg::value::datetime::{Zone, find_zone};
 
 use super::Session;
 use super::block::Block;
-use super::modes::is_mode;
+use super::modes::{Modes, is_mode};
 use crate::catalog::{Kind, Objects, names};
 use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
@@ -26,6 +26,11 @@ impl Session {
             self.begin_block(modes, false)?;
         }
         Ok(self.block.as_mut().expect("was just begun"))
+    }
+
+    /// Begins a transaction.
+    pub(super) fn new_block(&self, modes: Modes) -> Result<Block> {
+        Block::begin(&self.instance, modes, &self.cancel, &self.between)
     }
 
     /// Ends the transaction that no BEGIN began.
@@ -49,7 +54,7 @@ impl Session {
 
     /// Commits what the transaction did.
     fn commit_block(&mut self, block: Block) -> Result<()> {
-        let ended = block.commit(&self.instance);
+        let ended = block.commit(&self.instance, self.key().pid);
         self.temporary.ended(ended.is_ok());
         ended.map_err(|e| self.with_values_to_see(e))
     }

@@ -6,6 +6,7 @@ use super::rows::{Datum, Rows};
 use crate::catalog::{Kind, oids};
 use crate::ddl::role_settings::{self, Of};
 use crate::error::Result;
+use crate::rights::ask::database_oid;
 use crate::rights::{Class, Key};
 use crate::row;
 use crate::view::View;
@@ -25,6 +26,7 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "pg_settings" => settings(view),
         "pg_prepared_statements" => prepared_statements(view),
         "pg_stat_activity" => activity(view),
+        "pg_locks" => super::locks::rows(view),
         "pg_stat_database" => database_figures(view),
         _ => return Ok(None),
     }))
@@ -120,6 +122,11 @@ pub fn database_oids(view: &View) -> Vec<(u32, String)> {
     let made = view.objects.of_kind(Kind::Database);
     all.extend(made.map(|(name, object)| (oids::of_object(object.number), name.to_string())));
     all
+}
+
+/// The OID of the session's database.
+pub fn own_database(view: &View) -> u32 {
+    database_oid(&view.objects, &view.database)
 }
 
 fn databases(view: &View) -> Rows {

@@ -8,6 +8,7 @@ pub mod cluster;
 pub mod definitions;
 pub mod fixed;
 pub mod grants;
+pub mod locks;
 mod made_types;
 pub mod model;
 pub mod partitions;

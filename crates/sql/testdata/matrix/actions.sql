@@ -569,11 +569,13 @@ MERGE INTO s.t USING (VALUES (1)) AS x(id) ON t.id = x.id WHEN MATCHED THEN DELE
 MERGE INTO s.t USING (VALUES (1)) AS x(id) ON t.id = x.id WHEN MATCHED THEN DO NOTHING
 MERGE INTO s.t USING s.shared x ON t.id = x.id WHEN NOT MATCHED THEN INSERT (id) VALUES (9)
 
-[not served] -- and so an error for every role; the test fails when one of them is served
+[locks of tables]
 LOCK TABLE s.t
 LOCK TABLE s.t IN ACCESS SHARE MODE
 LOCK TABLE s.t IN ROW EXCLUSIVE MODE
 LOCK TABLE s.shared
+
+[not served] -- and so an error for every role; the test fails when one of them is served
 SELECT last_value > 0 FROM s.q
 SELECT is_called FROM s.q
 SELECT pg_sequence_last_value('s.q'::regclass) > 0
