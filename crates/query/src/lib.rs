@@ -38,6 +38,7 @@ mod keys;
 mod layout;
 mod lists;
 mod locks;
+mod made;
 mod logic;
 mod membership;
 mod node;

@@ -17,6 +17,7 @@ use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
 use crate::error::{Result, SqlError, state};
 use crate::plan::room::{Place, QUERY_BYTES, Room, Running};
+use crate::session::lent::Lent;
 use crate::waits::Waits;
 
 /// Changes of a transaction that are worth hurrying for.
@@ -41,6 +42,8 @@ pub struct Scope {
     stop: Arc<Stop>,
     /// Rows that its steps could not lock.
     waits: Waits,
+    /// What routines within it go by.
+    lent: Lent,
 }
 
 impl Scope {
@@ -58,6 +61,7 @@ impl Scope {
             memory: AtomicUsize::new(0),
             stop: Arc::new(Stop::new(cancel)),
             waits: Waits::default(),
+            lent: Lent::default(),
         })
     }
 
@@ -78,7 +82,18 @@ impl Scope {
 
     /// Takes the transaction out, to end it.
     pub fn take(&self) -> Option<Transaction> {
+        self.lent.end();
         self.tx.lock().take()
+    }
+
+    /// What routines within it go by.
+    pub fn lent(&self) -> &Lent {
+        &self.lent
+    }
+
+    /// Whether the transaction is in use at this moment, so that no statement can run within it.
+    pub fn is_in_use(&self) -> bool {
+        self.tx.try_lock().is_none()
     }
 
     /// Lets reads see the database as it was.

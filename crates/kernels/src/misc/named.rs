@@ -65,9 +65,9 @@ pub(crate) fn output(cx: &mut Cx<'_>, oid: Oid, value: Oid, out: &mut String) ->
 
 /// regprocout: a name that several functions have is written with its schema.
 fn function(catalog: &Catalog, proc: &Proc) -> String {
-    match catalog.procs_named(proc.name).nth(1) {
+    match catalog.procs_named(&proc.name).nth(1) {
         Some(_) => format!("pg_catalog.{}", proc.name),
-        None => proc.name.to_owned(),
+        None => proc.name.to_string(),
     }
 }
 

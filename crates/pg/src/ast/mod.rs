@@ -8,6 +8,7 @@ mod expr;
 mod names;
 mod object;
 mod query;
+mod routine;
 mod statement;
 mod utility;
 mod walk;
@@ -31,6 +32,10 @@ pub use query::{
     Alias, Body, ColumnDef, Cte, CteBody, Cycle, Distinct, Exclude, Frame, FrameEdge, FrameUnit,
     From, FunctionItem, GroupItem, Join, JoinKind, Lock, LockStrength, LockWait, On, Query,
     Relation, Sample, Search, Select, Set, SetKind, Sort, SortOrder, Target, Using, Window, With,
+};
+pub use routine::{
+    AlterFunction, CreateFunction, CreateTrigger, DropFunction, FunctionChange, FunctionOption,
+    Parameter, ParameterMode, RoutineKind, Signature, TriggerEvent, TriggerTime,
 };
 pub use statement::{
     Assigned, Column, Conflict, ConflictAction, ConflictTarget, Delete, IndexElement, Insert, Into,

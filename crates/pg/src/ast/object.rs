@@ -1,6 +1,6 @@
 //! Statements about schemas, databases, roles, rights and comments as they were written.
 
-use super::{
+use super::{AlterFunction, CreateFunction, CreateTrigger, DropFunction, RoutineKind, Signature, 
     Constraint, Name, NamedRule, OptionValue, Path, Relation, Role, Said, Span, Statement, TypeName,
 };
 
@@ -258,6 +258,8 @@ pub enum GrantOn {
     SequencesIn(Vec<Name>),
     /// ALL FUNCTIONS, PROCEDURES, ROUTINES IN SCHEMA
     FunctionsIn(Vec<Name>),
+    /// FUNCTION and its like: of what, and which.
+    Functions(RoutineKind, Vec<Signature>),
     /// LANGUAGE
     Languages,
     /// Functions, types and others.
@@ -343,6 +345,10 @@ pub enum CommentOn {
     Role(Name),
     /// EXTENSION
     Extension(Name),
+    /// FUNCTION and its like
+    Function(RoutineKind, Signature),
+    /// TRIGGER ON a table
+    Trigger(Name, Path),
 }
 
 /// What a rule is on.
@@ -431,6 +437,27 @@ pub enum Object {
     },
     /// ALTER RULE … ON … RENAME TO
     RenameRule(Name, Path, Name),
+    /// CREATE FUNCTION, CREATE PROCEDURE
+    CreateFunction(Box<CreateFunction>),
+    /// ALTER FUNCTION and its like
+    AlterFunction(Box<AlterFunction>),
+    /// DROP FUNCTION and its like
+    DropFunction(DropFunction),
+    /// CREATE TRIGGER
+    CreateTrigger(Box<CreateTrigger>),
+    /// ALTER TRIGGER … ON … RENAME TO
+    RenameTrigger(Name, Path, Name),
+    /// DROP TRIGGER
+    DropTrigger {
+        /// IF EXISTS.
+        skip: bool,
+        /// Its name.
+        name: Name,
+        /// The table or view.
+        on: Path,
+        /// CASCADE.
+        cascade: bool,
+    },
     /// COMMENT ON; none for NULL.
     Comment(CommentOn, Option<Box<str>>),
 }

@@ -294,6 +294,8 @@ pub enum Utility {
     Notify(Name),
     /// DO
     Do(Do),
+    /// CALL
+    Call(ExprId),
     /// `CHECK TABLE`, which is Onlap's own
     CheckTable(Path),
     /// `BACKUP TO`, which is Onlap's own

@@ -7,7 +7,7 @@ use crate::resolve::parameter_name;
 use crate::{Oid, Result};
 
 impl<'a> Printer<'a> {
-    fn proc(&self, oid: Oid) -> Result<&'static Proc> {
+    fn proc(&self, oid: Oid) -> Result<&'a Proc> {
         self.catalog.proc(oid).ok_or_else(unserved)
     }
 
@@ -118,7 +118,7 @@ impl<'a> Printer<'a> {
 
     /// A call by SQL's syntax; whether there is one.
     fn by_syntax(&mut self, id: ExprId, proc: &Proc, args: &[ExprId]) -> Result<bool> {
-        match (proc.name, args) {
+        match (&*proc.name, args) {
             ("timezone", [zone, time]) => {
                 self.put("(");
                 self.part(*time, false, id)?;
@@ -171,7 +171,7 @@ impl<'a> Printer<'a> {
             }
             ("substring", _) => return self.substring(args),
             ("btrim" | "ltrim" | "rtrim", [whole, part @ ..]) => {
-                self.put(match proc.name {
+                self.put(match &*proc.name {
                     "btrim" => "TRIM(BOTH",
                     "ltrim" => "TRIM(LEADING",
                     _ => "TRIM(TRAILING",
@@ -203,6 +203,9 @@ impl<'a> Printer<'a> {
 
 /// A function's name; that of another schema has it before it.
 fn own_name(proc: &Proc) -> String {
+    if let Some(made) = &proc.made {
+        return format!("{}.{}", name(&made.schema), name(&proc.name));
+    }
     let parts: Vec<_> = proc.name.split('.').map(name).collect();
     parts.join(".")
 }

@@ -8,12 +8,14 @@
 pub mod bound;
 pub mod column_types;
 pub mod families;
+pub mod functions;
 pub mod made_types;
 pub mod names;
 pub mod objects;
 pub mod oids;
 pub mod roles;
 pub mod rules;
+pub mod triggers;
 
 pub use names::{DEFAULT_DATABASE, Name};
 pub use objects::{Kind, Objects};

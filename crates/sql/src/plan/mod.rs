@@ -224,12 +224,16 @@ impl Batches {
         let turns = Arc::clone(&self.turns);
         let _turn = loop {
             self.scope.go_on()?;
+            // What called the routine that runs this has a turn already.
+            if self.scope.lent().depth() > 0 {
+                break None;
+            }
             if let Ok(turn) = turns.try_acquire() {
-                break turn;
+                break Some(turn);
             }
             let turn = async { tokio::time::timeout(LOOK_EVERY, turns.acquire()).await };
             if let Ok(turn) = self.handle.block_on(turn) {
-                break turn.expect("nobody closes it");
+                break Some(turn.expect("nobody closes it"));
             }
         };
         loop {

@@ -298,7 +298,9 @@ impl Bound {
         bound.merge_parts().map_err(failed)?;
         let mut needs = {
             let (known, others) = (names.found.known.borrow(), names.found.others.borrow());
-            needs::of_query(&bound, query, &known, &others, None)
+            let mut needs = needs::of_query(&bound, query, &known, &others, None);
+            needs.extend(needs::of_functions(view, &bound, query));
+            needs
         };
         let ruled = rules::rewrite(&names, &mut bound, query, &mut needs)?;
         let (tables, others, catalog) = names.into_parts();

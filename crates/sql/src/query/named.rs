@@ -122,7 +122,7 @@ fn plain(text: &str) -> String {
 /// regprocin
 fn function(text: &str) -> Result<Oid> {
     let name = plain(text);
-    let mut found = catalog().procs_named(&name);
+    let mut found = catalog().system_procs(&name);
     match (found.next(), found.next()) {
         (Some(one), None) => Ok(one.oid),
         (Some(_), Some(_)) => {
@@ -147,7 +147,7 @@ fn procedure(seen: &Seen, text: &str) -> Result<Oid> {
     }
     let name = plain(name.trim());
     let is = |proc: &&'static Proc| *proc.arguments == *types;
-    catalog().procs_named(&name).find(is).map(|proc| proc.oid).ok_or_else(missing)
+    catalog().system_procs(&name).find(is).map(|proc| proc.oid).ok_or_else(missing)
 }
 
 /// The rows of aclexplode as an array.

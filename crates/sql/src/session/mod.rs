@@ -32,6 +32,7 @@ use crate::wire::{Client, format_of};
 pub mod answer;
 mod block;
 mod cursors;
+pub(crate) mod lent;
 mod prepare;
 mod prepared;
 mod room;
@@ -111,6 +112,12 @@ pub struct Session {
     asked: Asked,
     /// What the text under way has of the room for long ones.
     room: Option<Arc<Running>>,
+    /// The version of what is lent to routines that it knows.
+    lent: u64,
+    /// Whether it is one of a routine, within another.
+    within: bool,
+    /// Bodies of routines that it has read.
+    pub(crate) bodies: crate::routine::Bodies,
 }
 
 /// The roles that a session goes by, as OIDs.
@@ -233,6 +240,9 @@ impl Session {
             room: None,
             several: false,
             depth: 0,
+            lent: 0,
+            within: false,
+            bodies: crate::routine::Bodies::default(),
         }
     }
 
@@ -604,6 +614,9 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        if self.within {
+            return;
+        }
         self.portals.clear();
         if let Some(block) = self.block.take() {
             block.rollback(&self.instance);
