@@ -332,6 +332,14 @@ impl Binder<'_> {
         if !named {
             args.iter_mut().for_each(|arg| arg.0 = None);
         }
+        // Types of rows are known when they are named.
+        let outputs = self.catalog.proc(found.proc).and_then(|proc| proc.made.clone());
+        let outputs = outputs.iter().flat_map(|made| &made.parameters).map(|of| of.ty.oid);
+        for ty in outputs.chain([found.result]) {
+            if self.catalog.get_type(ty).is_none() {
+                self.schema.name_type(ty)?;
+            }
+        }
         let variadic = found.whole || found.collected.is_some();
         let call = bound::Call { proc: found.proc, args, set: found.retset, variadic };
         let made = self.out.add(Expr::Call(call), TypeRef::new(found.result), place);

@@ -70,6 +70,13 @@ impl Catalog {
         })
     }
 
+    /// Whether the name of a function, with its arguments, means it without its schema.
+    pub fn is_seen(&self, proc: &Proc) -> bool {
+        let rank = self.rank(proc);
+        let others = || self.procs_named(&proc.name).filter(|of| of.arguments == proc.arguments);
+        rank > 0 && others().all(|of| self.rank(of) >= rank)
+    }
+
     /// The place of a function's schema among those in which names are looked up.
     pub fn rank(&self, proc: &Proc) -> usize {
         let schema = proc.made.as_ref().map_or(SYSTEM, |made| &made.schema);

@@ -2,7 +2,7 @@
 
 use super::{Printer, name, unserved};
 use crate::bound::{Aggregate, Call, Expr, ExprId, Form, WindowCall};
-use crate::catalog::Proc;
+use crate::catalog::{Catalog, Proc};
 use crate::resolve::parameter_name;
 use crate::{Oid, Result};
 
@@ -22,7 +22,7 @@ impl<'a> Printer<'a> {
             Form::Syntax if self.by_syntax(id, proc, &args)? => return Ok(()),
             _ => {}
         }
-        self.put(&own_name(proc));
+        self.put(&own_name(self.catalog, proc));
         self.put("(");
         for (at, (parameter, value)) in call.args.iter().enumerate() {
             self.put(if at > 0 { ", " } else { "" });
@@ -40,7 +40,7 @@ impl<'a> Printer<'a> {
 
     pub(super) fn aggregate(&mut self, call: &'a Aggregate) -> Result<()> {
         let proc = self.proc(call.proc)?;
-        self.put(&own_name(proc));
+        self.put(&own_name(self.catalog, proc));
         self.put(if call.distinct.is_empty() { "(" } else { "(DISTINCT " });
         if call.kind != b'n' {
             self.exprs(&call.direct)?;
@@ -75,7 +75,7 @@ impl<'a> Printer<'a> {
 
     pub(super) fn window_call(&mut self, call: &'a WindowCall) -> Result<()> {
         let proc = self.proc(call.proc)?;
-        self.put(&own_name(proc));
+        self.put(&own_name(self.catalog, proc));
         self.put(if call.star { "(*" } else { "(" });
         self.exprs(&call.args)?;
         self.filter(call.filter)?;
@@ -202,9 +202,12 @@ impl<'a> Printer<'a> {
 }
 
 /// A function's name; that of another schema has it before it.
-fn own_name(proc: &Proc) -> String {
+fn own_name(catalog: &Catalog, proc: &Proc) -> String {
     if let Some(made) = &proc.made {
-        return format!("{}.{}", name(&made.schema), name(&proc.name));
+        return match catalog.is_seen(proc) {
+            true => name(&proc.name).into_owned(),
+            false => format!("{}.{}", name(&made.schema), name(&proc.name)),
+        };
     }
     let parts: Vec<_> = proc.name.split('.').map(name).collect();
     parts.join(".")

@@ -125,7 +125,7 @@ impl<'a> Setting<'a> {
     }
 
     /// The values that are set in a row.
-    fn values(&self, id: RowId) -> Result<Vec<Value>> {
+    pub fn values(&self, id: RowId) -> Result<Vec<Value>> {
         let at = self.places.binary_search_by_key(&id, |place| place.0);
         let (_, batch, row) = self.places[at.expect("a row that was found")];
         let columns = &self.batches[batch];
@@ -186,7 +186,7 @@ impl<'a> Setting<'a> {
     }
 
     /// The names of the columns that are set.
-    fn columns(&self) -> Vec<&'a str> {
+    pub fn columns(&self) -> Vec<&'a str> {
         let schema = &self.statement.target.schema;
         self.written.iter().map(|(number, _)| schema.columns[number - 1].name.as_str()).collect()
     }

@@ -49,6 +49,7 @@ use crate::wire::Client;
 pub use alter::relation;
 pub use index::number_twins;
 pub use naming::Relation as RelationKind;
+pub use function::named as functions_named;
 pub use privileges::class_of;
 pub use types::shown as type_shown;
 

@@ -216,6 +216,9 @@ impl Literals<'_> {
             return Ok(None);
         }
         let schema = table.schema();
+        if crate::change::fires::has_any(view, schema.id) {
+            return Ok(None);
+        }
         let families = view.objects.families();
         if families.divided(schema.id).is_some() || families.bound(schema.id).is_some() {
             return Ok(None);

@@ -95,7 +95,9 @@ impl Source {
     fn changed(view: &View, named: &ast::Relation) -> Option<Source> {
         let source = Source::of(view, named)?;
         let oid = crate::catalog::oids::of_table(source.schema.id);
-        (!crate::catalog::rules::has_any(&view.objects, oid)).then_some(source)
+        let has_rules = crate::catalog::rules::has_any(&view.objects, oid);
+        let has_triggers = crate::change::fires::has_any(view, source.schema.id);
+        (!has_rules && !has_triggers).then_some(source)
     }
 
     /// The table of a name, if it is one of the engine without anything else.

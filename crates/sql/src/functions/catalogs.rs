@@ -15,6 +15,7 @@ use crate::parse::identifiers;
 use crate::query::Printed;
 use crate::query::through::written_columns;
 use crate::system::classes::{is_constraint, owned_sequences};
+use crate::system::{functions as routines, triggers};
 use crate::system::model::{Model, Relation, What};
 use crate::system::rows::Datum;
 use crate::system::{fixed, partitions, rules, text, views};
@@ -113,6 +114,32 @@ fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
         "pg_get_ruledef" => Function::new(move |a| {
             let pretty = arg(a, 1) == Datum::Bool(true);
             Ok(rules::definition_of(&seen.view, seen.model()?, oid_of(a, 0), pretty)?.into())
+        }),
+        "pg_get_triggerdef" => Function::new(move |a| {
+            let pretty = arg(a, 1) == Datum::Bool(true);
+            Ok(triggers::definition_of(&seen.view, seen.model()?, oid_of(a, 0), pretty).into())
+        }),
+        "pg_get_functiondef" => Function::new(move |a| {
+            let of = routines::by_oid(&seen.view, oid_of(a, 0));
+            let model = seen.model()?;
+            Ok(of.map(|of| routines::definition(&seen.view, model, of)).into())
+        }),
+        "pg_get_function_arguments" | "pg_get_function_identity_arguments" => {
+            let defaults = name == "pg_get_function_arguments";
+            Function::new(move |a| {
+                let of = routines::by_oid(&seen.view, oid_of(a, 0));
+                let model = seen.model()?;
+                Ok(of.map(|of| routines::arguments(&seen.view, model, of, defaults)).into())
+            })
+        }
+        "pg_get_function_result" => Function::new(move |a| {
+            let of = routines::by_oid(&seen.view, oid_of(a, 0));
+            let model = seen.model()?;
+            Ok(of.and_then(|of| routines::result(&seen.view, model, of)).into())
+        }),
+        "pg_function_is_visible" => Function::new(move |a| {
+            let of = routines::by_oid(&seen.view, oid_of(a, 0));
+            Ok(of.is_none_or(|of| of.is_seen(&seen.view)).into())
         }),
         "pg_get_serial_sequence" => Function::new(move |a| serial(&seen, a)),
         "obj_description" | "shobj_description" => {
@@ -417,12 +444,7 @@ fn permitted(name: &str) -> Option<Function> {
 fn absent(name: &str) -> Option<Function> {
     let text = matches!(
         name,
-        "pg_get_triggerdef"
-            | "pg_get_functiondef"
-            | "pg_get_function_result"
-            | "pg_get_function_sqlbody"
-            | "pg_get_function_arguments"
-            | "pg_get_function_identity_arguments"
+        "pg_get_function_sqlbody"
             | "pg_get_statisticsobjdef"
             | "pg_get_statisticsobjdef_columns"
             | "pg_tablespace_location"

@@ -51,15 +51,17 @@ pub struct Known {
     call: MadeCall,
     stamp: crate::session::Stamp,
     version: u64,
-    body: Arc<Body>,
+    /// The body.
+    pub body: Arc<Body>,
     statements: Arc<[super::body::Sql]>,
-    bound: BoundTexts,
+    /// Its texts that are bound.
+    pub bound: BoundTexts,
     _memory: datafusion_execution::memory_pool::MemoryReservation,
 }
 
 /// Bodies that a session keeps.
 #[derive(Default)]
-pub struct Bodies(Vec<Known>);
+pub struct Bodies(pub Vec<Known>);
 
 /// More are not kept.
 const MOST_BODIES: usize = 32;
@@ -192,7 +194,7 @@ fn given(machine: &mut Machine<'_, '_>) -> Given {
 }
 
 /// A body that is known, taken out of what the session keeps, or read now.
-fn known(
+pub fn known(
     session: &mut Session,
     view: &View,
     function: &Arc<Function>,
@@ -212,7 +214,14 @@ fn known(
         bodies.clear();
     }
     let memory = super::memory_of(view, expected_bytes(&function.source) / 4)?;
-    let form = form(view, function, call)?;
+    let form = match (call.result.oid, &call.args[..]) {
+        (TRIGGER, [row]) => super::trigger::form(view, Some(&kind_of(view, *row)?))?,
+        (TRIGGER, _) => {
+            let text = "trigger functions can only be called as triggers";
+            return Err(SqlError::new("0A000", text));
+        }
+        _ => form(view, function, call)?,
+    };
     let around = Around { view, name: &function.name.name, form: &form };
     let (body, statements) = match function.language.as_str() {
         "sql" => sql::read(function, &around)?,

@@ -2,17 +2,26 @@
 
 use std::sync::Arc;
 
+use onlap_kernels::array::{Builder, Dim, Record};
+use onlap_kernels::misc::MadeCall;
+use onlap_kernels::{Datum, Repr};
 use onlap_pg::TypeRef;
-use onlap_pg::catalog::oids;
+use onlap_pg::catalog::{Catalog, oids};
 use parking_lot::Mutex;
 
-use super::body::{Gives, Kind, Role, Sql};
+use super::body::{Body, Gives, Kind, Role, Sql};
+use super::called::{apart, inside};
+use super::host::Host;
+use super::machine::{BoundTexts, Machine};
 use super::read::{Around, Form, Reader};
 use super::values::{Held, Row, Seen};
+use crate::catalog::functions::Function;
 use crate::catalog::triggers::Trigger;
 use crate::error::{Result, SqlError};
 use crate::parse;
-use crate::query::Bound;
+use crate::query::{Bound, sql_error};
+use crate::session::Session;
+use crate::session::lent::Told;
 use crate::view::View;
 
 /// name
@@ -130,4 +139,232 @@ fn full(kind: &Kind) -> Held {
 /// The table has gone.
 pub fn row_kind(view: &View, relation: u32) -> Result<Kind> {
     super::types::kind_of(view, TypeRef::new(crate::catalog::oids::of_row(relation)))
+}
+
+/// A trigger with what its condition is.
+pub struct Conditioned {
+    /// The trigger.
+    pub trigger: Trigger,
+    /// What a row is.
+    row: Kind,
+    row_type: u32,
+    when: Option<When>,
+}
+
+/// A condition that was read.
+struct When {
+    body: Body,
+    sql: Sql,
+    bound: Mutex<BoundTexts>,
+}
+
+impl Conditioned {
+    /// Of a trigger that fires for rows of this type.
+    ///
+    /// # Errors
+    /// A condition that cannot be read.
+    pub fn new(view: &View, trigger: Trigger, row_type: u32) -> Result<Conditioned> {
+        let row = super::types::kind_of(view, TypeRef::new(row_type))?;
+        let when = match &trigger.when {
+            None => None,
+            Some(text) => {
+                let form = when_form(&row);
+                let (body, scope) =
+                    Reader::parameters_alone(&Around { view, name: "", form: &form });
+                Some(When { body, sql: when_sql(text, scope)?, bound: Mutex::default() })
+            }
+        };
+        Ok(Conditioned { trigger, row, row_type, when })
+    }
+
+    fn held(&self, values: Option<&Vec<Datum<'static>>>) -> Held {
+        match (&self.row, values) {
+            (Kind::Row(oid, fields), Some(values)) => {
+                let row = Row { shape: fields.clone(), values: values.clone() };
+                Held::Row(*oid, fields.clone(), Some(row))
+            }
+            (kind, _) => Held::of(kind),
+        }
+    }
+}
+
+/// A trigger that fires.
+pub struct Firing<'a> {
+    /// The trigger.
+    pub of: &'a Conditioned,
+    /// TG_OP.
+    pub op: &'static str,
+    /// The OID of the table.
+    pub relation: u32,
+    /// Its name.
+    pub name: &'a crate::catalog::Name,
+    /// OLD.
+    pub old: Option<Vec<Datum<'static>>>,
+    /// NEW.
+    pub new: Option<Vec<Datum<'static>>>,
+}
+
+/// What a trigger's function gives: a row, or none; nothing where its condition does not hold.
+pub type Fired = Option<Option<Vec<Datum<'static>>>>;
+
+/// Calls the function of a trigger.
+///
+/// # Errors
+/// Those of the function and of the condition; `42804`: it gives a row of another form.
+pub fn fire(view: &View, firing: Firing<'_>) -> Result<Fired> {
+    let oid = firing.of.trigger.function;
+    let function = view.objects.functions().by_oid(oid).cloned().ok_or_else(|| {
+        SqlError::new("XX000", format!("cache lookup failed for function {oid}"))
+    })?;
+    inside(view, true, |session| {
+        if let Some(when) = &firing.of.when
+            && !holds(session, &firing, when)?
+        {
+            return Ok(None);
+        }
+        apart(session, view, &function, |session| called(session, &function, &firing)).map(Some)
+    })
+}
+
+/// Whether the condition of a trigger holds.
+fn holds(session: &mut Session, firing: &Firing<'_>, when: &When) -> Result<bool> {
+    let view = session.view()?;
+    let mut told = Told::default();
+    let (version, instance) = (session.version_lent(), Arc::clone(&session.instance));
+    let host = Host::new(session, &mut told, view.clone()).calm(true).seen_at(version);
+    let mut machine = Machine::new(host, &when.body, "");
+    machine.bound = std::mem::take(&mut *when.bound.lock());
+    machine.held[when.body.told[0]] = firing.of.held(firing.new.as_ref());
+    machine.held[when.body.told[1]] = firing.of.held(firing.old.as_ref());
+    let holds = machine.truth(&when.sql);
+    *when.bound.lock() = std::mem::take(&mut machine.bound);
+    drop(machine);
+    view.scope.lent().tell(told.reply.bytes(), &instance)?;
+    holds
+}
+
+fn called(
+    session: &mut Session,
+    function: &Arc<Function>,
+    firing: &Firing<'_>,
+) -> Result<Option<Vec<Datum<'static>>>> {
+    let view = session.view()?;
+    let call = MadeCall {
+        proc: function.oid,
+        places: Vec::new(),
+        args: vec![TypeRef::new(firing.of.row_type)],
+        result: TypeRef::new(super::called::TRIGGER),
+    };
+    let mut known = super::called::known(session, &view, function, &call)?;
+    let body = Arc::clone(&known.body);
+    let mut told = Told::default();
+    let (version, instance) = (session.version_lent(), Arc::clone(&session.instance));
+    let host = Host::new(session, &mut told, view.clone());
+    let host = host.calm(function.volatility != 'v').seen_at(version);
+    let name = function.shown(&view);
+    let mut machine = Machine::new(host, &body, &name);
+    machine.bound = std::mem::take(&mut known.bound);
+    tell(&mut machine, firing)?;
+    let done = machine.run();
+    let given = machine.given.value.take();
+    known.bound = std::mem::take(&mut machine.bound);
+    drop(machine);
+    session.bodies.0.push(known);
+    view.scope.lent().tell(told.reply.bytes(), &instance)?;
+    done?;
+    let catalog = Arc::clone(view.objects.made_types().catalog());
+    match given {
+        Some(Datum::Bytes(bytes)) if firing.of.trigger.row => {
+            row_given(&catalog, &firing.of.row, &bytes).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Lets a function know what it is called for.
+fn tell(machine: &mut Machine<'_, '_>, firing: &Firing<'_>) -> Result<()> {
+    let trigger = &firing.of.trigger;
+    let text = |text: &str| Datum::text(text);
+    let arguments = trigger.arguments.iter().map(|one| Datum::text(one.as_str()));
+    let mut argv = Builder::new(Repr::Text);
+    for one in arguments {
+        argv.push(&one).map_err(|e| sql_error(&e, ""))?;
+    }
+    let count = i32::try_from(trigger.arguments.len()).unwrap_or(i32::MAX);
+    let argv = match count {
+        0 => Datum::Null,
+        count => {
+            let dims = [Dim { lower: 0, ..Dim::new(usize::try_from(count).unwrap_or(0)) }];
+            Datum::bytes(argv.finish_as(&dims))
+        }
+    };
+    let when = match trigger.time {
+        'B' => "BEFORE",
+        'A' => "AFTER",
+        _ => "INSTEAD OF",
+    };
+    let values = [
+        text(&trigger.name),
+        text(when),
+        text(if trigger.row { "ROW" } else { "STATEMENT" }),
+        text(firing.op),
+        Datum::Oid(firing.relation),
+        text(&firing.name.name),
+        text(&firing.name.name),
+        text(&firing.name.schema),
+        Datum::Int4(count),
+        argv,
+    ];
+    let slots = &machine.body.told;
+    machine.held[slots[0]] = firing.of.held(firing.new.as_ref());
+    machine.held[slots[1]] = firing.of.held(firing.old.as_ref());
+    for (slot, value) in slots[2..].iter().zip(values) {
+        machine.held[*slot] = match &machine.held[*slot] {
+            Held::Value(ty, _) => Held::Value(*ty, value),
+            held => held.clone(),
+        };
+    }
+    Ok(())
+}
+
+/// The row that a function gives, which has to be one of the table.
+fn row_given(catalog: &Catalog, row: &Kind, bytes: &[u8]) -> Result<Vec<Datum<'static>>> {
+    let Kind::Row(_, fields) = row else { return Err(misfit(None)) };
+    let record = Record::load(bytes);
+    if record.len() != fields.len() {
+        let detail = format!(
+            "Number of returned columns ({}) does not match expected column count ({}).",
+            record.len(),
+            fields.len()
+        );
+        return Err(misfit(Some(detail)));
+    }
+    for (at, (_, wanted)) in fields.iter().enumerate() {
+        let given = record.type_of(at);
+        if given != wanted.oid && !record.is_null(at) {
+            let detail = format!(
+                "Returned type {} does not match expected type {} in column {}.",
+                catalog.shown(given),
+                catalog.shown(wanted.oid),
+                at + 1
+            );
+            return Err(misfit(Some(detail)));
+        }
+    }
+    let values = fields.iter().enumerate().map(|(at, (_, ty))| {
+        match onlap_kernels::repr(catalog, ty.oid) {
+            Some(repr) => record.get(at, repr).into_owned(),
+            None => Datum::Null,
+        }
+    });
+    Ok(values.collect())
+}
+
+fn misfit(detail: Option<String>) -> SqlError {
+    let text = "returned row structure does not match the structure of the triggering table";
+    let e = SqlError::new(crate::error::state::MISMATCH, text);
+    match detail {
+        Some(detail) => e.detail(detail),
+        None => e,
+    }
 }

@@ -251,6 +251,21 @@ impl Session {
         self.temporary = base.temporary.clone();
     }
 
+    /// Hands on what routines have told the client.
+    pub(crate) fn hand_on(&self, client: &mut dyn Client) {
+        if let Some(block) = &self.block {
+            block.scope.lent().hand_on(client);
+        }
+    }
+
+    /// The whole of an error that may be one of a routine.
+    pub(crate) fn whole(&self, error: SqlError) -> SqlError {
+        match &self.block {
+            Some(block) => block.scope.lent().whole(error),
+            None => error,
+        }
+    }
+
     /// The version of what is lent that it knows.
     pub(crate) fn version_lent(&self) -> u64 {
         self.lent

@@ -281,6 +281,8 @@ impl Session {
             Ok(tag) => tag.iter().for_each(|tag| client.reply().complete(tag)),
             Err(e) if is_gone(&e) => return Err(e),
             Err(e) => {
+                self.hand_on(client);
+                let e = self.whole(e);
                 client.reply().error("ERROR", &e);
                 self.failed();
                 self.end_implicit(client)?;
@@ -327,7 +329,10 @@ impl Session {
             self.note_statement(&parsed.text);
         }
         let mut answer = self.run(prepared, &[], client)?;
-        self.send_whole(&mut answer, client)
+        self.hand_on(client);
+        let tag = self.send_whole(&mut answer, client)?;
+        self.hand_on(client);
+        Ok(tag)
     }
 
     fn send_whole(&mut self, answer: &mut Answer, client: &mut dyn Client) -> Result<String> {
@@ -494,6 +499,8 @@ impl Session {
             true => self.execute_cursor(name, &mut portal, rows, client),
             false => self.execute_portal(&mut portal, rows, client),
         };
+        self.hand_on(client);
+        let result = result.map_err(|e| self.whole(e));
         // Rows that are still to come keep it for as long as they do.
         self.room = None;
         // A statement that ends the transaction has ended its portals.

@@ -29,7 +29,8 @@ fn invalid<T>(text: impl Into<String>) -> Result<T> {
 /// `42704`: there is none.
 pub fn type_of(view: &View, source: Source<'_>, ty: &TypeName) -> Result<u32> {
     let names = Names::new(view);
-    let found = bind::type_named(source.tree, ty, &names, names.catalog());
+    let one = TypeName { set: false, ..ty.clone() };
+    let found = bind::type_named(source.tree, &one, &names, names.catalog());
     Ok(found.map_err(|e| sql_error(&e, source.text))?.oid)
 }
 
