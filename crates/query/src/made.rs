@@ -8,11 +8,14 @@ use onlap_kernels::misc::{MadeCall, made_kernel, made_series};
 use onlap_kernels::Types;
 use onlap_pg::bound::{Call as BoundCall, ExprId};
 use onlap_pg::catalog::oids;
-use onlap_pg::{Oid, Result, TypeRef, resolve};
+use onlap_pg::{Error, Oid, Result, TypeRef, resolve};
 
 use crate::compile::Compiler;
 use crate::node::{Call, Node};
 use crate::series::SetCall;
+
+/// trigger
+const TRIGGER: Oid = 2279;
 
 impl Compiler<'_> {
     /// Whether a function is one that a database made.
@@ -37,6 +40,9 @@ impl Compiler<'_> {
     /// # Errors
     /// Those of the arguments.
     pub fn made_call(&mut self, call: &BoundCall, result: TypeRef) -> Result<Node> {
+        if result.oid == TRIGGER {
+            return Err(Error::new("0A000", "trigger functions can only be called as triggers"));
+        }
         let (made, args) = self.made(call, result)?;
         let catalog = Arc::clone(&self.env.catalog);
         let strict = catalog.proc(call.proc).is_some_and(|proc| proc.strict);

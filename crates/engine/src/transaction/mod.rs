@@ -165,6 +165,14 @@ pub struct Aside {
     look_back: Option<Savepoint>,
 }
 
+impl Aside {
+    /// Lets the statement see, of what the transaction itself did, no more than it had done at a savepoint; one that saw less
+    /// goes on so.
+    pub fn sees_to(&mut self, savepoint: Savepoint) {
+        self.look_back.get_or_insert(savepoint);
+    }
+}
+
 /// A place in a transaction to go back to: [`Transaction::rollback_to`].
 #[derive(Clone, Debug)]
 pub struct Savepoint {

@@ -118,12 +118,23 @@ pub struct Tree {
     froms: Vec<From>,
     /// The statements, in their order.
     pub statements: Vec<Written>,
+    /// The call of a procedure that CALL is: the statement is a query of it.
+    pub procedure: Option<ExprId>,
 }
 
 /// The place of what was not written.
 pub const NOWHERE: u32 = u32::MAX;
 
 impl Tree {
+    /// All calls, with their places.
+    pub fn calls(&self) -> impl Iterator<Item = (&Call, u32)> {
+        let all = self.exprs.iter().zip(&self.places);
+        all.filter_map(|(expr, place)| match expr {
+            Expr::Call(call) if *place != NOWHERE => Some((&**call, *place)),
+            _ => None,
+        })
+    }
+
     /// An expression.
     pub fn expr(&self, id: ExprId) -> &Expr {
         &self.exprs[id.0 as usize]

@@ -294,8 +294,6 @@ pub enum Utility {
     Notify(Name),
     /// DO
     Do(Do),
-    /// CALL
-    Call(ExprId),
     /// `CHECK TABLE`, which is Onlap's own
     CheckTable(Path),
     /// `BACKUP TO`, which is Onlap's own

@@ -65,6 +65,12 @@ impl Binder<'_> {
         self.out.set_expr(made, expr);
     }
 
+    /// Whether a call is what CALL calls.
+    fn is_procedure(&self, call: &ast::Call) -> bool {
+        let procedure = self.tree.procedure.map(|id| self.tree.expr(id));
+        matches!(procedure, Some(ast::Expr::Call(own)) if std::ptr::eq(&**own, call))
+    }
+
     /// The function that a call means, or the field or cast that it is.
     fn called(
         &mut self,
@@ -92,6 +98,7 @@ impl Binder<'_> {
             star: call.star,
             within_group: call.within_group,
             over: call.over.is_some(),
+            procedure: self.is_procedure(call),
         };
         let operands: Vec<_> = args.iter().map(|arg| self.operand(*arg)).collect();
         match resolve::function(self.catalog, name, &operands, form) {

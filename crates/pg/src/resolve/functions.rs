@@ -23,6 +23,8 @@ pub struct Form<'a> {
     pub within_group: bool,
     /// OVER
     pub over: bool,
+    /// CALL
+    pub procedure: bool,
 }
 
 /// What a call means.
@@ -110,6 +112,14 @@ pub fn function(
             choose(catalog, &actual, candidates)
         }
     };
+    if form.procedure && matches!(chosen, Choice::Missing) {
+        let shown = signature(catalog, name, names, &actual);
+        let text = format!("procedure {shown} does not exist");
+        return Err(Error::new("42883", text).hint(
+            "No procedure matches the given name and argument types. \
+             You might need to add explicit type casts.",
+        ));
+    }
     let chosen = match chosen {
         Choice::One(found) if !found.ambiguous => found,
         Choice::Missing => return Err(missing(catalog, name, names, &actual)),
@@ -129,6 +139,13 @@ fn check_form(catalog: &Catalog, proc: &Proc, actual: &[Oid], form: Form<'_>) ->
     let wrong = |text: String| Err(Error::new("42809", text));
     let ordered = catalog.aggregate(proc.oid).is_some_and(|a| a.kind != b'n');
     match proc.kind {
+        ProcKind::Procedure if form.procedure => Ok(()),
+        _ if form.procedure => {
+            let given: Vec<_> = actual.iter().map(|oid| (None, *oid)).collect();
+            let shown = procedure_signature(catalog, name, &given);
+            let text = format!("{shown} is not a procedure");
+            Err(Error::new("42809", text).hint("To call a function, use SELECT."))
+        }
         ProcKind::Procedure => {
             let given: Vec<_> = actual.iter().map(|oid| (None, *oid)).collect();
             let text = format!("{} is a procedure", procedure_signature(catalog, name, &given));

@@ -199,21 +199,32 @@ impl Function {
     }
 
     fn proc(&self) -> Proc {
+        let in_call = |of: &Parameter| of.is_given() || self.procedure && of.mode == b'o';
+        let made_parameter = |of: &Parameter| MadeParameter {
+            name: of.name.clone(),
+            ty: TypeRef::new(of.ty),
+            // CALL is given something for each part of the result, too.
+            mode: if self.procedure && of.mode == b'o' { b'b' } else { of.mode },
+        };
+        let results: Vec<u32> = self.results().map(|of| of.ty).collect();
         let made = MadeProc {
             schema: self.name.schema.clone(),
             qualified: format!("{}.{}", self.name.schema, self.name.name),
             parameters: self.parameters.iter().map(made_parameter).collect(),
         };
-        let given = self.parameters.iter().filter(|of| of.is_given());
+        let given = self.parameters.iter().filter(|of| in_call(of));
         let last = given.clone().next_back().filter(|of| of.mode == b'v');
         Proc {
             oid: self.oid,
             name: self.name.name.clone().into(),
-            arguments: self.arguments().into(),
+            arguments: given.clone().map(|of| of.ty).collect(),
             defaults: given.filter(|of| of.default.is_some()).count(),
             // The element is known to who has the catalog.
             variadic: last.map_or(0, |of| of.ty),
-            result: self.result,
+            result: match results[..] {
+                [one] if self.procedure => one,
+                _ => self.result,
+            },
             kind: if self.procedure { ProcKind::Procedure } else { ProcKind::Function },
             strict: self.strict,
             retset: self.set,
@@ -229,10 +240,6 @@ impl Function {
             made: Some(Arc::new(made)),
         }
     }
-}
-
-fn made_parameter(of: &Parameter) -> MadeParameter {
-    MadeParameter { name: of.name.clone(), ty: TypeRef::new(of.ty), mode: of.mode }
 }
 
 /// The name that a function is kept by.

@@ -6,6 +6,7 @@
 //! makes them.
 
 pub mod bound;
+pub mod called;
 pub mod column_types;
 pub mod families;
 pub mod functions;

@@ -287,7 +287,7 @@ pub fn computed(view: &View, source: Source<'_>, said: &Said, ty: ColumnType) ->
             let _ = super::defaults::columns(view, &[(ty, written)], 1)?;
             written.to_string()
         }
-        _ => kept(view, source, said.span),
+        _ => crate::catalog::called::qualified(view, &kept(view, source, said.span), true),
     };
     Ok(Default::Computed(sql))
 }

@@ -304,6 +304,7 @@ impl<'a> Collector<'a> {
             Err(e) => return Err(e),
         };
         let (deleted, updated) = (action(&key.on_delete), action(&key.on_update));
+        super::trigger::must_see(self.view, self.table, (deleted, updated))?;
         let set = match &key.on_delete {
             KeyAction::SetNull(some) | KeyAction::SetDefault(some) => once(strings(some)),
             _ => Vec::new(),

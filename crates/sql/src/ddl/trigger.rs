@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use onlap::Action as KeyAction;
 use onlap_pg::ast::{CreateTrigger, RuleState, TriggerEvent, TriggerTime};
 
 use super::change::notice;
@@ -100,6 +101,9 @@ pub fn create(
 ) -> Result<&'static str> {
     let on = On::find(view, &strings(&create.on.name))?;
     must_suit(create, &on)?;
+    if on.found == Found::View {
+        return Err(SqlError::unsupported("a trigger on a view"));
+    }
     let class = if on.found == Found::View { Class::View } else { Class::Table };
     let key = Key::of(on.oid);
     let held = view.judge.on(class, key, Privileges::TRIGGER);
@@ -113,6 +117,7 @@ pub fn create(
     if let Some(text) = &trigger.when {
         crate::routine::check_when(view, &trigger, text)?;
     }
+    must_be_told(view, &on, &trigger)?;
     let known = kept::of_relation(&view.objects, on.oid);
     let known = known.into_iter().find(|known| known.name == trigger.name);
     match known {
@@ -172,6 +177,43 @@ fn must_suit(create: &CreateTrigger, on: &On) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Fails where actions of foreign keys would change rows without the trigger: they are the engine's, which knows of none.
+fn must_be_told(view: &View, on: &On, trigger: &Trigger) -> Result<()> {
+    let table = view.scope.tx()?.table(&on.name.engine(&view.database))?;
+    let schema = table.schema();
+    let of = |key: &onlap::ForeignKeySchema| (key.on_delete, key.on_update);
+    let hides = schema.foreign_keys.iter().any(|key| hides(of(key), trigger));
+    match hides {
+        true => Err(SqlError::unsupported(
+            "a trigger for rows that an action of a foreign key changes or deletes",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Whether the action of a foreign key changes rows that a trigger of its table should see.
+fn hides((deleted, updated): (KeyAction, KeyAction), trigger: &Trigger) -> bool {
+    let sets = |action| matches!(action, KeyAction::SetNull | KeyAction::SetDefault);
+    let deletes = deleted == KeyAction::Cascade;
+    let updates = sets(deleted) || sets(updated) || updated == KeyAction::Cascade;
+    trigger.delete && deletes || trigger.update && updates
+}
+
+/// Fails where the action of a new foreign key would change rows that triggers of its table should see.
+///
+/// # Errors
+/// `0A000`
+pub fn must_see(view: &View, table: &Name, actions: (KeyAction, KeyAction)) -> Result<()> {
+    let Ok(table) = view.scope.tx()?.table(&table.engine(&view.database)) else { return Ok(()) };
+    let own = kept::of_relation(&view.objects, oids::of_table(table.schema().id));
+    match own.iter().any(|trigger| hides(actions, trigger)) {
+        true => Err(SqlError::unsupported(
+            "an action of a foreign key that changes or deletes rows that have triggers",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// The function that a trigger calls.

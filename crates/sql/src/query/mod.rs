@@ -42,6 +42,7 @@ use crate::error::{Result, SqlError};
 use crate::parse::Parsed;
 use crate::plan::{Batches, TableHandle};
 use crate::rights::Need;
+use crate::routine::VOID;
 use crate::session::answer::{Answer, AnswerColumn, RowsAnswer};
 use crate::session::{Parameter, missing_parameter};
 use crate::types::PgType;
@@ -78,6 +79,8 @@ pub struct Bound {
     depth: Depth,
     /// What rules make of it, if they do.
     stages: Option<Arc<Stages>>,
+    /// Whether it is CALL.
+    is_call: bool,
 }
 
 impl std::fmt::Debug for Bound {
@@ -331,6 +334,7 @@ impl Bound {
             columns,
             depth,
             stages: None,
+            is_call: tree.procedure.is_some(),
         };
         let stages = (!plain).then(|| Stages::of(&made, &ruled.stages)).transpose()?;
         Ok(Bound { stages: stages.map(Arc::new), ..made })
@@ -503,6 +507,11 @@ impl Bound {
         if let Some(stages) = &self.stages {
             return stages.answering().and_then(Bound::returns);
         }
+        // What a procedure has no results for gives no rows.
+        let is_void = |columns: &[AnswerColumn]| columns.iter().all(|column| column.ty.oid == VOID);
+        if self.is_call && is_void(&self.columns) {
+            return None;
+        }
         let gives = self.modify().is_none_or(|modify| !modify.returning.is_empty());
         gives.then(|| Arc::clone(&self.columns))
     }
@@ -586,9 +595,14 @@ impl Bound {
     /// The rows that steps give.
     fn answer(&self, view: &View, made: Made) -> Result<Answer> {
         let (batches, env) = self.begin(view, made)?;
+        if self.is_call && self.returns().is_none() {
+            batches.first(0)?;
+            return Ok(Answer::Done("CALL".into()));
+        }
         let encoder = Arc::new(Encoder::new(env, self.types()));
         let source = answer::Encoded::new(batches, encoder);
-        Ok(Answer::Rows(RowsAnswer::new(Arc::clone(&self.columns), Box::new(source), "SELECT")))
+        let tag = if self.is_call { "CALL" } else { "SELECT" };
+        Ok(Answer::Rows(RowsAnswer::new(Arc::clone(&self.columns), Box::new(source), tag)))
     }
 
     /// Its rows, in the representations of its columns' types, without asking what the role may.

@@ -236,6 +236,8 @@ pub enum Act {
     Execute(Query, Option<Into>),
     /// PERFORM.
     Perform(Sql),
+    /// CALL.
+    Call(Sql),
     /// GET DIAGNOSTICS; of the error that is handled where the flag is set.
     Diagnostics(bool, Vec<(Target, Item)>),
     /// NULL
@@ -407,6 +409,7 @@ impl Act {
             Act::Execute(Query::Fixed(_), _) => "at SQL statement",
             Act::Execute(Query::Dynamic(..), _) => "at EXECUTE",
             Act::Perform(_) => "at PERFORM",
+            Act::Call(_) => "at CALL",
             Act::Diagnostics(false, _) => "at GET DIAGNOSTICS",
             Act::Diagnostics(true, _) => "at GET STACKED DIAGNOSTICS",
             Act::Nothing => "at NULL",

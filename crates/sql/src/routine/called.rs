@@ -110,7 +110,14 @@ pub fn inside<T>(
     let _within = Within(scope);
     let mut session = Session::of_routine(scope)?;
     let aside = match is_volatile {
-        true => Some(scope.tx()?.set_aside()),
+        true => {
+            let mut tx = scope.tx()?;
+            let mut aside = tx.set_aside();
+            // What the function writes, the statement that calls it does not see.
+            let began = tx.savepoint();
+            aside.sees_to(began);
+            Some(aside)
+        }
         false => None,
     };
     let done = tokio::task::block_in_place(|| {
@@ -188,7 +195,7 @@ fn given(machine: &mut Machine<'_, '_>) -> Given {
         }
         Gives::Results { .. } => Given::Value(machine.result_row()),
         // void is a value that is no NULL, of no bytes.
-        Gives::Nothing => Given::Value(machine.given.value.take().unwrap_or(Datum::text(""))),
+        Gives::Nothing | Gives::Procedure => Given::Value(machine.given.value.take().unwrap_or(Datum::text(""))),
         _ => Given::Value(machine.given.value.take().unwrap_or(Datum::Null)),
     }
 }
@@ -255,7 +262,7 @@ pub fn form(view: &View, function: &Function, call: &MadeCall) -> Result<Form> {
     let mut results = results.into_iter().flatten();
     for parameter in &function.parameters {
         let mut ty = TypeRef::new(parameter.ty);
-        if parameter.is_given() {
+        if parameter.is_given() || function.procedure && parameter.mode == b'o' {
             let place = call.places.iter().position(|place| *place == at);
             if let Some(place) = place
                 && is_polymorphic(ty.oid)
@@ -353,6 +360,10 @@ fn start(
 ) -> Result<()> {
     let mut at = 0;
     for (number, parameter) in function.parameters.iter().enumerate() {
+        if function.procedure && parameter.mode == b'o' {
+            at += 1;
+            continue;
+        }
         if !parameter.is_given() {
             continue;
         }

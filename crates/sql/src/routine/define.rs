@@ -5,8 +5,8 @@
 
 use onlap_kernels::misc::MadeCall;
 use onlap_pg::TypeRef;
-use onlap_pg::bind;
 use onlap_pg::catalog::oids;
+use onlap_pg::resolve::{Context, can_convert};
 use parking_lot::Mutex;
 
 use super::called::{TRIGGER, form, is_polymorphic};
@@ -129,7 +129,7 @@ fn check_result(
     }
     let may_become = |from: TypeRef, to: TypeRef| {
         let from = if from.oid == oids::UNKNOWN { TypeRef::new(oids::TEXT) } else { from };
-        from.oid == to.oid || bind::assignment(TypeRef::new(from.oid), to, &names, catalog).is_ok()
+        from.oid == to.oid || can_convert(catalog, from.oid, to.oid, Context::Assignment)
     };
     sql::misfit(catalog, function.result, &wanted, (given.as_deref(), is_row), &may_become)
 }

@@ -162,7 +162,10 @@ impl Machine<'_, '_> {
         let catalog = std::sync::Arc::clone(&given.catalog);
         let is_open = matches!(self.body.gives, Gives::Value { ty, .. } if ty.oid == oids::RECORD);
         if !is_open {
-            must_fit(&catalog, &shape, &wanted)?;
+            must_fit(&catalog, &shape, &wanted).map_err(|e| match query {
+                Query::Fixed(sql) => e.around(&format!("SQL statement \"{}\"", sql.shown)),
+                Query::Dynamic(..) => e,
+            })?;
         }
         let is_row = self.body.row.is_some();
         let mut count = 0;

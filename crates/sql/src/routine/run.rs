@@ -122,6 +122,13 @@ impl Machine<'_, '_> {
                 self.rows = given.count;
                 self.set_found(given.count > 0);
             }
+            Act::Call(sql) => {
+                let given = self.fixed(sql, 1)?;
+                if given.shape.is_some() {
+                    let what = "CALL in PL/pgSQL of a procedure with output parameters";
+                    return Err(SqlError::unsupported(what));
+                }
+            }
             Act::Diagnostics(stacked, items) => self.diagnose(*stacked, items)?,
             Act::Nothing => {}
         }

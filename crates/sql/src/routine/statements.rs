@@ -44,7 +44,14 @@ impl Reader<'_> {
             "commit" | "rollback" => {
                 return Err(SqlError::unsupported("the end of a transaction in PL/pgSQL"));
             }
-            "call" | "do" => return Err(SqlError::unsupported("CALL or DO in PL/pgSQL")),
+            "do" => return Err(SqlError::unsupported("DO in PL/pgSQL")),
+            "call" => {
+                let start = self.words.start();
+                self.words.advance();
+                let (_, end) = self.pass(&[";"], false)?;
+                let text = self.words.text(start, end).to_string();
+                Act::Call(self.whole_statement(text)?)
+            }
             _ => return Ok(None),
         };
         self.words.expect_char(';')?;

@@ -69,7 +69,7 @@ pub fn check_when(view: &View, trigger: &Trigger, text: &str) -> Result<()> {
     let (used, yields) = (Mutex::default(), false);
     let seen = Seen { body: &body, held: &held, scope: sql.scope, used, yields };
     let bound = Bound::within(view, &sql.parsed, &[], (&seen, &rows));
-    let bound = bound.map_err(|e| e.nowhere())?;
+    let bound = bound.map_err(|e| no_column(&e).unwrap_or(e).nowhere())?;
     let refuse = |text: &str| Err(SqlError::new("42P17", text));
     let names_of = |slot: usize| seen.used.lock().iter().any(|used| used.0 == slot);
     let (new, old) = (names_of(body.told[0]), names_of(body.told[1]));
@@ -275,7 +275,9 @@ fn called(
     let catalog = Arc::clone(view.objects.made_types().catalog());
     match given {
         Some(Datum::Bytes(bytes)) if firing.of.trigger.row => {
-            row_given(&catalog, &firing.of.row, &bytes).map(Some)
+            let row = row_given(&catalog, &firing.of.row, &bytes);
+            let context = format!("PL/pgSQL function {name} during function exit");
+            row.map(Some).map_err(|e| e.around(&context))
         }
         _ => Ok(None),
     }
@@ -331,15 +333,7 @@ fn tell(machine: &mut Machine<'_, '_>, firing: &Firing<'_>) -> Result<()> {
 fn row_given(catalog: &Catalog, row: &Kind, bytes: &[u8]) -> Result<Vec<Datum<'static>>> {
     let Kind::Row(_, fields) = row else { return Err(misfit(None)) };
     let record = Record::load(bytes);
-    if record.len() != fields.len() {
-        let detail = format!(
-            "Number of returned columns ({}) does not match expected column count ({}).",
-            record.len(),
-            fields.len()
-        );
-        return Err(misfit(Some(detail)));
-    }
-    for (at, (_, wanted)) in fields.iter().enumerate() {
+    for (at, (_, wanted)) in fields.iter().enumerate().take(record.len()) {
         let given = record.type_of(at);
         if given != wanted.oid && !record.is_null(at) {
             let detail = format!(
@@ -350,6 +344,14 @@ fn row_given(catalog: &Catalog, row: &Kind, bytes: &[u8]) -> Result<Vec<Datum<'s
             );
             return Err(misfit(Some(detail)));
         }
+    }
+    if record.len() != fields.len() {
+        let detail = format!(
+            "Number of returned columns ({}) does not match expected column count ({}).",
+            record.len(),
+            fields.len()
+        );
+        return Err(misfit(Some(detail)));
     }
     let values = fields.iter().enumerate().map(|(at, (_, ty))| {
         match onlap_kernels::repr(catalog, ty.oid) {
@@ -367,4 +369,12 @@ fn misfit(detail: Option<String>) -> SqlError {
         Some(detail) => e.detail(detail),
         None => e,
     }
+}
+
+/// What is wrong where a row has no such field: to a condition it is a column.
+fn no_column(e: &SqlError) -> Option<SqlError> {
+    let rest = e.message().strip_prefix("record \"")?;
+    let (record, rest) = rest.split_once("\" has no field \"")?;
+    let text = format!("column {record}.{} does not exist", rest.strip_suffix('"')?);
+    Some(SqlError::new("42703", text))
 }

@@ -161,7 +161,9 @@ impl Session {
             block.scope.adopt(&text);
         }
         block.used = true;
-        Ok(block.scope.tx()?.begin_statement()?)
+        let mut tx = block.scope.tx()?;
+        tx.look_back_to(None);
+        Ok(tx.begin_statement()?)
     }
 
     /// Gives the statement under way the time that settings give it, from now on.
@@ -569,7 +571,10 @@ impl Session {
     pub(crate) fn begin_within(&mut self) -> Result<()> {
         self.temporary.is_private = false;
         self.allow_temporary()?;
-        Ok(self.block()?.scope.tx()?.begin_statement()?)
+        let block = self.block()?;
+        let mut tx = block.scope.tx()?;
+        tx.look_back_to(None);
+        Ok(tx.begin_statement()?)
     }
 
     /// Runs what is several statements as one: what each of them does is part of the transaction.

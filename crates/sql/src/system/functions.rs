@@ -10,7 +10,6 @@ use super::rows::{Datum, Rows};
 use super::{fixed, grants, row_types};
 use crate::catalog::functions::{Function, Parameter};
 use crate::catalog::names::quote;
-use crate::error::Result;
 use crate::row;
 use crate::view::View;
 
@@ -340,12 +339,4 @@ pub fn parameters(view: &View, model: &Model) -> Rows {
         }
     }
     rows
-}
-
-/// The function that a text names, as regproc and regprocedure read it.
-///
-/// # Errors
-/// As for a statement that names it.
-pub fn named(view: &View, parts: &[String]) -> Result<Vec<Arc<Function>>> {
-    crate::ddl::functions_named(view, parts)
 }

@@ -5,9 +5,9 @@ use super::super::parser::Parser;
 use super::super::token::Kind;
 use super::object;
 use crate::ast::{
-    AlterFunction, CommentOn, CreateFunction, DropFunction, GrantOn, FunctionChange, FunctionOption, Name, Object,
-    Parameter, ParameterMode, Path, RoutineKind, Said, SetStatement, Signature, Statement, TypeName,
-    Utility,
+    AlterFunction, Body, CommentOn, CreateFunction, DropFunction, Expr, From, FunctionChange,
+    FunctionItem, FunctionOption, GrantOn, NOWHERE, Name, Object, Parameter, ParameterMode, Path,
+    Query, RoutineKind, Said, Select, SetStatement, Signature, Statement, Target, TypeName, Utility,
 };
 use crate::{Error, Result};
 
@@ -349,7 +349,37 @@ impl Parser<'_> {
             return Err(self.unexpected());
         }
         let call = self.call(name, place, false)?;
-        Ok(Statement::Utility(Box::new(Utility::Call(call))))
+        self.tree.procedure = Some(call);
+        let star = self.add(Expr::Star([].into()), NOWHERE);
+        let from = self.tree.add_from(From::Functions {
+            lateral: false,
+            rows_from: false,
+            calls: vec![FunctionItem { call, columns: Vec::new() }],
+            ordinality: false,
+            alias: None,
+            columns: Vec::new(),
+        });
+        let select = Select {
+            distinct: None,
+            targets: vec![Target { value: star, name: None, place: NOWHERE }],
+            into: None,
+            from: vec![from],
+            filter: None,
+            group: Vec::new(),
+            group_distinct: false,
+            having: None,
+            windows: Vec::new(),
+        };
+        let query = Query {
+            with: None,
+            body: Body::Select(Box::new(select)),
+            order: Vec::new(),
+            limit: None,
+            ties: false,
+            offset: None,
+            locks: Vec::new(),
+        };
+        Ok(Statement::Query(self.tree.add_query(query)))
     }
 
     /// The name of a trigger's argument: a literal, a number, or a word.

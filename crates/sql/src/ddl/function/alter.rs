@@ -31,6 +31,10 @@ pub fn alter(
     must_own(view, &known)?;
     let mut function = (*known).clone();
     view.scope.tx()?.hold_name(&known.key())?;
+    let moves = matches!(alter.change, FunctionChange::Rename(_) | FunctionChange::Schema(_));
+    if moves && !super::users::users(view, &known)?.is_empty() {
+        return Err(SqlError::unsupported("another name of a function that others use"));
+    }
     match &alter.change {
         FunctionChange::Rename(to) => {
             let schema = function.name.schema.clone();

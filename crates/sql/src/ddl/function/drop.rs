@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use onlap_pg::ast::DropFunction;
 
+use super::find::word;
+use super::users::users;
 use super::{find, must_own};
 use crate::catalog::Kind;
 use crate::catalog::functions::Function;
@@ -13,7 +15,7 @@ use crate::ddl::rule;
 use crate::error::{Result, SqlError, state};
 use crate::rights::{Action, Need};
 use crate::session::Session;
-use crate::source::Source;
+use crate::source::{Source, strings};
 use crate::view::View;
 use crate::wire::Client;
 
@@ -33,7 +35,14 @@ pub fn drop(
         let found = match find::find(view, source, drop.kind, signature) {
             Ok(found) => found,
             Err(e) if drop.skip && matches!(e.state(), "42883" | state::NO_SCHEMA | "42704") => {
-                let text = e.message().to_string();
+                let text = match &signature.parameters {
+                    Some(parameters) if e.state() == "42883" => {
+                        let types: Vec<String> = parameters.iter().map(|p| said(&p.ty)).collect();
+                        let name = strings(&signature.name).join(".");
+                        format!("{} {name}({}) does not exist", word(drop.kind), types.join(","))
+                    }
+                    _ => e.message().to_string(),
+                };
                 let text = match text.strip_prefix("could not find a ") {
                     Some(rest) => {
                         let (word, name) = rest.split_once(" named ").unwrap_or((rest, ""));
@@ -66,6 +75,11 @@ pub fn drop(
     Ok(format!("DROP {word}"))
 }
 
+/// A type as it was written.
+fn said(ty: &onlap_pg::ast::TypeName) -> String {
+    format!("{}{}", strings(&ty.name).join("."), "[]".repeat(ty.bounds.len()))
+}
+
 /// Drops functions, with what hangs on them where CASCADE was said.
 fn drop_these(
     session: &mut Session,
@@ -75,12 +89,17 @@ fn drop_these(
     client: &mut dyn Client,
 ) -> Result<()> {
     let mut lines: Vec<(String, String)> = Vec::new();
+    let mut others = Vec::new();
     for function in all {
+        let of = format!("{} {}", function.word(), function.shown(view));
+        for user in users(view, function)? {
+            lines.push((user.shown(view)?, of.clone()));
+            others.push(user);
+        }
         for trigger in triggers::all(&view.objects).filter(|t| t.function == function.oid) {
             let on = rule::shown_relation(view, trigger.relation)?;
             let what = format!("trigger {} on {on}", trigger.name);
-            let of = format!("{} {}", function.word(), function.shown(view));
-            lines.push((what, of));
+            lines.push((what, of.clone()));
         }
     }
     if !lines.is_empty() && !cascade {
@@ -106,6 +125,9 @@ fn drop_these(
                 many.iter().map(|(what, _)| format!("drop cascades to {what}")).collect();
             client.reply().notice("NOTICE", &e.detail(detail.join("\n")));
         }
+    }
+    for user in others {
+        user.drop(session, view)?;
     }
     for function in all {
         forget(session, view, function)?;

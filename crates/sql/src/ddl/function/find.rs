@@ -11,7 +11,8 @@ use crate::query::Names;
 use crate::source::{Source, strings};
 use crate::view::View;
 
-fn word(kind: RoutineKind) -> &'static str {
+/// The word of a kind.
+pub fn word(kind: RoutineKind) -> &'static str {
     match kind {
         RoutineKind::Function => "function",
         RoutineKind::Procedure => "procedure",

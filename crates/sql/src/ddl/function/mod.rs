@@ -6,6 +6,7 @@ mod alter;
 mod drop;
 mod find;
 mod said;
+mod users;
 
 use onlap_pg::ast::CreateFunction;
 use onlap_pg::catalog::oids;
