@@ -125,7 +125,8 @@ impl Compiler<'_> {
         if !POPULATES.contains(&call.proc) || function.defined.is_empty() {
             return Ok(None);
         }
-        let name = self.env.catalog.proc(call.proc).expect("the resolver has found it").name.clone();
+        let name =
+            self.env.catalog.proc(call.proc).expect("the resolver has found it").name.clone();
         let (args, types) = self.arguments(call)?;
         let reprs = types.iter().map(|ty| self.repr(ty.oid)).collect::<Result<_>>()?;
         let defined = function.defined.iter().map(|(name, ty)| (Box::from(&**name), *ty));

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use onlap_kernels::misc::{MadeCall, made_kernel, made_series};
 use onlap_kernels::Types;
+use onlap_kernels::misc::{MadeCall, made_kernel, made_series};
 use onlap_pg::bound::{Call as BoundCall, ExprId};
 use onlap_pg::catalog::oids;
 use onlap_pg::{Error, Oid, Result, TypeRef, resolve};

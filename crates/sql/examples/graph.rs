@@ -117,12 +117,15 @@ fn main() {
         session.sync(&mut Silent::default()).expect("it commits");
     });
     let mut put = |session: &mut Session, name: &str, link: (i64, u64), id1: u64, counted: bool| {
-        let (kind, from, to) = (Value::Int(link.0), Value::Int(id1 as i64), Value::Int(link.1 as i64));
+        let (kind, from, to) =
+            (Value::Int(link.0), Value::Int(id1 as i64), Value::Int(link.1 as i64));
         simple(session, &mut Silent::default(), "BEGIN");
         run(session, "lock", &[kind, from, to]);
         session.sync(&mut Silent::default()).expect("it goes on");
         match name {
-            "insert" => run(session, name, &[from, to, kind, Value::Text("12345678"), Value::Int(9)]),
+            "insert" => {
+                run(session, name, &[from, to, kind, Value::Text("12345678"), Value::Int(9)])
+            }
             _ => run(session, name, &[Value::Text("12345678"), Value::Int(9), kind, from, to]),
         }
         session.sync(&mut Silent::default()).expect("it goes on");

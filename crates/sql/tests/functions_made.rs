@@ -9,6 +9,8 @@
 mod beside;
 mod support;
 
+use onlap::{Database, Options};
+use onlap_sql::Instance;
 use onlap_testkit::simple::Outcome;
 use support::{Fixture, Talk};
 
@@ -52,21 +54,19 @@ fn what_is_not_done_is_refused() {
     talk.rows("CREATE VIEW v AS SELECT id FROM p");
     let function = "CREATE FUNCTION g(a int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT a'";
     talk.rows(function);
-    talk.rows(
-        "CREATE FUNCTION tr() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END'",
-    );
+    talk.rows("CREATE FUNCTION tr() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END'");
     let refused = [
         "CREATE FUNCTION f() RETURNS int LANGUAGE sql RETURN 1",
         "CREATE FUNCTION f() RETURNS int LANGUAGE sql BEGIN ATOMIC SELECT 1; END",
         "CREATE FUNCTION f(p.id%TYPE) RETURNS int LANGUAGE sql AS 'SELECT 1'",
         "CREATE FUNCTION f() RETURNS int LANGUAGE internal AS 'x'",
         "CREATE FUNCTION f() RETURNS int LANGUAGE sql WINDOW AS 'SELECT 1'",
-        "CREATE INDEX ON c (g(n))",
         "CREATE CONSTRAINT TRIGGER x AFTER INSERT ON p FOR EACH ROW EXECUTE FUNCTION tr()",
         "CREATE TRIGGER x AFTER INSERT ON p REFERENCING NEW TABLE AS n FOR EACH ROW EXECUTE FUNCTION tr()",
         "CREATE TRIGGER x INSTEAD OF INSERT ON v FOR EACH ROW EXECUTE FUNCTION tr()",
         "CREATE TRIGGER x AFTER DELETE ON c FOR EACH ROW EXECUTE FUNCTION tr()",
         "ALTER TABLE c ADD CHECK (g(n) > 0)",
+        "CREATE INDEX ON c (g(n))",
     ];
     for statement in refused {
         let (state, message) = error(&mut talk, statement);
@@ -110,7 +110,10 @@ fn endless_functions_end() {
 fn bad_bodies_are_refused_in_peace() {
     let fixture = Fixture::new(false);
     let mut talk = fixture.session();
-    let words = ["begin", "end", ";", "return", "next", "query", "execute", "select", "1", "$1", "$", "'", ":=", "a", "(", "loop", "if", "then", "new", "declare", "call"];
+    let words = [
+        "begin", "end", ";", "return", "next", "query", "execute", "select", "1", "$1", "$", "'",
+        ":=", "a", "(", "loop", "if", "then", "new", "declare", "call",
+    ];
     let mut seed = 17_u64;
     for n in 0..400 {
         let mut body = String::new();
@@ -156,4 +159,36 @@ fn notices_and_changes_of_functions_reach_the_session() {
     assert_eq!(one(&mut talk, "SELECT f(0)"), "0");
     other.rows("CREATE OR REPLACE FUNCTION f(n int) RETURNS int LANGUAGE sql AS 'SELECT n + 100'");
     assert_eq!(one(&mut talk, "SELECT f(0)"), "100");
+}
+
+#[test]
+fn functions_and_triggers_are_there_after_a_restart() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let open = || {
+        let db = Database::open(dir.path(), Options::default()).expect("it opens");
+        Fixture::of(Instance::open(db).expect("the catalog is read"))
+    };
+    {
+        let fixture = open();
+        let mut talk = fixture.session();
+        talk.rows("CREATE TABLE t (a int, b text)");
+        talk.rows("CREATE FUNCTION f(a int, b text DEFAULT 'x') RETURNS text LANGUAGE sql AS 'SELECT b || a'");
+        talk.rows(
+            "CREATE FUNCTION tr() RETURNS trigger LANGUAGE plpgsql AS \
+             'BEGIN NEW.b := f(NEW.a, tg_argv[0]); RETURN NEW; END'",
+        );
+        talk.rows("CREATE TRIGGER tr BEFORE INSERT ON t FOR EACH ROW WHEN (NEW.a > 1) EXECUTE FUNCTION tr('y')");
+        talk.rows("CREATE TABLE d (a text DEFAULT f(7))");
+    }
+    let fixture = open();
+    let mut talk = fixture.session();
+    assert_eq!(one(&mut talk, "SELECT f(1)"), "x1");
+    talk.rows("INSERT INTO t VALUES (1, 'a'), (2, 'b')");
+    assert_eq!(one(&mut talk, "SELECT string_agg(b, ',' ORDER BY a) FROM t"), "a,y2");
+    talk.rows("INSERT INTO d DEFAULT VALUES");
+    assert_eq!(one(&mut talk, "SELECT a FROM d"), "x7");
+    assert_eq!(error(&mut talk, "DROP FUNCTION tr()").0, "2BP01");
+    talk.rows("SET search_path TO pg_catalog");
+    talk.rows("INSERT INTO public.d DEFAULT VALUES");
+    assert_eq!(one(&mut talk, "SELECT count(*) FROM public.d WHERE a = 'x7'"), "2");
 }

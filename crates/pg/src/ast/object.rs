@@ -1,7 +1,8 @@
 //! Statements about schemas, databases, roles, rights and comments as they were written.
 
-use super::{AlterFunction, CreateFunction, CreateTrigger, DropFunction, RoutineKind, Signature, 
-    Constraint, Name, NamedRule, OptionValue, Path, Relation, Role, Said, Span, Statement, TypeName,
+use super::{
+    AlterFunction, Constraint, CreateFunction, CreateTrigger, DropFunction, Name, NamedRule,
+    OptionValue, Path, Relation, Role, RoutineKind, Said, Signature, Span, Statement, TypeName,
 };
 
 /// CREATE SCHEMA.

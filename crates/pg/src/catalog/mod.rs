@@ -11,8 +11,8 @@
 mod facts;
 mod load;
 mod named;
-mod rows;
 mod procs;
+mod rows;
 mod shown;
 
 use std::sync::{Arc, OnceLock};

@@ -59,11 +59,7 @@ impl Catalog {
     }
 
     /// Those of a name that can be called with this number of arguments in order.
-    pub fn procs_with<'a>(
-        &'a self,
-        name: &'a str,
-        count: usize,
-    ) -> impl Iterator<Item = &'a Proc> {
+    pub fn procs_with<'a>(&'a self, name: &'a str, count: usize) -> impl Iterator<Item = &'a Proc> {
         self.procs_named(name).filter(move |p| {
             let wanted = p.arguments.len();
             (p.variadic != 0 && wanted <= count) || (wanted - p.defaults..=wanted).contains(&count)

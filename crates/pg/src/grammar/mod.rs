@@ -80,8 +80,7 @@ pub fn parse_tokens(tokens: &Tokens<'_>) -> Result<Tree> {
 }
 
 /// Words that statements begin with that are not read.
-const OTHERS: &[Keyword] =
-    &[Keyword::Import, Keyword::Load, Keyword::Refresh, Keyword::Security];
+const OTHERS: &[Keyword] = &[Keyword::Import, Keyword::Load, Keyword::Refresh, Keyword::Security];
 
 impl Parser<'_> {
     fn statement(&mut self) -> Result<Statement> {

@@ -260,11 +260,7 @@ fn in_order(proc: &Proc, count: usize, expand: bool) -> Option<Declared<'_>> {
     })
 }
 
-fn by_name<'a>(
-    proc: &'a Proc,
-    names: &[Option<&str>],
-    expand: bool,
-) -> Option<Declared<'a>> {
+fn by_name<'a>(proc: &'a Proc, names: &[Option<&str>], expand: bool) -> Option<Declared<'a>> {
     // Elements of a variadic parameter have no names.
     if proc.variadic != 0 && expand || names.len() > proc.arguments.len() {
         return None;

@@ -103,7 +103,11 @@ impl Function {
             procedure: body["procedure"].as_bool()?,
             language: body["language"].as_str()?.to_string(),
             source: body["source"].as_str()?.to_string(),
-            parameters: body["parameters"].as_array()?.iter().map(parameter).collect::<Option<_>>()?,
+            parameters: body["parameters"]
+                .as_array()?
+                .iter()
+                .map(parameter)
+                .collect::<Option<_>>()?,
             result: number(&body["result"])?,
             set: body["set"].as_bool()?,
             volatility: letter("volatility")?,

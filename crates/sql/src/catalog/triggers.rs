@@ -69,12 +69,8 @@ impl Trigger {
 
     /// As it is kept.
     pub fn body(&self) -> Json {
-        let events = [
-            ('I', self.insert),
-            ('D', self.delete),
-            ('U', self.update),
-            ('T', self.truncate),
-        ];
+        let events =
+            [('I', self.insert), ('D', self.delete), ('U', self.update), ('T', self.truncate)];
         let events: String =
             events.iter().filter(|(_, is)| *is).map(|(letter, _)| *letter).collect();
         json!({

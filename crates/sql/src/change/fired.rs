@@ -11,8 +11,8 @@ use onlap::{Row, RowId, Value};
 use onlap_pg::bound::{ActionKind, ModifyKind};
 use onlap_query::Source;
 
-use super::fires::{Event, Fires};
 use super::find::{Found, ids_in};
+use super::fires::{Event, Fires};
 use super::members::Group;
 use super::returning::{Returned, check};
 use super::update::Setting;
@@ -211,8 +211,7 @@ impl Statement<'_> {
             made[*at] != old[*at] || columns.contains(&schema.columns[*at].name.as_str())
         };
         let changed: Vec<usize> = (0..schema.columns.len()).filter(changed).collect();
-        let names: Vec<&str> =
-            changed.iter().map(|at| schema.columns[*at].name.as_str()).collect();
+        let names: Vec<&str> = changed.iter().map(|at| schema.columns[*at].name.as_str()).collect();
         let now: Vec<Value> = changed.iter().map(|at| made[*at].clone()).collect();
         if self.view.scope.tx()?.fetch(&table.table, &[row], None)?.row_ids.is_empty() {
             return Err(modified());
@@ -276,9 +275,7 @@ pub fn update(statement: &Statement<'_>) -> Result<Done> {
         n += rows.len() as u64;
         let batch = those(batch, |id| kept.contains(&id))?;
         let source = |source| match source {
-            Source::Found(place) | Source::Relation(Some(place)) => {
-                Ok(batch.column(place).clone())
-            }
+            Source::Found(place) | Source::Relation(Some(place)) => Ok(batch.column(place).clone()),
             Source::Row(number) => array_of(statement.target, number, column_of(&rows, number)),
             Source::Excluded(_) | Source::Relation(None) => {
                 Err(SqlError::new("XX000", "UPDATE has no row to insert"))

@@ -95,8 +95,8 @@ impl Queue {
         let bytes = due.old.iter().chain(&due.new).map(bytes_of).sum::<usize>() + DUE_BYTES;
         let mut memory = self.memory.borrow_mut();
         let pool = view.instance.runner.memory();
-        let memory = memory
-            .get_or_insert_with(|| MemoryConsumer::new("rows of triggers").register(&pool));
+        let memory =
+            memory.get_or_insert_with(|| MemoryConsumer::new("rows of triggers").register(&pool));
         memory.try_grow(bytes)?;
         self.due.borrow_mut().push(due);
         Ok(())

@@ -65,7 +65,15 @@ impl Shared {
             began
         };
         let undoes = several || spreads;
-        Ok(Shared { course, several, undoes, began, scope, touched: RefCell::default(), due: Queue::default() })
+        Ok(Shared {
+            course,
+            several,
+            undoes,
+            began,
+            scope,
+            touched: RefCell::default(),
+            due: Queue::default(),
+        })
     }
 
     /// The statement has ended. With an error nothing stays of what its parts did, so that it may begin anew.

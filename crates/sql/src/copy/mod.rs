@@ -14,8 +14,8 @@ mod text;
 
 use onlap_pg::ast::{CopyOf, CopyRows, CopyWith};
 
-use crate::change::fires::Queue;
 use crate::catalog::Name;
+use crate::change::fires::Queue;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
 use crate::rights::ask::{numbers, of_table, sequences};

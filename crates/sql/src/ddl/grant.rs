@@ -156,7 +156,9 @@ fn relation_target(view: &View, name: Name, relation: Relation) -> Result<Target
 fn targets(view: &View, on: &GrantOn) -> Result<(Option<Class>, Vec<Target>)> {
     let mut targets = Vec::new();
     let class = match on {
-        GrantOn::Languages | GrantOn::Others | GrantOn::Functions(..) => return Ok((None, targets)),
+        GrantOn::Languages | GrantOn::Others | GrantOn::Functions(..) => {
+            return Ok((None, targets));
+        }
         GrantOn::TablesIn(schemas) => return all_in_schemas(view, schemas, Some(Class::Table)),
         GrantOn::SequencesIn(schemas) => {
             return all_in_schemas(view, schemas, Some(Class::Sequence));

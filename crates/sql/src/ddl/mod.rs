@@ -47,9 +47,9 @@ use crate::view::View;
 use crate::wire::Client;
 
 pub use alter::relation;
+pub use function::named as functions_named;
 pub use index::number_twins;
 pub use naming::Relation as RelationKind;
-pub use function::named as functions_named;
 pub use privileges::class_of;
 pub use types::shown as type_shown;
 

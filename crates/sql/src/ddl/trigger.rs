@@ -148,10 +148,7 @@ fn must_suit(create: &CreateTrigger, on: &On) -> Result<()> {
             return unsuited("a table", "Tables cannot have INSTEAD OF triggers.");
         }
         (Found::View, TriggerTime::Before | TriggerTime::After) if create.row => {
-            return unsuited(
-                "a view",
-                "Views cannot have row-level BEFORE or AFTER triggers.",
-            );
+            return unsuited("a view", "Views cannot have row-level BEFORE or AFTER triggers.");
         }
         (Found::View, _) if truncates => {
             return unsuited("a view", "Views cannot have TRUNCATE triggers.");
@@ -169,9 +166,7 @@ fn must_suit(create: &CreateTrigger, on: &On) -> Result<()> {
         if create.when.is_some() {
             return refuse("INSTEAD OF triggers cannot have WHEN conditions");
         }
-        let listed = |event: &TriggerEvent| {
-            matches!(event, TriggerEvent::Update(columns) if !columns.is_empty())
-        };
+        let listed = |event: &TriggerEvent| matches!(event, TriggerEvent::Update(columns) if !columns.is_empty());
         if create.events.iter().any(listed) {
             return refuse("INSTEAD OF triggers cannot have column lists");
         }
@@ -257,9 +252,8 @@ fn said(
         }
     }
     let has = |wanted: &TriggerEvent| {
-        let same = |event: &TriggerEvent| {
-            std::mem::discriminant(event) == std::mem::discriminant(wanted)
-        };
+        let same =
+            |event: &TriggerEvent| std::mem::discriminant(event) == std::mem::discriminant(wanted);
         create.events.iter().any(same)
     };
     Ok(Trigger {

@@ -58,7 +58,8 @@ pub fn truncate(
     }
     // Rows that refer to each other go together.
     view.scope.tx()?.hold_rules(true);
-    let at_once = !several && !fires && !session.is_in_block() && !session.current()?.changed && !refers;
+    let at_once =
+        !several && !fires && !session.is_in_block() && !session.current()?.changed && !refers;
     let emptied = found.iter().try_for_each(|table| empty(session, view, table, at_once));
     match emptied {
         Ok(()) => view.scope.tx()?.judge_held()?,

@@ -15,10 +15,10 @@ use crate::parse::identifiers;
 use crate::query::Printed;
 use crate::query::through::written_columns;
 use crate::system::classes::{is_constraint, owned_sequences};
-use crate::system::{functions as routines, triggers};
 use crate::system::model::{Model, Relation, What};
 use crate::system::rows::Datum;
 use crate::system::{fixed, partitions, rules, text, views};
+use crate::system::{functions as routines, triggers};
 use crate::types::{PgType, names, oid};
 use crate::view::View;
 
@@ -68,6 +68,7 @@ pub fn find(seen: &Arc<Seen>, name: &str) -> Option<Function> {
         return Some(function);
     }
     let function = described(seen, name)
+        .or_else(|| of_routines(seen, name))
         .or_else(|| named(seen, name))
         .or_else(|| measured(seen, name))
         .or_else(|| changed(seen, name))
@@ -115,6 +116,22 @@ fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
             let pretty = arg(a, 1) == Datum::Bool(true);
             Ok(rules::definition_of(&seen.view, seen.model()?, oid_of(a, 0), pretty)?.into())
         }),
+        "pg_get_serial_sequence" => Function::new(move |a| serial(&seen, a)),
+        "obj_description" | "shobj_description" => {
+            Function::new(move |a| Ok(comment(&seen, oid_of(a, 0), 0)))
+        }
+        "col_description" => {
+            Function::new(move |a| Ok(comment(&seen, oid_of(a, 0), arg(a, 1).int().unwrap_or(0))))
+        }
+        _ => return None,
+    };
+    Some(made)
+}
+
+/// Functions that print what functions and triggers are.
+fn of_routines(seen: &Arc<Seen>, name: &str) -> Option<Function> {
+    let seen = Arc::clone(seen);
+    let made = match name {
         "pg_get_triggerdef" => Function::new(move |a| {
             let pretty = arg(a, 1) == Datum::Bool(true);
             Ok(triggers::definition_of(&seen.view, seen.model()?, oid_of(a, 0), pretty).into())
@@ -141,13 +158,6 @@ fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
             let of = routines::by_oid(&seen.view, oid_of(a, 0));
             Ok(of.is_none_or(|of| of.is_seen(&seen.view)).into())
         }),
-        "pg_get_serial_sequence" => Function::new(move |a| serial(&seen, a)),
-        "obj_description" | "shobj_description" => {
-            Function::new(move |a| Ok(comment(&seen, oid_of(a, 0), 0)))
-        }
-        "col_description" => {
-            Function::new(move |a| Ok(comment(&seen, oid_of(a, 0), arg(a, 1).int().unwrap_or(0))))
-        }
         _ => return None,
     };
     Some(made)

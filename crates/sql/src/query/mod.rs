@@ -303,6 +303,9 @@ impl Bound {
             let (known, others) = (names.found.known.borrow(), names.found.others.borrow());
             let mut needs = needs::of_query(&bound, query, &known, &others, None);
             needs.extend(needs::of_functions(view, &bound, query));
+            for inner in others.views.values() {
+                needs.extend(needs::of_functions(view, &inner.query.0, inner.query.1));
+            }
             needs
         };
         let ruled = rules::rewrite(&names, &mut bound, query, &mut needs)?;
@@ -490,6 +493,22 @@ impl Bound {
     /// What the role must be allowed.
     pub fn needs(&self) -> &[Need] {
         &self.needs
+    }
+
+    /// Whether it calls a function, also in views that it reads.
+    pub fn calls(&self, function: u32) -> bool {
+        let mut found = false;
+        let mut look = |tree: &onlap_pg::bound::Bound, query: QueryId| {
+            tree.visit_part(Part::Query(query), 0, &mut |id, _| {
+                found |= matches!(tree.expr(id), Expr::Call(call) if call.proc == function);
+                !found
+            });
+        };
+        look(&self.tree, self.query);
+        for view in self.others.views.values() {
+            look(&view.query.0, view.query.1);
+        }
+        found
     }
 
     /// The types of its parameters.

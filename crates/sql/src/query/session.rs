@@ -95,8 +95,7 @@ struct Memory {
 }
 
 /// What PostgreSQL says of a set where one value is wanted.
-const SET_HERE: &str =
-    "set-valued function called in context that cannot accept a set";
+const SET_HERE: &str = "set-valued function called in context that cannot accept a set";
 
 /// Results that are smaller are not counted: batches on their way have room set aside.
 const SMALL_BYTES: usize = 256 << 10;
@@ -234,14 +233,18 @@ impl Session for Asked {
     fn call_made(&self, call: &MadeCall, args: &[Datum<'_>]) -> Result<Datum<'static>> {
         match routine::call_made(&self.view, call, args).map_err(|e| of_sql(&e))? {
             Called::Value(value) => Ok(value),
-            Called::Rows(_) => Err(Error::new("0A000", SET_HERE)),
+            Called::Rows(..) => Err(Error::new("0A000", SET_HERE)),
         }
     }
 
     fn rows_made(&self, call: &MadeCall, args: &[Datum<'_>]) -> Result<Rows> {
         match routine::call_made(&self.view, call, args).map_err(|e| of_sql(&e))? {
             Called::Value(value) => Ok(Box::new(std::iter::once(Ok(vec![value])))),
-            Called::Rows(rows) => Ok(Box::new(rows.into_iter().map(Ok))),
+            Called::Rows(rows, memory) => Ok(Box::new(rows.into_iter().map(move |row| {
+                // It is held for as long as there are rows.
+                let _ = &memory;
+                Ok(row)
+            }))),
         }
     }
 

@@ -65,8 +65,8 @@ pub enum Demand {
 }
 
 use Action::{
-    Alter, Call, Comment, CommentPart, Connect, CreateIn, CreateTemporary, CurrentValue, Delete, Drop,
-    Imitate, Insert, LookIn, NextValue, Read, Refer, SetValue, Truncate, Update,
+    Alter, Call, Comment, CommentPart, Connect, CreateIn, CreateTemporary, CurrentValue, Delete,
+    Drop, Imitate, Insert, LookIn, NextValue, Read, Refer, SetValue, Truncate, Update,
 };
 use Class::{Database, Function, Index, Procedure, Schema, Sequence, Table, View};
 use Demand::{OfColumns, Owner, OwnerOrOfSchema, Privilege};

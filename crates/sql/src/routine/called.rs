@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use datafusion_execution::memory_pool::MemoryReservation;
 use onlap_kernels::misc::MadeCall;
 use onlap_kernels::{Datum, repr};
 use onlap_pg::TypeRef;
@@ -42,7 +43,7 @@ pub enum Given {
     /// A value.
     Value(Datum<'static>),
     /// The rows of a set.
-    Rows(Vec<Row>),
+    Rows(Vec<Row>, MemoryReservation),
 }
 
 /// A body that is kept for the next call.
@@ -56,7 +57,7 @@ pub struct Known {
     statements: Arc<[super::body::Sql]>,
     /// Its texts that are bound.
     pub bound: BoundTexts,
-    _memory: datafusion_execution::memory_pool::MemoryReservation,
+    _memory: MemoryReservation,
 }
 
 /// Bodies that a session keeps.
@@ -84,18 +85,18 @@ pub fn call(view: &View, call: &MadeCall, args: &[Datum<'_>]) -> Result<Given> {
     let function = function.ok_or_else(|| {
         SqlError::new("XX000", format!("cache lookup failed for function {}", call.proc))
     })?;
-    inside(view, function.volatility == 'v', |session| {
+    inside(view, (function.volatility == 'v', true), |session| {
         apart(session, view, &function, |session| run(session, &function, call, args))
     })
 }
 
-/// Runs a routine within the statement that calls it.
+/// Runs a routine within the statement that calls it, which does not see what a volatile one writes where that is hidden.
 ///
 /// # Errors
 /// As of [`call`].
 pub fn inside<T>(
     view: &View,
-    is_volatile: bool,
+    (is_volatile, hides): (bool, bool),
     run: impl FnOnce(&mut Session) -> Result<T>,
 ) -> Result<T> {
     let (scope, lent) = (&view.scope, view.scope.lent());
@@ -113,9 +114,10 @@ pub fn inside<T>(
         true => {
             let mut tx = scope.tx()?;
             let mut aside = tx.set_aside();
-            // What the function writes, the statement that calls it does not see.
-            let began = tx.savepoint();
-            aside.sees_to(began);
+            if hides {
+                let began = tx.savepoint();
+                aside.sees_to(began);
+            }
             Some(aside)
         }
         false => None,
@@ -145,12 +147,12 @@ pub fn apart<T>(
     if !function.definer && function.settings.is_empty() {
         return run(session);
     }
-    let before = session.apart(function.definer.then(|| {
-        view.judge.rights().owner(function.rights())
-    }));
-    let set = function.settings.iter().try_for_each(|(name, value)| {
-        session.settings.set(name, value, true)
-    });
+    let before =
+        session.apart(function.definer.then(|| view.judge.rights().owner(function.rights())));
+    let set = function
+        .settings
+        .iter()
+        .try_for_each(|(name, value)| session.settings.set(name, value, true));
     let done = set.and_then(|()| run(session));
     session.together_again(before);
     done
@@ -173,12 +175,11 @@ fn run(
     let name = function.shown(&view);
     let mut machine = Machine::new(host, &body, &name);
     machine.bound = std::mem::take(&mut known.bound);
-    let done = start(&mut machine, function, call, args).and_then(|()| {
-        match function.language.as_str() {
+    let done =
+        start(&mut machine, function, call, args).and_then(|()| match function.language.as_str() {
             "sql" => sql::run(&mut machine, function, &statements),
             _ => machine.run(),
-        }
-    });
+        });
     let given = done.map(|()| given(&mut machine));
     known.bound = std::mem::take(&mut machine.bound);
     drop(machine);
@@ -189,13 +190,17 @@ fn run(
 
 fn given(machine: &mut Machine<'_, '_>) -> Given {
     match &machine.body.gives {
-        gives if gives.is_set() => Given::Rows(std::mem::take(&mut machine.given.rows)),
+        gives if gives.is_set() => {
+            Given::Rows(std::mem::take(&mut machine.given.rows), machine.take_memory())
+        }
         Gives::Results { several: false, .. } => {
             Given::Value(machine.results().pop().unwrap_or(Datum::Null))
         }
         Gives::Results { .. } => Given::Value(machine.result_row()),
         // void is a value that is no NULL, of no bytes.
-        Gives::Nothing | Gives::Procedure => Given::Value(machine.given.value.take().unwrap_or(Datum::text(""))),
+        Gives::Nothing | Gives::Procedure => {
+            Given::Value(machine.given.value.take().unwrap_or(Datum::text("")))
+        }
         _ => Given::Value(machine.given.value.take().unwrap_or(Datum::Null)),
     }
 }

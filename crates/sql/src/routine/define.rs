@@ -50,7 +50,8 @@ pub fn check(view: &View, function: &Function, at: Option<usize>) -> Result<()> 
     let is_open = function.parameters.iter().any(|of| is_polymorphic(of.ty));
     let context = format!("SQL function \"{}\"", function.name.name);
     let placed = |e: crate::error::SqlError, before: usize| match at {
-        Some(at) => e.after(at + before).around(&context),
+        // It has a place in the statement.
+        Some(at) => e.after(at + before),
         None => e.within_text(&function.source, before as i64).around(&context),
     };
     let all = parse::statements(&function.source).map_err(|e| placed(e, 0))?;
@@ -87,12 +88,7 @@ pub fn check(view: &View, function: &Function, at: Option<usize>) -> Result<()> 
     check_result(view, function, &form, last.as_ref()).map_err(|e| e.around(&context))
 }
 
-fn check_result(
-    view: &View,
-    function: &Function,
-    form: &Form,
-    last: Option<&Bound>,
-) -> Result<()> {
+fn check_result(view: &View, function: &Function, form: &Form, last: Option<&Bound>) -> Result<()> {
     use super::body::{Gives, Kind as Holds};
     let names = Names::new(view);
     let catalog = names.catalog();

@@ -98,7 +98,8 @@ impl Machine<'_, '_> {
 
     /// What parameters hold that are parts of the result.
     pub(super) fn results(&self) -> Row {
-        let results = self.body.parameters.iter().filter(|(_, mode)| matches!(mode, b'o' | b'b' | b't'));
+        let results =
+            self.body.parameters.iter().filter(|(_, mode)| matches!(mode, b'o' | b'b' | b't'));
         results.map(|(slot, _)| value_of(&self.held[*slot])).collect()
     }
 
@@ -125,8 +126,11 @@ impl Machine<'_, '_> {
     fn wanted(&self) -> Wanted {
         match (&self.body.gives, self.body.row) {
             (Gives::Results { .. }, _) => {
-                let results =
-                    self.body.parameters.iter().filter(|(_, mode)| matches!(mode, b'o' | b'b' | b't'));
+                let results = self
+                    .body
+                    .parameters
+                    .iter()
+                    .filter(|(_, mode)| matches!(mode, b'o' | b'b' | b't'));
                 let one = |(slot, _): &(Slot, u8)| {
                     let declared = &self.body.slots[*slot];
                     let ty = match &declared.kind {
@@ -215,11 +219,7 @@ fn row_of(held: &Held) -> Result<Datum<'static>> {
 }
 
 /// Fails unless the columns of a query are those of the result.
-fn must_fit(
-    catalog: &onlap_pg::catalog::Catalog,
-    given: &Wanted,
-    wanted: &Wanted,
-) -> Result<()> {
+fn must_fit(catalog: &onlap_pg::catalog::Catalog, given: &Wanted, wanted: &Wanted) -> Result<()> {
     let text = "structure of query does not match function result type";
     let refuse = |detail: String| Err(SqlError::new(state::MISMATCH, text).detail(detail));
     if given.len() != wanted.len() {

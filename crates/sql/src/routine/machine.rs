@@ -112,6 +112,12 @@ impl<'a, 'h> Machine<'a, 'h> {
         }
     }
 
+    /// What was asked for, for what goes on when the machine has ended.
+    pub(super) fn take_memory(&mut self) -> MemoryReservation {
+        self.bytes = 0;
+        self.memory.take()
+    }
+
     /// Asks for the memory of all variables, after one of them has taken some bytes in place of others.
     pub(super) fn charge(&mut self, before: usize, after: usize) -> Result<()> {
         self.bytes = self.bytes.saturating_sub(before) + after;
@@ -147,14 +153,13 @@ impl<'a, 'h> Machine<'a, 'h> {
         {
             return Ok(Arc::clone(known));
         }
-        let seen =
-            Seen {
-                body: self.body,
-                held: &self.held,
-                scope: sql.scope,
-                used: Mutex::default(),
-                yields: sql.role == Role::Whole,
-            };
+        let seen = Seen {
+            body: self.body,
+            held: &self.held,
+            scope: sql.scope,
+            used: Mutex::default(),
+            yields: sql.role == Role::Whole,
+        };
         let rows = self.body.slots.iter().filter_map(|slot| match slot.kind {
             super::body::Kind::Row(oid, _) => Some(oid),
             _ => None,

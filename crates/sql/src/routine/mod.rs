@@ -11,8 +11,8 @@
 
 mod assign;
 mod body;
-mod conditions;
 mod called;
+mod conditions;
 mod declare;
 mod define;
 mod give;
@@ -21,12 +21,12 @@ mod machine;
 mod raise;
 mod read;
 mod run;
+mod sql;
 mod statements;
 mod texts;
 mod trigger;
 mod types;
 mod values;
-mod sql;
 mod words;
 
 pub use called::{Bodies, Given as Called, TRIGGER, VOID, call as call_made, is_polymorphic};

@@ -187,10 +187,8 @@ pub fn misfit(
     (given, is_row): (Option<&[(String, TypeRef)]>, bool),
     may_become: &dyn Fn(TypeRef, TypeRef) -> bool,
 ) -> Result<()> {
-    let text = format!(
-        "return type mismatch in function declared to return {}",
-        catalog.shown(result)
-    );
+    let text =
+        format!("return type mismatch in function declared to return {}", catalog.shown(result));
     let refuse = |detail: &str| Err(SqlError::new("42P13", &*text).detail(detail));
     let Some(given) = given else {
         return refuse(

@@ -191,9 +191,9 @@ impl Reader<'_> {
         match &self.around.form.gives {
             Gives::Results { set: true, .. } => match self.words.kind() == Token::Char(';') {
                 true => Ok(Act::ReturnNext(None)),
-                false => refuse(
-                    "RETURN NEXT cannot have a parameter in function with OUT parameters",
-                ),
+                false => {
+                    refuse("RETURN NEXT cannot have a parameter in function with OUT parameters")
+                }
             },
             Gives::Value { set: true, .. } => Ok(Act::ReturnNext(Some(self.expr_until(";")?))),
             _ => refuse("cannot use RETURN NEXT in a non-SETOF function"),

@@ -213,10 +213,11 @@ pub type Fired = Option<Option<Vec<Datum<'static>>>>;
 /// Those of the function and of the condition; `42804`: it gives a row of another form.
 pub fn fire(view: &View, firing: Firing<'_>) -> Result<Fired> {
     let oid = firing.of.trigger.function;
-    let function = view.objects.functions().by_oid(oid).cloned().ok_or_else(|| {
-        SqlError::new("XX000", format!("cache lookup failed for function {oid}"))
-    })?;
-    inside(view, true, |session| {
+    let function =
+        view.objects.functions().by_oid(oid).cloned().ok_or_else(|| {
+            SqlError::new("XX000", format!("cache lookup failed for function {oid}"))
+        })?;
+    inside(view, (true, false), |session| {
         if let Some(when) = &firing.of.when
             && !holds(session, &firing, when)?
         {
@@ -353,12 +354,11 @@ fn row_given(catalog: &Catalog, row: &Kind, bytes: &[u8]) -> Result<Vec<Datum<'s
         );
         return Err(misfit(Some(detail)));
     }
-    let values = fields.iter().enumerate().map(|(at, (_, ty))| {
-        match onlap_kernels::repr(catalog, ty.oid) {
+    let values =
+        fields.iter().enumerate().map(|(at, (_, ty))| match onlap_kernels::repr(catalog, ty.oid) {
             Some(repr) => record.get(at, repr).into_owned(),
             None => Datum::Null,
-        }
-    });
+        });
     Ok(values.collect())
 }
 

@@ -41,6 +41,8 @@ struct Inner {
     left: Vec<Session>,
     /// Routines that run, one within the other.
     depth: usize,
+    /// Whether one has run in the statement under way.
+    has_run: bool,
     /// What they have told the client, and the memory of it.
     told: Vec<u8>,
     memory: Option<MemoryReservation>,
@@ -110,6 +112,7 @@ impl Lent {
     pub fn enter(&self) -> usize {
         let mut inner = self.0.lock();
         inner.depth += 1;
+        inner.has_run = true;
         inner.depth
     }
 
@@ -117,6 +120,16 @@ impl Lent {
     pub fn leave(&self) {
         let mut inner = self.0.lock();
         inner.depth = inner.depth.saturating_sub(1);
+    }
+
+    /// A statement of the client begins.
+    pub fn begin(&self) {
+        self.0.lock().has_run = false;
+    }
+
+    /// Whether a routine has run in the statement under way, which so cannot begin anew.
+    pub fn has_run(&self) -> bool {
+        self.0.lock().has_run
     }
 
     /// How many run.
@@ -152,9 +165,9 @@ impl Lent {
         let mut inner = self.0.lock();
         if inner.told.len() + bytes.len() > TOLD_BYTES {
             let pool = instance.runner.memory();
-            let memory = inner.memory.get_or_insert_with(|| {
-                MemoryConsumer::new("what routines tell").register(&pool)
-            });
+            let memory = inner
+                .memory
+                .get_or_insert_with(|| MemoryConsumer::new("what routines tell").register(&pool));
             memory.try_grow(bytes.len())?;
         }
         inner.told.extend_from_slice(bytes);

@@ -140,6 +140,9 @@ impl Session {
     }
 
     fn is_outdated(&self) -> bool {
+        if self.block.as_ref().is_some_and(|block| block.scope.lent().has_run()) {
+            return false;
+        }
         let tx = self.block.as_ref().and_then(|block| block.scope.tx().ok());
         tx.is_some_and(|tx| tx.is_outdated())
     }
@@ -161,6 +164,7 @@ impl Session {
             block.scope.adopt(&text);
         }
         block.used = true;
+        block.scope.lent().begin();
         let mut tx = block.scope.tx()?;
         tx.look_back_to(None);
         Ok(tx.begin_statement()?)

@@ -60,7 +60,8 @@ pub fn procs(view: &View, model: &Model, definition: &Definition) -> Rows {
 fn proc(view: &View, model: &Model, of: &Function) -> Vec<Datum> {
     let arguments: Vec<i64> = of.arguments().into_iter().map(i64::from).collect();
     let is_plain = of.parameters.iter().all(|parameter| parameter.mode == b'i');
-    let all = |f: fn(&Parameter) -> String| -> Vec<String> { of.parameters.iter().map(f).collect() };
+    let all =
+        |f: fn(&Parameter) -> String| -> Vec<String> { of.parameters.iter().map(f).collect() };
     let named = of.parameters.iter().any(|parameter| !parameter.name.is_empty());
     let defaults: Vec<&str> =
         of.parameters.iter().filter_map(|parameter| parameter.default.as_deref()).collect();
@@ -148,9 +149,7 @@ pub fn result(view: &View, model: &Model, of: &Function) -> Option<String> {
         .parameters
         .iter()
         .filter(|parameter| parameter.mode == b't')
-        .map(|column| {
-            format!("{} {}", quote(&column.name), shown_type(view, model, column.ty))
-        })
+        .map(|column| format!("{} {}", quote(&column.name), shown_type(view, model, column.ty)))
         .collect();
     if !columns.is_empty() {
         return Some(format!("TABLE({})", columns.join(", ")));

@@ -86,9 +86,12 @@ pub fn definition_of(view: &View, model: &Model, oid: u32, pretty: bool) -> Opti
     };
     let columns: Vec<String> = of.columns.iter().filter_map(column).collect();
     let mut events = Vec::new();
-    for (is, word) in
-        [(of.insert, "INSERT"), (of.delete, "DELETE"), (of.update, "UPDATE"), (of.truncate, "TRUNCATE")]
-    {
+    for (is, word) in [
+        (of.insert, "INSERT"),
+        (of.delete, "DELETE"),
+        (of.update, "UPDATE"),
+        (of.truncate, "TRUNCATE"),
+    ] {
         if is {
             events.push(match word == "UPDATE" && !columns.is_empty() {
                 true => format!("UPDATE OF {}", columns.join(", ")),

@@ -7,7 +7,8 @@ use super::object;
 use crate::ast::{
     AlterFunction, Body, CommentOn, CreateFunction, DropFunction, Expr, From, FunctionChange,
     FunctionItem, FunctionOption, GrantOn, NOWHERE, Name, Object, Parameter, ParameterMode, Path,
-    Query, RoutineKind, Said, Select, SetStatement, Signature, Statement, Target, TypeName, Utility,
+    Query, RoutineKind, Said, Select, SetStatement, Signature, Statement, Target, TypeName,
+    Utility,
 };
 use crate::{Error, Result};
 
@@ -20,6 +21,18 @@ fn kind_of(word: Kind) -> Option<RoutineKind> {
         Kind::Word(Keyword::Aggregate) => Some(RoutineKind::Aggregate),
         _ => None,
     }
+}
+
+/// What a word says alone.
+fn one_word(word: Keyword) -> Option<FunctionOption> {
+    Some(match word {
+        Keyword::Immutable => FunctionOption::Volatility('i'),
+        Keyword::Stable => FunctionOption::Volatility('s'),
+        Keyword::Volatile => FunctionOption::Volatility('v'),
+        Keyword::Strict => FunctionOption::Strict(true),
+        Keyword::Leakproof => FunctionOption::Leakproof(true),
+        _ => return None,
+    })
 }
 
 impl Parser<'_> {
@@ -68,7 +81,9 @@ impl Parser<'_> {
             }
         }
         if self.at_word(K::Return) || self.at_word(K::Begin) {
-            return Err(Error::unserved("a body of a function that is no literal is not supported"));
+            return Err(Error::unserved(
+                "a body of a function that is no literal is not supported",
+            ));
         }
         let create =
             CreateFunction { replace, procedure, name, parameters, returns, table, options };
@@ -139,18 +154,17 @@ impl Parser<'_> {
             (Kind::Word(K::Double), Kind::Word(K::Precision)) => true,
             (Kind::Word(K::National), Kind::Word(K::Character | K::Char)) => true,
             (
-                Kind::Word(
-                    K::Character | K::Char | K::Bit | K::Nchar | K::National,
-                ),
+                Kind::Word(K::Character | K::Char | K::Bit | K::Nchar | K::National),
                 Kind::Word(K::Varying),
             ) => true,
             (Kind::Word(K::Time | K::Timestamp), Kind::Word(K::With | K::Without)) => true,
             (Kind::Word(K::Interval), Kind::Word(_)) => true,
             _ => false,
         };
-        let ends = matches!(behind, Kind::Char(',' | ')' | '.' | '(' | '[' | '=' | '%') | Kind::End)
-            || matches!(behind, Kind::Word(K::Default | K::Array))
-            || matches!(behind, Kind::ColonEquals);
+        let ends =
+            matches!(behind, Kind::Char(',' | ')' | '.' | '(' | '[' | '=' | '%') | Kind::End)
+                || matches!(behind, Kind::Word(K::Default | K::Array))
+                || matches!(behind, Kind::ColonEquals);
         let mut name = None;
         if Parser::is_call_name(self.kind()) && !ends && !two_words {
             name = Some(self.call_name()?);
@@ -173,8 +187,7 @@ impl Parser<'_> {
     /// A function with the types of its arguments, where they are said.
     pub(in super::super) fn signature(&mut self) -> Result<Signature> {
         let name = self.function_path()?;
-        let parameters =
-            if self.at_char('(') { Some(self.parameters(false)?) } else { None };
+        let parameters = if self.at_char('(') { Some(self.parameters(false)?) } else { None };
         Ok(Signature { name, parameters })
     }
 
@@ -187,29 +200,16 @@ impl Parser<'_> {
         Ok(all)
     }
 
+    /// What one of several words says about a function.
     fn function_option(&mut self, new: bool) -> Result<Option<FunctionOption>> {
         use Keyword as K;
         let Kind::Word(word) = self.kind() else { return Ok(None) };
+        if let Some(option) = one_word(word) {
+            self.advance();
+            return Ok(Some(option));
+        }
         let option = match word {
-            K::As if new => {
-                self.advance();
-                let mut parts = vec![self.text()?];
-                if self.accept_char(',') {
-                    parts.push(self.text()?);
-                }
-                return Ok(Some(FunctionOption::As(parts)));
-            }
-            K::Language if new => {
-                self.advance();
-                let name = if self.kind() == Kind::Text { self.text()? } else { self.label()? };
-                return Ok(Some(FunctionOption::Language(name)));
-            }
-            K::Transform if new => return Err(Error::unserved("TRANSFORM is not supported")),
-            K::Window if new => FunctionOption::Other("WINDOW"),
-            K::Immutable => FunctionOption::Volatility('i'),
-            K::Stable => FunctionOption::Volatility('s'),
-            K::Volatile => FunctionOption::Volatility('v'),
-            K::Strict => FunctionOption::Strict(true),
+            K::As | K::Language | K::Transform | K::Window if new => return self.new_option(word),
             K::Called | K::Returns => {
                 self.advance();
                 if word == K::Returns {
@@ -218,60 +218,72 @@ impl Parser<'_> {
                 self.expect_word(K::On)?;
                 self.expect_word(K::Null)?;
                 self.expect_word(K::Input)?;
-                return Ok(Some(FunctionOption::Strict(word == K::Returns)));
+                FunctionOption::Strict(word == K::Returns)
             }
             K::External | K::Security => {
-                if word == K::External {
-                    self.advance();
-                }
+                self.accept_word(K::External);
                 self.expect_word(K::Security)?;
-                let definer = self.at_word(K::Definer);
-                if !definer && !self.at_word(K::Invoker) {
-                    return Err(self.unexpected());
+                let definer = self.accept_word(K::Definer);
+                if !definer {
+                    self.expect_word(K::Invoker)?;
                 }
                 FunctionOption::Definer(definer)
             }
-            K::Leakproof => FunctionOption::Leakproof(true),
             K::Not => {
                 self.advance();
-                if !self.at_word(K::Leakproof) {
-                    return Err(self.unexpected());
-                }
+                self.expect_word(K::Leakproof)?;
                 FunctionOption::Leakproof(false)
             }
             K::Parallel => {
                 self.advance();
-                return Ok(Some(FunctionOption::Parallel(self.column_name()?)));
+                FunctionOption::Parallel(self.column_name()?)
             }
             K::Cost => {
                 self.advance();
-                return Ok(Some(FunctionOption::Cost(self.number()?)));
+                FunctionOption::Cost(self.number()?)
             }
             K::Rows => {
                 self.advance();
-                return Ok(Some(FunctionOption::Rows(self.number()?)));
+                FunctionOption::Rows(self.number()?)
             }
             K::Support => return Err(Error::unserved("SUPPORT is not supported")),
-            K::Set => {
-                let Statement::Utility(utility) = self.set()? else {
-                    return Err(self.unexpected());
-                };
-                let Utility::Set(set) = *utility else { return Err(self.unexpected()) };
-                return Ok(Some(FunctionOption::Set(set)));
-            }
-            K::Reset => {
-                let Statement::Utility(utility) = self.reset()? else {
-                    return Err(self.unexpected());
-                };
-                let Utility::Set(SetStatement::Reset(name)) = *utility else {
-                    return Err(self.unexpected());
-                };
-                return Ok(Some(FunctionOption::Reset(name)));
-            }
+            K::Set => FunctionOption::Set(self.setting(Self::set)?),
+            K::Reset => match self.setting(Self::reset)? {
+                SetStatement::Reset(name) => FunctionOption::Reset(name),
+                _ => return Err(self.unexpected()),
+            },
             _ => return Ok(None),
         };
-        self.advance();
         Ok(Some(option))
+    }
+
+    /// What only CREATE says.
+    fn new_option(&mut self, word: Keyword) -> Result<Option<FunctionOption>> {
+        self.advance();
+        Ok(Some(match word {
+            Keyword::As => {
+                let mut parts = vec![self.text()?];
+                if self.accept_char(',') {
+                    parts.push(self.text()?);
+                }
+                FunctionOption::As(parts)
+            }
+            Keyword::Language if self.kind() == Kind::Text => {
+                FunctionOption::Language(self.text()?)
+            }
+            Keyword::Language => FunctionOption::Language(self.label()?),
+            Keyword::Window => FunctionOption::Other("WINDOW"),
+            _ => return Err(Error::unserved("TRANSFORM is not supported")),
+        }))
+    }
+
+    /// SET or RESET, as a rule reads it.
+    fn setting(&mut self, rule: fn(&mut Self) -> Result<Statement>) -> Result<SetStatement> {
+        let Statement::Utility(utility) = rule(self)? else { return Err(self.unexpected()) };
+        match *utility {
+            Utility::Set(set) => Ok(set),
+            _ => Err(self.unexpected()),
+        }
     }
 
     /// ALTER FUNCTION, at this word.

@@ -120,7 +120,8 @@ fn drop_these(
         [] => {}
         [(what, _)] => notice(client, "00000", format!("drop cascades to {what}")),
         many => {
-            let e = SqlError::new("00000", format!("drop cascades to {} other objects", many.len()));
+            let e =
+                SqlError::new("00000", format!("drop cascades to {} other objects", many.len()));
             let detail: Vec<String> =
                 many.iter().map(|(what, _)| format!("drop cascades to {what}")).collect();
             client.reply().notice("NOTICE", &e.detail(detail.join("\n")));
@@ -170,12 +171,7 @@ pub fn drop_in_schema(session: &mut Session, view: &View, schema: &str) -> Resul
 ///
 /// # Errors
 /// Others depend on one.
-pub fn drop_all(
-    session: &mut Session,
-    view: &View,
-    roles: &[u32],
-    cascade: bool,
-) -> Result<()> {
+pub fn drop_all(session: &mut Session, view: &View, roles: &[u32], cascade: bool) -> Result<()> {
     let all = of_roles(view, roles);
     let mut told = crate::session::lent::Told::default();
     drop_these(session, view, &all, cascade, &mut told)

@@ -90,22 +90,22 @@ pub fn find(
             given.push(ty);
         }
     }
-    let whole = |function: &Function| -> Vec<u32> {
-        function.parameters.iter().map(|of| of.ty).collect()
-    };
+    let whole =
+        |function: &Function| -> Vec<u32> { function.parameters.iter().map(|of| of.ty).collect() };
     let exact = found.iter().find(|function| function.arguments() == given);
     let of_procedure = || found.iter().find(|f| f.procedure && whole(f) == all);
     match exact.or_else(of_procedure) {
         Some(function) if is_of(kind, function) => Ok(Arc::clone(function)),
-        Some(function) => {
-            let shown = function.signature(Names::new(view).catalog(), false);
-            Err(SqlError::new("42809", format!("{shown} is not a {}", word(kind))))
+        Some(_) => {
+            let names = Names::new(view);
+            let types: Vec<String> = given.iter().map(|oid| names.catalog().shown(*oid)).collect();
+            let text = format!("{shown}({}) is not a {}", types.join(", "), word(kind));
+            Err(SqlError::new("42809", text))
         }
         None => {
             let names = Names::new(view);
             let types: Vec<String> = given.iter().map(|oid| names.catalog().shown(*oid)).collect();
-            let text =
-                format!("{} {shown}({}) does not exist", word(kind), types.join(", "));
+            let text = format!("{} {shown}({}) does not exist", word(kind), types.join(", "));
             Err(SqlError::new("42883", text))
         }
     }

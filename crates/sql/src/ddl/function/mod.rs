@@ -75,10 +75,8 @@ fn must_replace(
     new: &Function,
 ) -> Result<()> {
     if !create.replace {
-        let text = format!(
-            "function \"{}\" already exists with same argument types",
-            known.name.name
-        );
+        let text =
+            format!("function \"{}\" already exists with same argument types", known.name.name);
         return Err(SqlError::new("42723", text));
     }
     must_own(view, known)?;

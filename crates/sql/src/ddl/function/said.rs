@@ -1,8 +1,8 @@
 //! What does CREATE FUNCTION say?
 
 use onlap_pg::ast::{
-    CreateFunction, FunctionOption, OptionValue, Parameter as Said, ParameterMode, SetStatement,
-    SetTo, TypeName,
+    CreateFunction, Expr, FunctionOption, Literal, OptionValue, Parameter as Said, ParameterMode,
+    SetStatement, SetTo, TypeName,
 };
 use onlap_pg::bind;
 use onlap_pg::catalog::{Kind, oids};
@@ -289,7 +289,8 @@ fn parameters(
         let clashes = |known: &Parameter| {
             let apart = |a: u8, b: u8| matches!(a, b'i' | b'v') && matches!(b, b'o' | b't');
             known.name == name
-                && !(apart(known.mode, mode) && mode == b'o' || apart(mode, known.mode) && known.mode == b'o')
+                && !(apart(known.mode, mode) && mode == b'o'
+                    || apart(mode, known.mode) && known.mode == b'o')
         };
         if !name.is_empty() && made.iter().any(clashes) {
             return invalid(format!("parameter name \"{name}\" used more than once"));
@@ -322,7 +323,12 @@ fn default(
         bind::default(source.tree, default.expr, (name, wanted), &names, names.catalog())
             .map_err(|e| sql_error(&e, source.text))?;
     }
-    Ok(Some(default.span.of(source.text).to_string()))
+    if let Expr::Literal(Literal::Text(text)) = source.tree.expr(default.expr) {
+        let shown = names.catalog().shown(ty);
+        return Ok(Some(format!("'{}'::{shown}", text.replace('\'', "''"))));
+    }
+    let text = default.span.of(source.text);
+    Ok(Some(crate::catalog::called::qualified(view, text, true)))
 }
 
 /// Fails where a parameter or a result cannot have a type.

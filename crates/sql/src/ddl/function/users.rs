@@ -5,10 +5,13 @@
 use serde_json::Value as Json;
 
 use crate::catalog::functions::Function;
+use crate::catalog::names::quote;
 use crate::catalog::rules;
 use crate::catalog::{Kind, Name, called, oids};
 use crate::ddl::{drop as dropping, rule};
 use crate::error::Result;
+use crate::parse;
+use crate::query::Bound;
 use crate::session::Session;
 use crate::view::View;
 
@@ -30,12 +33,21 @@ pub fn users(view: &View, of: &Function) -> Result<Vec<User>> {
     let mut found = Vec::new();
     let sql = |body: &Json| body["sql"].as_str().map(str::to_string);
     for (name, object) in view.objects.of_kind(Kind::View) {
-        if sql(&object.body).is_some_and(|text| called::calls(&text, false, of)) {
+        let named = Name::of_engine(name);
+        let read = || {
+            let Name { schema, name } = &named.1;
+            format!("SELECT * FROM {}.{}", quote(schema), quote(name))
+        };
+        if sql(&object.body).is_some_and(|text| called::calls(&text, false, of))
+            && named.0 == view.database
+            && means(view, &read(), of)
+        {
             found.push(User::View(name.to_string()));
         }
     }
     for (name, object) in view.objects.of_kind(Kind::Default) {
-        if sql(&object.body).is_some_and(|text| called::calls(&text, true, of)) {
+        let text = sql(&object.body).filter(|text| called::calls(text, true, of));
+        if text.is_some_and(|text| means(view, &format!("SELECT {text}"), of)) {
             found.push(User::Default(name.to_string()));
         }
     }
@@ -46,6 +58,14 @@ pub fn users(view: &View, of: &Function) -> Result<Vec<User>> {
         }
     }
     Ok(found)
+}
+
+/// Whether a text calls the function, and not another one of its name; what cannot be bound may.
+fn means(view: &View, text: &str, of: &Function) -> bool {
+    match Bound::must(view, text, parse::depth_of(text), &[]) {
+        Ok(bound) => bound.calls(of.oid),
+        Err(_) => true,
+    }
 }
 
 impl User {
