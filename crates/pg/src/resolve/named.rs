@@ -35,7 +35,7 @@ pub(super) fn places(proc: &Proc, names: &[Option<&str>]) -> Option<Vec<usize>> 
     for (at, name) in names.iter().enumerate() {
         let place = match name {
             None => at,
-            Some(name) if name.is_empty() => return None,
+            Some("") => return None,
             Some(name) => parameters.iter().position(|parameter| parameter == name)?,
         };
         if std::mem::replace(filled.get_mut(place)?, true) {

@@ -150,17 +150,17 @@ impl Parser<'_> {
         use Keyword as K;
         let mut mode = self.parameter_mode();
         let behind = self.ahead(1);
-        let two_words = match (self.kind(), behind) {
-            (Kind::Word(K::Double), Kind::Word(K::Precision)) => true,
-            (Kind::Word(K::National), Kind::Word(K::Character | K::Char)) => true,
-            (
-                Kind::Word(K::Character | K::Char | K::Bit | K::Nchar | K::National),
-                Kind::Word(K::Varying),
-            ) => true,
-            (Kind::Word(K::Time | K::Timestamp), Kind::Word(K::With | K::Without)) => true,
-            (Kind::Word(K::Interval), Kind::Word(_)) => true,
-            _ => false,
-        };
+        let two_words = matches!(
+            (self.kind(), behind),
+            (Kind::Word(K::Double), Kind::Word(K::Precision))
+                | (Kind::Word(K::National), Kind::Word(K::Character | K::Char))
+                | (
+                    Kind::Word(K::Character | K::Char | K::Bit | K::Nchar | K::National),
+                    Kind::Word(K::Varying)
+                )
+                | (Kind::Word(K::Time | K::Timestamp), Kind::Word(K::With | K::Without))
+                | (Kind::Word(K::Interval), Kind::Word(_))
+        );
         let ends =
             matches!(behind, Kind::Char(',' | ')' | '.' | '(' | '[' | '=' | '%') | Kind::End)
                 || matches!(behind, Kind::Word(K::Default | K::Array))
