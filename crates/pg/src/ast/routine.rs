@@ -52,7 +52,7 @@ pub struct Signature {
     pub parameters: Option<Vec<Parameter>>,
 }
 
-/// What a function is beside its parameters.
+/// What is said of a function in addition to its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FunctionOption {
     /// LANGUAGE
