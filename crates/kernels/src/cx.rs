@@ -5,6 +5,8 @@ use onlap_pg::catalog::{Catalog, Kind};
 use onlap_pg::value::{MAX_BYTES, Settings};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 
+use crate::misc::MadeCall;
+use crate::series::Rows;
 use crate::{Datum, repr};
 
 /// What only the session or the server knows.
@@ -35,6 +37,24 @@ pub trait Session: Send + Sync {
     /// # Errors
     /// Those of the function; `0A000` if it is not there.
     fn call(&self, function: Oid, args: &[Datum<'_>]) -> Result<Datum<'static>>;
+
+    /// Calls a function that a database made.
+    ///
+    /// # Errors
+    /// Those of the function; `0A000`: none can be called here.
+    fn call_made(&self, call: &MadeCall, args: &[Datum<'_>]) -> Result<Datum<'static>> {
+        let _ = (call, args);
+        Err(Error::unserved("a function of the database is not supported here"))
+    }
+
+    /// The rows of one that gives a set.
+    ///
+    /// # Errors
+    /// As of [`Session::call_made`].
+    fn rows_made(&self, call: &MadeCall, args: &[Datum<'_>]) -> Result<Rows> {
+        let _ = (call, args);
+        Err(Error::unserved("a function of the database is not supported here"))
+    }
 
     /// The names and types of the fields of a row type with a name.
     fn fields(&self, row: Oid) -> Option<Vec<(String, TypeRef)>> {
@@ -101,6 +121,12 @@ impl Session for Given<'_> {
     }
     fn call(&self, function: Oid, args: &[Datum<'_>]) -> Result<Datum<'static>> {
         self.0.call(function, args)
+    }
+    fn call_made(&self, call: &MadeCall, args: &[Datum<'_>]) -> Result<Datum<'static>> {
+        self.0.call_made(call, args)
+    }
+    fn rows_made(&self, call: &MadeCall, args: &[Datum<'_>]) -> Result<Rows> {
+        self.0.rows_made(call, args)
     }
     fn fields(&self, row: Oid) -> Option<Vec<(String, TypeRef)>> {
         self.0.fields(row)

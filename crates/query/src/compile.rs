@@ -209,6 +209,7 @@ impl Compiler<'_> {
                 let known = self.frame().known.iter().find(|(known, _)| *known == at);
                 Ok(known.map_or(Node::Column(at), |(_, value)| Node::Const(Arc::clone(value))))
             }
+            Expr::Call(call) if self.is_made(call.proc) => self.made_call(call, ty),
             Expr::Call(call) => {
                 let (nodes, types) = self.arguments(call)?;
                 let row = self.env.catalog.proc(call.proc);

@@ -125,13 +125,14 @@ impl Compiler<'_> {
         if !POPULATES.contains(&call.proc) || function.defined.is_empty() {
             return Ok(None);
         }
-        let name = self.env.catalog.proc(call.proc).expect("the resolver has found it").name;
+        let name =
+            self.env.catalog.proc(call.proc).expect("the resolver has found it").name.clone();
         let (args, types) = self.arguments(call)?;
         let reprs = types.iter().map(|ty| self.repr(ty.oid)).collect::<Result<_>>()?;
         let defined = function.defined.iter().map(|(name, ty)| (Box::from(&**name), *ty));
         let defined: Vec<(Box<str>, TypeRef)> = defined.collect();
         let start = move |args: &[Datum<'_>], cx: &mut Cx<'_>| -> Result<Series> {
-            let rows = onlap_kernels::json::rows_of(cx, name, args, &defined)?;
+            let rows = onlap_kernels::json::rows_of(cx, &name, args, &defined)?;
             Ok(Box::new(rows.into_iter().map(|row| Ok(vec![row]))))
         };
         Ok(Some(SetCall::new(Box::new(start), args, reprs)))

@@ -126,7 +126,7 @@ impl Compiler<'_> {
         parts: &mut Parts,
     ) -> Result<(MakeStates, Vec<usize>)> {
         let row = self.env.catalog.proc(call.proc).expect("the resolver has found it");
-        let asked = match row.name {
+        let asked = match &*row.name {
             "rank" => Asked::Rank,
             "dense_rank" => Asked::DenseRank,
             "percent_rank" => Asked::PercentRank,

@@ -39,6 +39,7 @@ mod layout;
 mod lists;
 mod locks;
 mod logic;
+mod made;
 mod membership;
 mod node;
 mod ordered;

@@ -115,7 +115,7 @@ impl Compiler<'_> {
     fn extreme_of(&self, entry: usize, call: &Aggregate) -> Option<(i32, bool)> {
         let [value] = &call.args[..] else { return None };
         let is_plain = call.order.is_empty() && call.distinct.is_empty() && call.filter.is_none();
-        let descending = match self.env.catalog.proc(call.proc)?.name {
+        let descending = match self.env.catalog.proc(call.proc)?.name.as_ref() {
             "max" => true,
             "min" => false,
             _ => return None,

@@ -41,7 +41,7 @@ pub struct SetCall {
     args: Vec<Node>,
     reprs: Vec<Repr>,
     /// Whether a NULL among the arguments makes an empty set.
-    strict: bool,
+    pub strict: bool,
     /// The types of the values of a row, where it has several.
     pub several: Option<Vec<Oid>>,
 }
@@ -87,7 +87,11 @@ impl Compiler<'_> {
             Expr::Op(op) if op.set => return Err(unsupported("an operator that gives a set")),
             _ => return Ok(None),
         };
-        let proc = self.env.catalog.proc(call.proc).expect("the resolver has found it");
+        if self.is_made(call.proc) {
+            return self.made_set(call, bound.ty(id)).map(Some);
+        }
+        let catalog = Arc::clone(&self.env.catalog);
+        let proc = catalog.proc(call.proc).expect("the resolver has found it");
         let Some(make) = find_series(call.proc) else {
             let shown = onlap_kernels::signature(&self.env.catalog, proc);
             return Err(unsupported(format!("function {shown}")));

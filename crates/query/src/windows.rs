@@ -180,7 +180,7 @@ impl Compiler<'_> {
         let proc = self.env.catalog.proc(call.proc).expect("the resolver has found it");
         let shown = || onlap_kernels::signature(&self.env.catalog, proc);
         let what = match call.kind {
-            ProcKind::Window => What::named(proc.name),
+            ProcKind::Window => What::named(&proc.name),
             _ => find_aggregate(call.proc).map(|make| {
                 let args = call.args.iter().map(|arg| bound.ty(*arg)).collect();
                 let types = Types { args, result, catalog: Arc::clone(&self.env.catalog) };

@@ -19,6 +19,7 @@ use crate::between::Between;
 use crate::error::{Result, SqlError, state};
 use crate::plan::room::{Place, QUERY_BYTES, Room, Running};
 use crate::plan::turn::Turns;
+use crate::session::lent::Lent;
 use crate::waits::Waits;
 
 /// Changes of a transaction that are worth hurrying for.
@@ -49,6 +50,8 @@ pub struct Scope {
     turns: Turns,
     /// The session's locks and channels.
     between: Arc<Between>,
+    /// What routines within it go by.
+    lent: Lent,
 }
 
 impl Scope {
@@ -75,6 +78,7 @@ impl Scope {
             waits: Waits::default(),
             turns: Turns::default(),
             between: Arc::clone(between),
+            lent: Lent::default(),
         })
     }
 
@@ -114,7 +118,18 @@ impl Scope {
 
     /// Takes the transaction out, to end it.
     pub fn take(&self) -> Option<Transaction> {
+        self.lent.end();
         self.tx.lock().take()
+    }
+
+    /// What routines within it go by.
+    pub fn lent(&self) -> &Lent {
+        &self.lent
+    }
+
+    /// Whether the transaction is in use at this moment, so that no statement can run within it.
+    pub fn is_in_use(&self) -> bool {
+        self.tx.try_lock().is_none()
     }
 
     /// Lets reads see the database as it was.

@@ -157,6 +157,22 @@ pub struct Transaction {
     memory: Charge,
 }
 
+/// A statement that was set aside: [`Transaction::set_aside`].
+pub struct Aside {
+    snapshot: Arc<Registration>,
+    in_statement: bool,
+    outdated: bool,
+    look_back: Option<Savepoint>,
+}
+
+impl Aside {
+    /// Lets the statement see, of what the transaction itself did, no more than it had done at a savepoint; one that saw less
+    /// goes on so.
+    pub fn sees_to(&mut self, savepoint: Savepoint) {
+        self.look_back.get_or_insert(savepoint);
+    }
+}
+
 /// A place in a transaction to go back to: [`Transaction::rollback_to`].
 #[derive(Clone, Debug)]
 pub struct Savepoint {
@@ -344,6 +360,25 @@ impl Transaction {
         self.statement()?;
         self.in_statement = true;
         Ok(())
+    }
+
+    /// Sets the statement under way aside, so that others may run within it: routines that it calls.
+    pub fn set_aside(&mut self) -> Aside {
+        Aside {
+            snapshot: Arc::clone(&self.snapshot),
+            in_statement: self.in_statement,
+            outdated: self.outdated,
+            look_back: self.look_back.take(),
+        }
+    }
+
+    /// Goes on with a statement that was set aside: it sees the commits that it saw before.
+    pub fn take_up(&mut self, aside: Aside) {
+        self.snapshot = aside.snapshot;
+        self.in_statement = aside.in_statement;
+        self.outdated = aside.outdated;
+        // One that was undone meanwhile is not gone back to: what was done since is undone, too.
+        self.look_back = aside.look_back;
     }
 
     /// Ends a statement of several calls; from now on each call is one again.

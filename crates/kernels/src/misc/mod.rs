@@ -3,6 +3,7 @@
 //! Those that ask the session or the catalogs go through [`crate::Session::call`]; network addresses.
 
 mod address;
+mod called;
 pub(crate) mod enums;
 pub(crate) mod gather;
 pub(crate) mod growth;
@@ -15,6 +16,7 @@ mod session;
 mod types;
 mod words;
 
+pub use called::{MadeCall, made_kernel, made_series};
 pub use session::asks_session;
 
 use crate::Entry;

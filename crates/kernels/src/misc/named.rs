@@ -66,14 +66,28 @@ pub(crate) fn output(cx: &mut Cx<'_>, oid: Oid, value: Oid, out: &mut String) ->
 
 /// regprocout: a name that several functions have is written with its schema.
 fn function(catalog: &Catalog, proc: &Proc) -> String {
-    match catalog.procs_named(proc.name).nth(1) {
+    if let Some(made) = &proc.made {
+        let alone = catalog.is_seen(proc) && catalog.procs_named(&proc.name).nth(1).is_none();
+        return written(&made.schema, &proc.name, alone);
+    }
+    match catalog.procs_named(&proc.name).nth(1) {
         Some(_) => format!("pg_catalog.{}", proc.name),
-        None => proc.name.to_owned(),
+        None => proc.name.to_string(),
     }
 }
 
 /// regprocedureout
 fn procedure(catalog: &Catalog, proc: &Proc) -> String {
     let types: Vec<String> = proc.arguments.iter().map(|oid| catalog.shown(*oid)).collect();
-    format!("{}({})", proc.name, types.join(","))
+    let name = match &proc.made {
+        Some(made) => written(&made.schema, &proc.name, catalog.is_seen(proc)),
+        None => proc.name.to_string(),
+    };
+    format!("{name}({})", types.join(","))
+}
+
+/// A name, with its schema where it does not mean the function alone.
+fn written(schema: &str, name: &str, alone: bool) -> String {
+    let name = onlap_pg::print::name(name);
+    if alone { name.into_owned() } else { format!("{}.{name}", onlap_pg::print::name(schema)) }
 }

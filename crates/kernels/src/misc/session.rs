@@ -39,7 +39,7 @@ pub fn asks_session(catalog: &Catalog, function: Oid) -> bool {
 /// The row of pg_proc that a signature names.
 fn row(catalog: &Catalog, wanted: &str) -> &'static Proc {
     let name = wanted.split('(').next().unwrap_or(wanted);
-    let mut found = catalog.procs_named(name);
+    let mut found = catalog.system_procs(name);
     found.find(|proc| signature(catalog, proc) == wanted).expect("it is a row of pg_proc")
 }
 

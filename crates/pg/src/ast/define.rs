@@ -539,7 +539,9 @@ pub enum TableChange {
     Schema(Name),
     /// ENABLE and DISABLE RULE: the rule, and how it is asked.
     Rule(Name, RuleState),
-    /// What is said of storage and triggers: its words.
+    /// ENABLE and DISABLE TRIGGER: the trigger, or all, and when it fires.
+    Trigger(Option<Name>, RuleState),
+    /// What is said of storage: its words.
     Storage(Box<str>),
     /// INHERIT
     Inherit(Path),

@@ -8,6 +8,7 @@ mod expr;
 mod names;
 mod object;
 mod query;
+mod routine;
 mod statement;
 mod utility;
 mod walk;
@@ -31,6 +32,10 @@ pub use query::{
     Alias, Body, ColumnDef, Cte, CteBody, Cycle, Distinct, Exclude, Frame, FrameEdge, FrameUnit,
     From, FunctionItem, GroupItem, Join, JoinKind, Lock, LockStrength, LockWait, On, Query,
     Relation, Sample, Search, Select, Set, SetKind, Sort, SortOrder, Target, Using, Window, With,
+};
+pub use routine::{
+    AlterFunction, CreateFunction, CreateTrigger, DropFunction, FunctionChange, FunctionOption,
+    Parameter, ParameterMode, RoutineKind, Signature, TriggerEvent, TriggerTime,
 };
 pub use statement::{
     Assigned, Column, Conflict, ConflictAction, ConflictTarget, Delete, IndexElement, Insert, Into,
@@ -114,12 +119,23 @@ pub struct Tree {
     froms: Vec<From>,
     /// The statements, in their order.
     pub statements: Vec<Written>,
+    /// The call of a procedure that CALL is: the statement is a query of it.
+    pub procedure: Option<ExprId>,
 }
 
 /// The place of what was not written.
 pub const NOWHERE: u32 = u32::MAX;
 
 impl Tree {
+    /// All calls, with their places.
+    pub fn calls(&self) -> impl Iterator<Item = (&Call, u32)> {
+        let all = self.exprs.iter().zip(&self.places);
+        all.filter_map(|(expr, place)| match expr {
+            Expr::Call(call) if *place != NOWHERE => Some((&**call, *place)),
+            _ => None,
+        })
+    }
+
     /// An expression.
     pub fn expr(&self, id: ExprId) -> &Expr {
         &self.exprs[id.0 as usize]

@@ -1,8 +1,9 @@
 //! Statements about schemas, databases, roles, rights and comments as they were written.
 
 use super::{
-    Constraint, Name, NamedRule, OptionValue, Path, Relation, Role, Said, SetStatement, Span,
-    Statement, TypeName,
+    AlterFunction, Constraint, CreateFunction, CreateTrigger, DropFunction, Name, NamedRule,
+    OptionValue, Path, Relation, Role, RoutineKind, Said, SetStatement, Signature, Span, Statement,
+    TypeName,
 };
 
 /// CREATE SCHEMA.
@@ -261,6 +262,8 @@ pub enum GrantOn {
     SequencesIn(Vec<Name>),
     /// ALL FUNCTIONS, PROCEDURES, ROUTINES IN SCHEMA
     FunctionsIn(Vec<Name>),
+    /// FUNCTION and its like: of what, and which.
+    Functions(RoutineKind, Vec<Signature>),
     /// LANGUAGE
     Languages,
     /// Functions, types and others.
@@ -346,6 +349,10 @@ pub enum CommentOn {
     Role(Name),
     /// EXTENSION
     Extension(Name),
+    /// FUNCTION and its like
+    Function(RoutineKind, Signature),
+    /// TRIGGER ON a table
+    Trigger(Name, Path),
 }
 
 /// What a rule is on.
@@ -442,6 +449,27 @@ pub enum Object {
         name: Path,
         /// WITH NO DATA.
         no_data: bool,
+    },
+    /// CREATE FUNCTION, CREATE PROCEDURE
+    CreateFunction(Box<CreateFunction>),
+    /// ALTER FUNCTION and its like
+    AlterFunction(Box<AlterFunction>),
+    /// DROP FUNCTION and its like
+    DropFunction(DropFunction),
+    /// CREATE TRIGGER
+    CreateTrigger(Box<CreateTrigger>),
+    /// ALTER TRIGGER … ON … RENAME TO
+    RenameTrigger(Name, Path, Name),
+    /// DROP TRIGGER
+    DropTrigger {
+        /// IF EXISTS.
+        skip: bool,
+        /// Its name.
+        name: Name,
+        /// The table or view.
+        on: Path,
+        /// CASCADE.
+        cascade: bool,
     },
     /// COMMENT ON; none for NULL.
     Comment(CommentOn, Option<Box<str>>),

@@ -87,7 +87,7 @@ impl Binder<'_> {
     fn check_direct(&self, call: &ast::Call, found: &Call, args: &[ExprId]) -> Result<()> {
         let Some(proc) = self.catalog.proc(found.proc) else { return Ok(()) };
         let wanted = self.catalog.aggregate(found.proc).map_or(0, |aggregate| aggregate.direct);
-        let (ordered, name) = (call.order.len(), proc.name);
+        let (ordered, name) = (call.order.len(), proc.name.clone());
         let direct = args.len() - ordered;
         let elements = match proc.variadic {
             0 => 0,
@@ -113,7 +113,7 @@ impl Binder<'_> {
             )
         };
         let given: Vec<_> = args.iter().map(|id| (None, self.out.ty(*id).oid)).collect();
-        let shown = procedure_signature(self.catalog, name, &given);
+        let shown = procedure_signature(self.catalog, &name, &given);
         Err(Error::new("42883", format!("function {shown} does not exist")).hint(hint))
     }
 

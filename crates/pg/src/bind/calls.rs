@@ -65,6 +65,12 @@ impl Binder<'_> {
         self.out.set_expr(made, expr);
     }
 
+    /// Whether a call is what CALL calls.
+    fn is_procedure(&self, call: &ast::Call) -> bool {
+        let procedure = self.tree.procedure.map(|id| self.tree.expr(id));
+        matches!(procedure, Some(ast::Expr::Call(own)) if std::ptr::eq(&**own, call))
+    }
+
     /// The function that a call means, or the field or cast that it is.
     fn called(
         &mut self,
@@ -92,6 +98,7 @@ impl Binder<'_> {
             star: call.star,
             within_group: call.within_group,
             over: call.over.is_some(),
+            procedure: self.is_procedure(call),
         };
         let operands: Vec<_> = args.iter().map(|arg| self.operand(*arg)).collect();
         match resolve::function(self.catalog, name, &operands, form) {
@@ -331,6 +338,14 @@ impl Binder<'_> {
         let mut args = self.arguments(found, args, named)?;
         if !named {
             args.iter_mut().for_each(|arg| arg.0 = None);
+        }
+        // Types of rows are known when they are named.
+        let outputs = self.catalog.proc(found.proc).and_then(|proc| proc.made.clone());
+        let outputs = outputs.iter().flat_map(|made| &made.parameters).map(|of| of.ty.oid);
+        for ty in outputs.chain([found.result]) {
+            if self.catalog.get_type(ty).is_none() {
+                self.schema.name_type(ty)?;
+            }
         }
         let variadic = found.whole || found.collected.is_some();
         let call = bound::Call { proc: found.proc, args, set: found.retset, variadic };

@@ -115,6 +115,15 @@ pub trait Schema {
     /// Whether there is a schema of this name.
     fn is_schema(&self, name: &str) -> bool;
 
+    /// Lets the catalog have a type that is known by its OID: that of a relation's rows.
+    ///
+    /// # Errors
+    /// The relation cannot be read.
+    fn name_type(&self, oid: Oid) -> Result<()> {
+        let _ = oid;
+        Ok(())
+    }
+
     /// Whether this is the name of the database.
     fn is_database(&self, name: &str) -> bool;
 }

@@ -33,6 +33,11 @@ pub trait Variables {
     /// # Errors
     /// `42P02`: there is no such parameter.
     fn parameter(&self, number: i32) -> Result<Variable>;
+
+    /// Whether a column hides a variable of its name, as in functions of SQL; otherwise such a name is ambiguous.
+    fn yields(&self) -> bool {
+        false
+    }
 }
 
 /// States that say that there is no such column.
@@ -46,6 +51,7 @@ impl Binder<'_> {
         let column = self.column_of_query(path, place);
         match (found, column) {
             (None, column) => column,
+            (Some(_), Ok(column)) if variables.yields() => Ok(column),
             (Some(_), Ok(_)) => {
                 let text = format!("column reference \"{}\" is ambiguous", path.join("."));
                 let detail = "It could refer to either a PL/pgSQL variable or a table column.";

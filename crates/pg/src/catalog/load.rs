@@ -23,7 +23,7 @@ pub(super) fn facts() -> Facts {
     Facts {
         types_by_name: by_name(types.len(), |at| &types[at].name),
         operators_by_name: by_name(operators.len(), |at| operators[at].name),
-        procs_by_name: by_name(procs.len(), |at| procs[at].name),
+        procs_by_name: by_name(procs.len(), |at| &procs[at].name),
         types,
         operators,
         procs,
@@ -114,7 +114,7 @@ fn proc(row: &Row) -> Proc {
     let arguments = row.text(17).split_whitespace();
     Proc {
         oid: row.number(0),
-        name: row.text(1),
+        name: row.text(1).into(),
         variadic: row.number(5),
         kind: match row.letter(7) {
             b'a' => ProcKind::Aggregate,
@@ -136,6 +136,7 @@ fn proc(row: &Row) -> Proc {
         modes: row.text(19),
         names: row.text(20),
         default_texts: row.text(21),
+        made: None,
     }
 }
 
@@ -144,7 +145,7 @@ fn proc(row: &Row) -> Proc {
 fn expandarray() -> Proc {
     Proc {
         oid: EXPANDARRAY,
-        name: "information_schema._pg_expandarray",
+        name: "information_schema._pg_expandarray".into(),
         variadic: 0,
         kind: ProcKind::Function,
         strict: true,
@@ -157,6 +158,7 @@ fn expandarray() -> Proc {
         modes: "{i,o,o}",
         names: "{\"\",x,n}",
         default_texts: "\\N",
+        made: None,
     }
 }
 

@@ -11,17 +11,18 @@
 mod facts;
 mod load;
 mod named;
+mod procs;
 mod rows;
 mod shown;
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::Oid;
 
 pub use facts::{Row, Table, rows};
 pub use rows::{
-    Aggregate, Cast, CastContext, CastMethod, Kind, Label, Operator, Proc, ProcKind, Type,
-    Volatility,
+    Aggregate, Cast, CastContext, CastMethod, Kind, Label, MadeParameter, MadeProc, Operator, Proc,
+    ProcKind, Type, Volatility,
 };
 pub use shown::{operator_signature, procedure_signature};
 
@@ -104,6 +105,9 @@ pub struct Catalog {
     made: Vec<Type>,
     /// Types of rows, which come when their relations are named.
     named: named::Named,
+    /// Functions of a database, sorted by OID, and the schemas in which names alone are looked up.
+    procs: Arc<[Proc]>,
+    path: Arc<[String]>,
 }
 
 impl Catalog {
@@ -115,7 +119,7 @@ impl Catalog {
     /// With types that a database made: enums, domains, composites, each with its array type.
     pub fn with(mut made: Vec<Type>) -> Catalog {
         made.sort_by_key(|t| t.oid);
-        Catalog { made, named: named::Named::default() }
+        Catalog { made, ..Catalog::default() }
     }
 
     /// Adds a type that a statement has named, such as that of a table's rows; one that is there already stays.
@@ -170,40 +174,6 @@ impl Catalog {
     /// The operator of a name whose operands are declared so.
     pub fn operator_exact(&self, name: &str, left: Oid, right: Oid) -> Option<&'static Operator> {
         self.operators_named(name).find(|o| o.left == left && o.right == right)
-    }
-
-    /// A function, aggregate or procedure by its OID.
-    pub fn proc(&self, oid: Oid) -> Option<&'static Proc> {
-        let facts = &built_in().procs;
-        facts.binary_search_by_key(&oid, |p| p.oid).ok().map(|at| &facts[at])
-    }
-
-    /// All functions, aggregates and procedures.
-    pub fn procs(&self) -> &'static [Proc] {
-        &built_in().procs
-    }
-
-    /// Functions, aggregates and procedures of a name.
-    pub fn procs_named<'a>(
-        &self,
-        name: &'a str,
-    ) -> impl Iterator<Item = &'static Proc> + Clone + use<'a> {
-        let facts = built_in();
-        let of = |at: &u16| &facts.procs[usize::from(*at)];
-        let first = facts.procs_by_name.partition_point(|at| *of(at).name < *name);
-        facts.procs_by_name[first..].iter().map(of).take_while(move |p| p.name == name)
-    }
-
-    /// Those of a name that can be called with this number of arguments in order.
-    pub fn procs_with<'a>(
-        &self,
-        name: &'a str,
-        count: usize,
-    ) -> impl Iterator<Item = &'static Proc> + use<'a> {
-        self.procs_named(name).filter(move |p| {
-            let wanted = p.arguments.len();
-            (p.variadic != 0 && wanted <= count) || (wanted - p.defaults..=wanted).contains(&count)
-        })
     }
 
     /// The cast between two types, without looking through domains.

@@ -3,6 +3,7 @@
 //! Plain rows; what else PostgreSQL's catalogs show is in [`super::rows()`].
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::{Oid, TypeRef};
 
@@ -159,7 +160,7 @@ pub struct Proc {
     /// Its number.
     pub oid: Oid,
     /// Its name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Declared types of the arguments that a call gives.
     pub arguments: Box<[Oid]>,
     /// How many of the last have defaults.
@@ -184,6 +185,42 @@ pub struct Proc {
     pub names: &'static str,
     /// The defaults' expressions in SQL; or `\N`.
     pub default_texts: &'static str,
+    /// What is known of one that a database made.
+    pub made: Option<Arc<MadeProc>>,
+}
+
+/// A function or procedure of a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MadeProc {
+    /// Its schema.
+    pub schema: String,
+    /// Its name behind the schema's.
+    pub qualified: String,
+    /// All parameters in their order.
+    pub parameters: Vec<MadeParameter>,
+}
+
+/// A parameter of such a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MadeParameter {
+    /// Its name; empty for none.
+    pub name: String,
+    /// Its type.
+    pub ty: TypeRef,
+    /// Its mode, as in proargmodes.
+    pub mode: u8,
+}
+
+impl MadeParameter {
+    /// Whether a call gives it.
+    pub fn is_given(&self) -> bool {
+        matches!(self.mode, b'i' | b'b' | b'v')
+    }
+
+    /// Whether it is a column of the result.
+    pub fn is_result(&self) -> bool {
+        matches!(self.mode, b'o' | b'b' | b't')
+    }
 }
 
 impl Proc {

@@ -203,8 +203,7 @@ impl Parser<'_> {
             Kind::Word(K::Function | K::Procedure | K::Routine)
                 if names || Parser::is_call_name(next) =>
             {
-                self.advance();
-                self.signatures().map(|()| GrantOn::Others)
+                self.granted_routines()
             }
             _ => self.relation_names().map(GrantOn::Relations),
         }
@@ -226,56 +225,6 @@ impl Parser<'_> {
             K::Sequences => GrantOn::SequencesIn(schemas),
             _ => GrantOn::FunctionsIn(schemas),
         })
-    }
-
-    /// Functions with the types of their arguments.
-    fn signatures(&mut self) -> Result<()> {
-        loop {
-            self.call_name_or_path()?;
-            if self.accept_char('(') && !self.accept_char(')') {
-                loop {
-                    self.parameter()?;
-                    if !self.accept_char(',') {
-                        break;
-                    }
-                }
-                self.expect_char(')')?;
-            }
-            if !self.accept_char(',') {
-                return Ok(());
-            }
-        }
-    }
-
-    fn call_name_or_path(&mut self) -> Result<()> {
-        if Parser::is_call_name(self.kind()) && self.ahead(1) != Kind::Char('.') {
-            return self.call_name().map(|_| ());
-        }
-        let name = self.any_name()?;
-        // What no function is called by has no arguments.
-        match name.len() == 1 && self.at_char('(') {
-            true => Err(self.unexpected()),
-            false => Ok(()),
-        }
-    }
-
-    /// An argument: its mode, its name and its type.
-    fn parameter(&mut self) -> Result<()> {
-        use Keyword as K;
-        let is_mode = |kind| matches!(kind, Kind::Word(K::In | K::Out | K::Inout | K::Variadic));
-        let moded = is_mode(self.kind());
-        if moded {
-            self.advance();
-        }
-        let is_named = Parser::is_call_name(self.kind())
-            && !matches!(self.ahead(1), Kind::Char(',' | ')' | '.' | '(' | '['));
-        if is_named {
-            self.call_name()?;
-            if !moded && is_mode(self.kind()) {
-                self.advance();
-            }
-        }
-        self.type_name().map(|_| ())
     }
 
     /// ALTER DEFAULT PRIVILEGES, behind these words.

@@ -94,7 +94,7 @@ pub fn type_name(text: &str) -> Result<(Tree, TypeName)> {
 }
 
 /// Words that statements begin with that are not read.
-const OTHERS: &[Keyword] = &[Keyword::Call, Keyword::Import, Keyword::Load, Keyword::Security];
+const OTHERS: &[Keyword] = &[Keyword::Import, Keyword::Load, Keyword::Security];
 
 impl Parser<'_> {
     fn statement(&mut self) -> Result<Statement> {

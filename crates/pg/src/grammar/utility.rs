@@ -60,6 +60,7 @@ impl Parser<'_> {
             K::Discard => self.discard(),
             K::Listen | K::Unlisten | K::Notify => self.notification(word),
             K::Do => self.do_block(),
+            K::Call => self.call_statement(),
             K::Check if self.ahead(1) == Kind::Word(K::Table) => {
                 self.advance();
                 self.advance();

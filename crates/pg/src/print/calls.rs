@@ -2,12 +2,12 @@
 
 use super::{Printer, name, unserved};
 use crate::bound::{Aggregate, Call, Expr, ExprId, Form, WindowCall};
-use crate::catalog::Proc;
+use crate::catalog::{Catalog, Proc};
 use crate::resolve::parameter_name;
 use crate::{Oid, Result};
 
 impl<'a> Printer<'a> {
-    fn proc(&self, oid: Oid) -> Result<&'static Proc> {
+    fn proc(&self, oid: Oid) -> Result<&'a Proc> {
         self.catalog.proc(oid).ok_or_else(unserved)
     }
 
@@ -22,7 +22,7 @@ impl<'a> Printer<'a> {
             Form::Syntax if self.by_syntax(id, proc, &args)? => return Ok(()),
             _ => {}
         }
-        self.put(&own_name(proc));
+        self.put(&own_name(self.catalog, proc));
         self.put("(");
         for (at, (parameter, value)) in call.args.iter().enumerate() {
             self.put(if at > 0 { ", " } else { "" });
@@ -40,7 +40,7 @@ impl<'a> Printer<'a> {
 
     pub(super) fn aggregate(&mut self, call: &'a Aggregate) -> Result<()> {
         let proc = self.proc(call.proc)?;
-        self.put(&own_name(proc));
+        self.put(&own_name(self.catalog, proc));
         self.put(if call.distinct.is_empty() { "(" } else { "(DISTINCT " });
         if call.kind != b'n' {
             self.exprs(&call.direct)?;
@@ -75,7 +75,7 @@ impl<'a> Printer<'a> {
 
     pub(super) fn window_call(&mut self, call: &'a WindowCall) -> Result<()> {
         let proc = self.proc(call.proc)?;
-        self.put(&own_name(proc));
+        self.put(&own_name(self.catalog, proc));
         self.put(if call.star { "(*" } else { "(" });
         self.exprs(&call.args)?;
         self.filter(call.filter)?;
@@ -118,7 +118,7 @@ impl<'a> Printer<'a> {
 
     /// A call by SQL's syntax; whether there is one.
     fn by_syntax(&mut self, id: ExprId, proc: &Proc, args: &[ExprId]) -> Result<bool> {
-        match (proc.name, args) {
+        match (&*proc.name, args) {
             ("timezone", [zone, time]) => {
                 self.put("(");
                 self.part(*time, false, id)?;
@@ -171,7 +171,7 @@ impl<'a> Printer<'a> {
             }
             ("substring", _) => return self.substring(args),
             ("btrim" | "ltrim" | "rtrim", [whole, part @ ..]) => {
-                self.put(match proc.name {
+                self.put(match &*proc.name {
                     "btrim" => "TRIM(BOTH",
                     "ltrim" => "TRIM(LEADING",
                     _ => "TRIM(TRAILING",
@@ -202,7 +202,13 @@ impl<'a> Printer<'a> {
 }
 
 /// A function's name; that of another schema has it before it.
-fn own_name(proc: &Proc) -> String {
+fn own_name(catalog: &Catalog, proc: &Proc) -> String {
+    if let Some(made) = &proc.made {
+        return match catalog.is_seen(proc) {
+            true => name(&proc.name).into_owned(),
+            false => format!("{}.{}", name(&made.schema), name(&proc.name)),
+        };
+    }
     let parts: Vec<_> = proc.name.split('.').map(name).collect();
     parts.join(".")
 }

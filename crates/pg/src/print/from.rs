@@ -83,7 +83,7 @@ impl<'a> Printer<'a> {
             None => {}
         }
         if let EntryKind::Relation { sample: Some(sample), .. } = &entry.kind {
-            let method = self.catalog.proc(sample.0).map_or("", |proc| proc.name);
+            let method = self.catalog.proc(sample.0).map_or("", |proc| &proc.name);
             self.put(&format!(" TABLESAMPLE {} (", name(method)));
             self.list(&sample.1, |p, arg| p.expr(arg, false))?;
             self.put(")");

@@ -23,6 +23,8 @@ pub struct Form<'a> {
     pub within_group: bool,
     /// OVER
     pub over: bool,
+    /// CALL
+    pub procedure: bool,
 }
 
 /// What a call means.
@@ -67,8 +69,8 @@ pub struct Collected {
 }
 
 #[derive(Clone)]
-struct Declared {
-    proc: &'static Proc,
+struct Declared<'a> {
+    proc: &'a Proc,
     /// In the order of the call, then defaults.
     types: Vec<Oid>,
     places: Vec<usize>,
@@ -77,7 +79,7 @@ struct Declared {
     ambiguous: bool,
 }
 
-impl Candidate for Declared {
+impl Candidate for Declared<'_> {
     fn declared(&self) -> &[Oid] {
         &self.types
     }
@@ -110,6 +112,14 @@ pub fn function(
             choose(catalog, &actual, candidates)
         }
     };
+    if form.procedure && matches!(chosen, Choice::Missing) {
+        let shown = signature(catalog, name, names, &actual);
+        let text = format!("procedure {shown} does not exist");
+        return Err(Error::new("42883", text).hint(
+            "No procedure matches the given name and argument types. \
+             You might need to add explicit type casts.",
+        ));
+    }
     let chosen = match chosen {
         Choice::One(found) if !found.ambiguous => found,
         Choice::Missing => return Err(missing(catalog, name, names, &actual)),
@@ -125,10 +135,17 @@ pub fn function(
 
 /// Whether what is written around a call suits the kind of function.
 fn check_form(catalog: &Catalog, proc: &Proc, actual: &[Oid], form: Form<'_>) -> Result<()> {
-    let name = proc.name;
+    let name = &*proc.name;
     let wrong = |text: String| Err(Error::new("42809", text));
     let ordered = catalog.aggregate(proc.oid).is_some_and(|a| a.kind != b'n');
     match proc.kind {
+        ProcKind::Procedure if form.procedure => Ok(()),
+        _ if form.procedure => {
+            let given: Vec<_> = actual.iter().map(|oid| (None, *oid)).collect();
+            let shown = procedure_signature(catalog, name, &given);
+            let text = format!("{shown} is not a procedure");
+            Err(Error::new("42809", text).hint("To call a function, use SELECT."))
+        }
         ProcKind::Procedure => {
             let given: Vec<_> = actual.iter().map(|oid| (None, *oid)).collect();
             let text = format!("{} is a procedure", procedure_signature(catalog, name, &given));
@@ -206,27 +223,27 @@ fn ambiguous(catalog: &Catalog, name: &str, names: &[Option<&str>], actual: &[Oi
 }
 
 /// All functions that such arguments could fill, with what their parameters are declared as.
-fn candidates(
-    catalog: &Catalog,
-    name: &str,
+fn candidates<'a>(
+    catalog: &'a Catalog,
+    name: &'a str,
     count: usize,
     names: Option<&[Option<&str>]>,
     expand: bool,
-) -> Vec<Declared> {
-    let mut found: Vec<Declared> = Vec::new();
+) -> Vec<Declared<'a>> {
+    let mut found: Vec<Declared<'_>> = Vec::new();
     for proc in catalog.procs_named(name) {
         let candidate = match names {
             Some(names) => by_name(proc, names, expand),
             None => in_order(proc, count, expand),
         };
         if let Some(candidate) = candidate {
-            add(&mut found, candidate);
+            add(catalog, &mut found, candidate);
         }
     }
     found
 }
 
-fn in_order(proc: &'static Proc, count: usize, expand: bool) -> Option<Declared> {
+fn in_order(proc: &Proc, count: usize, expand: bool) -> Option<Declared<'_>> {
     let wanted = proc.arguments.len();
     let variadic = expand && proc.variadic != 0 && wanted <= count;
     let enough = variadic || (wanted - proc.defaults..=wanted).contains(&count);
@@ -243,7 +260,7 @@ fn in_order(proc: &'static Proc, count: usize, expand: bool) -> Option<Declared>
     })
 }
 
-fn by_name(proc: &'static Proc, names: &[Option<&str>], expand: bool) -> Option<Declared> {
+fn by_name<'a>(proc: &'a Proc, names: &[Option<&str>], expand: bool) -> Option<Declared<'a>> {
     // Elements of a variadic parameter have no names.
     if proc.variadic != 0 && expand || names.len() > proc.arguments.len() {
         return None;
@@ -257,11 +274,17 @@ fn by_name(proc: &'static Proc, names: &[Option<&str>], expand: bool) -> Option<
 }
 
 /// Of two that take the same, one that is not variadic is kept; two that are alike in that are ambiguous.
-fn add(found: &mut Vec<Declared>, candidate: Declared) {
-    let given = |c: &Declared| c.types.len() - c.defaults;
-    let same = |c: &Declared| c.types[..given(c)] == candidate.types[..given(&candidate)];
+fn add<'a>(catalog: &Catalog, found: &mut Vec<Declared<'a>>, candidate: Declared<'a>) {
+    let given = |c: &Declared<'_>| c.types.len() - c.defaults;
+    let same = |c: &Declared<'_>| c.types[..given(c)] == candidate.types[..given(&candidate)];
     match found.iter_mut().find(|c| same(c)) {
         None => found.push(candidate),
+        // That of the schema that comes first hides the other.
+        Some(before) if catalog.rank(before.proc) != catalog.rank(candidate.proc) => {
+            if catalog.rank(candidate.proc) < catalog.rank(before.proc) {
+                *before = candidate;
+            }
+        }
         Some(before) if before.elements == 0 && candidate.elements > 0 => {}
         Some(before) if before.elements > 0 && candidate.elements == 0 => *before = candidate,
         Some(before) => before.ambiguous = true,
@@ -290,7 +313,7 @@ fn as_cast(catalog: &Catalog, name: &str, operand: Operand) -> Option<TypeRef> {
 
 fn call(
     catalog: &Catalog,
-    chosen: Declared,
+    chosen: Declared<'_>,
     operands: &[Operand],
     actual: &[Oid],
     variadic: bool,

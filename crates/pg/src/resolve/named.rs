@@ -9,12 +9,16 @@ pub(super) fn elements(text: &'static str) -> impl Iterator<Item = &'static str>
 }
 
 /// The name of a parameter that a call fills, by its place from 0.
-pub fn parameter_name(proc: &Proc, place: usize) -> Option<&'static str> {
+pub fn parameter_name(proc: &Proc, place: usize) -> Option<&str> {
     parameters(proc).get(place).copied().filter(|name| !name.is_empty())
 }
 
 /// Names of the parameters that a call fills.
-fn parameters(proc: &Proc) -> Vec<&'static str> {
+fn parameters(proc: &Proc) -> Vec<&str> {
+    if let Some(made) = &proc.made {
+        let given = made.parameters.iter().filter(|parameter| parameter.is_given());
+        return given.map(|parameter| parameter.name.as_str()).collect();
+    }
     let names = elements(proc.names);
     if proc.modes == "\\N" {
         return names.take(proc.arguments.len()).collect();
@@ -31,6 +35,7 @@ pub(super) fn places(proc: &Proc, names: &[Option<&str>]) -> Option<Vec<usize>> 
     for (at, name) in names.iter().enumerate() {
         let place = match name {
             None => at,
+            Some("") => return None,
             Some(name) => parameters.iter().position(|parameter| parameter == name)?,
         };
         if std::mem::replace(filled.get_mut(place)?, true) {

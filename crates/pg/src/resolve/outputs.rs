@@ -6,7 +6,11 @@ use crate::ast::Name;
 use crate::catalog::{Catalog, Proc};
 
 /// OUT parameters in their order: names and declared types.
-fn declared(proc: &Proc) -> Vec<(&'static str, Oid)> {
+fn declared(proc: &Proc) -> Vec<(&str, Oid)> {
+    if let Some(made) = &proc.made {
+        let results = made.parameters.iter().filter(|parameter| parameter.is_result());
+        return results.map(|parameter| (parameter.name.as_str(), parameter.ty.oid)).collect();
+    }
     if proc.modes == "\\N" {
         return Vec::new();
     }

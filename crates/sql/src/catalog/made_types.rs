@@ -172,14 +172,14 @@ impl MadeTypes {
     /// The same as a statement finds and writes them.
     pub fn seen_from(&self, view: &View) -> Catalog {
         if self.all.is_empty() {
-            return Catalog::new();
+            return view.objects.functions().added_to(Catalog::new(), view);
         }
         let all = self.all.iter().filter(|made| made.database == view.database);
         let types = all.flat_map(|made| {
             let is_seen = self.is_seen(view, made);
             made.types(made.shown(!is_seen), is_seen)
         });
-        Catalog::with(types.collect())
+        view.objects.functions().added_to(Catalog::with(types.collect()), view)
     }
 
     /// Whether its name alone means a type: no other of the search path has it, and none of the system.

@@ -6,14 +6,17 @@
 //! makes them.
 
 pub mod bound;
+pub mod called;
 pub mod column_types;
 pub mod families;
+pub mod functions;
 pub mod made_types;
 pub mod names;
 pub mod objects;
 pub mod oids;
 pub mod roles;
 pub mod rules;
+pub mod triggers;
 
 pub use names::{DEFAULT_DATABASE, Name};
 pub use objects::{Kind, Objects};

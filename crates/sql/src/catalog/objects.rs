@@ -12,6 +12,7 @@ use serde_json::Value as Json;
 
 use super::column_types::ColumnTypes;
 use super::families::Families;
+use super::functions::Functions;
 use super::made_types::MadeTypes;
 use crate::error::{Result, SqlError};
 use crate::rights::convert;
@@ -65,6 +66,10 @@ pub enum Kind {
     Materialized,
     /// `["name=value"]` that sessions begin with, by `role OID:database OID`, 0 for any
     Settings,
+    /// by the engine's form of its name and the types of its arguments; see [`super::functions`]
+    Function,
+    /// of a table or view, by `OID:name`; see [`super::triggers`]
+    Trigger,
 }
 
 const KINDS: &[(Kind, &str)] = &[
@@ -89,6 +94,8 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Rule, "rule"),
     (Kind::Materialized, "materialized view"),
     (Kind::Settings, "settings"),
+    (Kind::Function, "function"),
+    (Kind::Trigger, "trigger"),
 ];
 
 impl Kind {
@@ -119,6 +126,8 @@ pub struct Objects {
     made_types: Arc<MadeTypes>,
     /// What those about tables above and below each other say.
     families: Arc<Families>,
+    /// What those about functions say.
+    functions: Arc<Functions>,
 }
 
 impl Objects {
@@ -160,6 +169,7 @@ impl Objects {
         objects.read_rights().map_err(|name| damaged(&name))?;
         let made = MadeTypes::of(objects.of_kind(Kind::Type)).map_err(|name| damaged(&name))?;
         objects.made_types = Arc::new(made);
+        objects.read_functions().map_err(|name| damaged(&name))?;
         objects.families = Arc::new(Families::of(&objects).map_err(|name| damaged(&name))?);
         let old = convert::changes(db, &objects);
         if !old.is_empty() {
@@ -197,6 +207,18 @@ impl Objects {
     /// Types that databases made.
     pub fn made_types(&self) -> &MadeTypes {
         &self.made_types
+    }
+
+    /// Functions and procedures that databases made.
+    pub fn functions(&self) -> &Functions {
+        &self.functions
+    }
+
+    fn read_functions(&mut self) -> std::result::Result<(), String> {
+        let catalog = self.made_types.catalog();
+        let functions = Functions::of(self.of_kind(Kind::Function), catalog)?;
+        self.functions = Arc::new(functions);
+        Ok(())
     }
 
     /// Which tables stand below others.
@@ -266,6 +288,12 @@ impl Objects {
             if let Ok(made) = MadeTypes::of(objects.of_kind(Kind::Type)) {
                 objects.made_types = Arc::new(made);
             }
+        }
+        let of_functions = [Kind::Function, Kind::Type];
+        if pending.changes.iter().any(|(kind, ..)| of_functions.contains(kind)) {
+            // What was put is what a release writes.
+            let read = objects.read_functions();
+            debug_assert!(read.is_ok(), "{read:?}");
         }
         // Bounds of partitions have values of types that databases make.
         let of_families = [Kind::Kin, Kind::Divided, Kind::IndexKin, Kind::Type];

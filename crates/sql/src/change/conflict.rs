@@ -12,6 +12,7 @@ use onlap::{DerivedSchema, ErrorKind, IndexSchema, Row, RowId, TableSchema, Time
 use onlap_pg::bound::{Bound, Expr, ExprId, Modify};
 use onlap_query::{Change, RowExprs, Source, Update};
 
+use super::fires::Event;
 use super::members::Leafed;
 use super::update::lock_mode;
 use super::{Statement, array_of, default_of, places, returning, value_at};
@@ -63,6 +64,16 @@ impl<'a> Conflict<'a> {
     /// # Errors
     /// Those of the insert and the update.
     pub fn put(&self, row: Row) -> Result<Option<Row>> {
+        let Some(fires) = &self.statement.fires else { return self.put_one(row) };
+        let to = self.to(&row)?;
+        let new = Some(to.fit(&row));
+        match fires.before_row(&to.table, Event::Insert, (None, new), &[])? {
+            Some(row) => self.put_one(to.unfit(row)),
+            None => Ok(None),
+        }
+    }
+
+    fn put_one(&self, row: Row) -> Result<Option<Row>> {
         if let Some(index) = self.arbiters.iter().find(|index| index.time() != Time::Statement) {
             let text = "ON CONFLICT does not support deferrable unique constraints/exclusion \
                         constraints as arbiters";
@@ -215,6 +226,9 @@ impl<'a> Conflict<'a> {
             let is_arbiter = to.arbiters.iter().any(|i| Some(i.name.as_str()) == constraint);
             return if is_arbiter || self.is_there(to, row)? { Ok(false) } else { Err(e.into()) };
         }
+        if let Some(fires) = &self.statement.fires {
+            fires.after_row(&to.table, Event::Insert, (None, Some(to.fit(row))), &[])?;
+        }
         Ok(true)
     }
 
@@ -267,6 +281,9 @@ impl<'a> Conflict<'a> {
             slice::from_mut(&mut row),
         )?;
         self.must_stay(to, &row)?;
+        if self.statement.fires.is_some() {
+            return self.statement.change_one_fired(&to.table, id, &columns, &values);
+        }
         let mut values = |_: RowId| Ok(values.clone());
         let mut tx = self.statement.view.scope.tx()?;
         tx.change_each(&to.table.table, &[id], &columns, &mut values)?;

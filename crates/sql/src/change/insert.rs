@@ -38,6 +38,9 @@ pub fn upsert(statement: &Statement<'_>) -> Result<u64> {
             .hint("It reads nothing, so it does not know what it replaced; use INSERT."));
     }
     statement.must_be_alone("UPSERT INTO")?;
+    if statement.fires.is_some() {
+        return Err(SqlError::unsupported("UPSERT INTO of a table with triggers"));
+    }
     let changing = statement.steps()?;
     let (rows, _held) = statement.all_rows(&changing)?;
     let batch = batch_of(statement.target, &rows)?;
@@ -73,6 +76,11 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
             kept.extend(conflict.put(row)?);
         }
         (returns(&kept, &held)?, kept.len())
+    } else if statement.fires.is_some() {
+        let (rows, held) = statement.all_rows(&changing)?;
+        let rows = statement.put_fired(rows)?;
+        check_rows(statement, change, &rows)?;
+        (returns(&rows, &held)?, rows.len())
     } else if change.returning.is_some() || statement.bound.reads_all_first() {
         // What RETURNING asks of tables, and the query, it asks as they were when the statement began.
         let (mut rows, held) = statement.all_rows(&changing)?;

@@ -59,12 +59,23 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
     let mut rows = 0;
     for action in actions.iter().filter(|action| action.kind == ActionKind::Delete) {
         let ids: Vec<RowId> = ids_of(&batches, action).collect();
-        rows += statement.delete(&ids)?;
+        rows += match statement.fires.is_some() {
+            true => statement.delete_fired(&ids)?.len() as u64,
+            false => statement.delete(&ids)?,
+        };
     }
     for action in actions.iter().filter(|action| action.kind == ActionKind::Update) {
         let taken = taken(&batches, action)?;
         held.charge(taken.iter().map(RecordBatch::get_array_memory_size).sum())?;
         let mut setting = Setting::new(statement, &taken, &action.written)?;
+        if statement.fires.is_some() {
+            let columns = setting.columns();
+            for id in taken.iter().flat_map(super::find::ids_in) {
+                let made = statement.change_fired(id, &columns, &setting.values(id)?)?;
+                rows += u64::from(made.is_some());
+            }
+            continue;
+        }
         setting.find_moves(&mut held)?;
         rows += taken.iter().map(|batch| batch.num_rows() as u64).sum::<u64>();
         setting.write()?;
@@ -76,8 +87,7 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
             let written = Written { columns, defaults: &[], overriding };
             let new = statement.rows_of(&written, &batch, 0)?;
             held.charge(new.iter().map(crate::fast::bytes_of).sum())?;
-            statement.put(&new)?;
-            rows += new.len() as u64;
+            rows += statement.put_fired(new)?.len() as u64;
         }
     }
     Ok(Done { tag: "MERGE", rows, returned: Returned::default() })

@@ -9,6 +9,8 @@
 
 mod conflict;
 mod find;
+mod fired;
+pub mod fires;
 mod insert;
 mod members;
 mod merge;
@@ -39,6 +41,7 @@ use crate::rights::{Action, Class, Need};
 use crate::session::Parameter;
 use crate::session::answer::{Answer, AnswerColumn, RowsAnswer};
 use crate::view::View;
+use fires::Fires;
 use returning::Returned;
 use shared::Shared;
 
@@ -57,6 +60,8 @@ struct Statement<'a> {
     text: &'a str,
     /// What it shares with the other parts.
     shared: &'a Shared,
+    /// Triggers, if there are any.
+    fires: Option<Fires<'a>>,
 }
 
 /// What a part has done.
@@ -79,9 +84,24 @@ impl Statement<'_> {
     }
 
     fn carry_out(&self) -> Result<Done> {
+        let Some(fires) = &self.fires else { return self.change_rows() };
+        let events = self.events();
+        for (event, set) in &events {
+            fires.before_statement(*event, set)?;
+        }
+        let done = self.change_rows()?;
+        for (event, set) in events.iter().rev() {
+            fires.after_statement(*event, set)?;
+        }
+        Ok(done)
+    }
+
+    fn change_rows(&self) -> Result<Done> {
         match self.modify.kind {
             ModifyKind::Insert => insert::run(self),
+            ModifyKind::Update if self.fires.is_some() => fired::update(self),
             ModifyKind::Update => update::update(self),
+            ModifyKind::Delete if self.fires.is_some() => fired::delete(self),
             ModifyKind::Delete => update::delete(self),
             ModifyKind::Merge => merge::run(self),
         }
@@ -266,8 +286,10 @@ impl Run<'_> {
     /// Carries out all parts in their order. All of them see what the statement saw when it began.
     fn all(&self, parts: &[QueryId], values: &[Datum<'static>]) -> Result<Outcome> {
         let course = self.bound.course(self.view, values);
-        let shared = Shared::begin(self.view, course, parts.len(), self.spreads(parts)?)?;
+        let spreads = self.spreads(parts)? || !self.view.objects.functions().is_empty();
+        let shared = Shared::begin(self.view, course, parts.len(), spreads)?;
         let answer = self.parts(parts, &shared);
+        let answer = answer.and_then(|answer| shared.due.run(self.view).map(|()| answer));
         shared.end(answer)
     }
 
@@ -313,6 +335,7 @@ impl Run<'_> {
                 routes,
                 text,
                 shared,
+                fires: Fires::of(view, target, &shared.due)?,
             };
             if self.blind && *part == self.whole {
                 let rows = insert::upsert(&statement)?;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use onlap::{RowId, Savepoint, Table};
 
+use super::fires::Queue;
 use crate::error::{Result, SqlError};
 use crate::plan::Held;
 use crate::query::Course;
@@ -33,6 +34,8 @@ pub struct Shared {
     began: Savepoint,
     scope: Arc<Scope>,
     touched: RefCell<Touched>,
+    /// Triggers that are due when all rows are changed.
+    pub due: Queue,
 }
 
 #[derive(Default)]
@@ -62,7 +65,15 @@ impl Shared {
             began
         };
         let undoes = several || spreads;
-        Ok(Shared { course, several, undoes, began, scope, touched: RefCell::default() })
+        Ok(Shared {
+            course,
+            several,
+            undoes,
+            began,
+            scope,
+            touched: RefCell::default(),
+            due: Queue::default(),
+        })
     }
 
     /// The statement has ended. With an error nothing stays of what its parts did, so that it may begin anew.

@@ -181,7 +181,7 @@ impl<'a> Setting<'a> {
     }
 
     /// The values that are set in a row.
-    fn values(&self, id: RowId) -> Result<Vec<Value>> {
+    pub fn values(&self, id: RowId) -> Result<Vec<Value>> {
         let (_, batch, row) = self.place(id);
         let columns = &self.batches[batch];
         let value = |(number, place): &(usize, Option<usize>)| match place {
@@ -241,7 +241,7 @@ impl<'a> Setting<'a> {
     }
 
     /// The names of the columns that are set.
-    fn columns(&self) -> Vec<&'a str> {
+    pub fn columns(&self) -> Vec<&'a str> {
         let schema = &self.statement.target.schema;
         self.written.iter().map(|(number, _)| schema.columns[number - 1].name.as_str()).collect()
     }

@@ -328,6 +328,14 @@ impl Types {
         self.encode(at, &Datum::at(array, self.repr(at), row))
     }
 
+    /// A value as the column keeps it.
+    ///
+    /// # Errors
+    /// It does not fit.
+    pub fn value_of_datum(&self, at: usize, value: &Datum<'_>) -> Result<Value> {
+        self.encode(at, value)
+    }
+
     /// A value as PostgreSQL prints it, of which the engine has printed what is kept; `None` where that is the same.
     pub fn print_kept(&self, at: usize, text: &str) -> Option<String> {
         let ty = self.all[at];

@@ -15,8 +15,9 @@ mod text;
 use onlap_pg::ast::{CopyOf, CopyRows, CopyWith};
 
 use crate::catalog::Name;
-use crate::encoding::Encoding;
+use crate::change::fires::Queue;
 use crate::ddl;
+use crate::encoding::Encoding;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
 use crate::rights::ask::{numbers, of_table, sequences};
@@ -123,12 +124,14 @@ fn copy_in(
     let binary = options.format == Format::Binary;
     must_convert(client.reply().encoding(), binary, true)?;
     let width = columns.len();
-    let mut sink = Sink::new(view, &name, &table, columns)?;
+    let due = Queue::default();
+    let mut sink = Sink::new(view, &name, &table, columns, &due)?;
     client.reply().copy_response(b'G', binary, width);
     session.current()?.changed = true;
     view.scope.tx()?.hold_rules(false);
-    let taken = take(view, client, &mut *decoder, &mut sink);
-    let taken = match taken.and_then(|()| sink.finish()) {
+    let taken = sink.begin().and_then(|()| take(view, client, &mut *decoder, &mut sink));
+    let taken = taken.and_then(|()| sink.finish());
+    let taken = match taken.and_then(|rows| due.run(view).map(|()| rows)) {
         Ok(rows) => view.scope.tx()?.judge_held().map(|()| rows).map_err(SqlError::from),
         Err(e) => {
             view.scope.tx()?.forget_held();

@@ -3,9 +3,10 @@
 //! Into the columns of a batch, as the engine has them; integers and text without a detour. Full batches
 //! go to the transaction.
 
-use onlap::{Batch, DataType, Table, Value, Vector, convert};
+use onlap::{Batch, DataType, Row, Table, Value, Vector, convert};
 
 use crate::catalog::Name;
+use crate::change::fires::{Event, Fires, Queue};
 use crate::change::{Router, hold};
 use crate::columns::{ColumnType, Types};
 use crate::ddl::defaults;
@@ -53,6 +54,8 @@ pub struct Sink<'a> {
     pub line: u64,
     /// The value that errors name: column and text.
     failed: Option<(usize, Option<String>)>,
+    /// Triggers, if there are any.
+    fires: Option<Fires<'a>>,
 }
 
 impl<'a> Sink<'a> {
@@ -65,6 +68,7 @@ impl<'a> Sink<'a> {
         name: &'a Name,
         table: &'a Table,
         columns: Vec<usize>,
+        due: &'a Queue,
     ) -> Result<Sink<'a>> {
         let schema = table.schema();
         let types = Types::of(&view.objects, &schema);
@@ -101,7 +105,19 @@ impl<'a> Sink<'a> {
             rows: 0,
             line: 0,
             failed: None,
+            fires: Fires::of(view, &TableHandle::new(view, table.clone()), due)?,
         })
+    }
+
+    /// Fires the triggers that come before all rows.
+    ///
+    /// # Errors
+    /// Those of their functions.
+    pub fn begin(&self) -> Result<()> {
+        match &self.fires {
+            Some(fires) => fires.before_statement(Event::Insert, &[]),
+            None => Ok(()),
+        }
     }
 
     /// Number of columns that are given.
@@ -236,10 +252,14 @@ impl<'a> Sink<'a> {
         let fresh = Batch::new(self.targets.iter().map(|t| t.ty.engine.physical()));
         let mut batch = std::mem::replace(&mut self.batch, fresh);
         self.bytes = 0;
-        self.rows += batch.rows as u64;
         if batch.rows == 0 {
             return Ok(());
         }
+        if self.fires.is_some() {
+            let rows = self.completed(batch)?;
+            return rows.into_iter().try_for_each(|row| self.put_fired(row));
+        }
+        self.rows += batch.rows as u64;
         if self.routes.is_some() {
             return self.route(batch);
         }
@@ -256,8 +276,35 @@ impl<'a> Sink<'a> {
         Ok(self.view.scope.tx()?.insert_batch_columns(self.table, &names, batch)?)
     }
 
+    /// Hands a row over to the table that it goes to, with the triggers of that.
+    fn put_fired(&mut self, row: Row) -> Result<()> {
+        let Some(fires) = &self.fires else { return Ok(()) };
+        self.view.scope.go_on()?;
+        let (handle, row) = match &mut self.routes {
+            Some(routes) => {
+                let leaf = routes.leaf_of(&row)?;
+                (leaf.table.clone(), leaf.fit(&row))
+            }
+            None => (TableHandle::new(self.view, self.table.clone()), row),
+        };
+        let row = fires.before_row(&handle, Event::Insert, (None, Some(row)), &[])?;
+        let Some(row) = row else { return Ok(()) };
+        self.view.scope.tx()?.insert(&handle.table, &row)?;
+        self.rows += 1;
+        fires.after_row(&handle, Event::Insert, (None, Some(row)), &[])
+    }
+
     /// Hands rows over to the tables that they go to.
     fn route(&mut self, batch: Batch) -> Result<()> {
+        let rows = self.completed(batch)?;
+        match &mut self.routes {
+            Some(routes) => routes.put(&rows),
+            None => Ok(()),
+        }
+    }
+
+    /// Whole rows, with defaults for what is not given.
+    fn completed(&self, batch: Batch) -> Result<Vec<Row>> {
         let schema = self.table.schema();
         let mut given: Vec<Vec<Option<Value>>> = vec![vec![None; schema.columns.len()]; batch.rows];
         let is_given = |at: usize| self.targets.iter().any(|t| t.name == schema.columns[at].name);
@@ -275,11 +322,7 @@ impl<'a> Sink<'a> {
                 values[at] = Some(convert::read_value(schema.columns[at].ty, column, row));
             }
         }
-        let rows = defaults::complete(self.view, self.table, given)?;
-        match &mut self.routes {
-            Some(routes) => routes.put(&rows),
-            None => Ok(()),
-        }
+        defaults::complete(self.view, self.table, given)
     }
 
     /// Hands the rest over; the number of rows.
@@ -288,6 +331,9 @@ impl<'a> Sink<'a> {
     /// Those of the transaction.
     pub fn finish(mut self) -> Result<u64> {
         self.flush()?;
+        if let Some(fires) = &self.fires {
+            fires.after_statement(Event::Insert, &[])?;
+        }
         Ok(self.rows)
     }
 
@@ -304,7 +350,7 @@ impl<'a> Sink<'a> {
             Some((at, None)) => place += &format!(", column {}", self.targets[*at].name),
             None => {}
         }
-        error.context(place)
+        if error.has_context() { error.around(&place) } else { error.context(place) }
     }
 }
 

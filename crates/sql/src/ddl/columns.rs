@@ -296,7 +296,7 @@ pub fn computed(view: &View, source: Source<'_>, said: &Said, ty: ColumnType) ->
     Ok(Default::Computed(sql))
 }
 
-/// The text of an expression as it is kept: types that databases made are named with their schemas.
+/// The text of an expression as it is kept: types and functions that databases made are named with their schemas.
 pub fn kept(view: &View, source: Source<'_>, span: Span) -> String {
     let made = view.objects.made_types();
     let mut text = source.of(span).to_string();
@@ -312,7 +312,7 @@ pub fn kept(view: &View, source: Source<'_>, span: Span) -> String {
             text.insert_str(at, &format!("{}.", quote(&named.name.schema)));
         }
     }
-    text
+    crate::catalog::called::qualified(view, &text, true)
 }
 
 /// The name in `nextval('name')`, `nextval('name'::regclass)`.

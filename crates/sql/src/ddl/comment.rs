@@ -8,7 +8,7 @@ use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::{Action, Class, Key};
 use crate::session::Session;
-use crate::source::strings;
+use crate::source::{Source, strings};
 use crate::view::{View, no_table};
 
 /// COMMENT ON.
@@ -18,6 +18,7 @@ use crate::view::{View, no_table};
 pub fn run(
     session: &mut Session,
     view: &View,
+    source: Source<'_>,
     on: &CommentOn,
     text: Option<&str>,
 ) -> Result<&'static str> {
@@ -46,6 +47,13 @@ pub fn run(
         CommentOn::Extension(_) => return Ok("COMMENT"),
         CommentOn::Column(name) => column_of(view, name)?,
         CommentOn::Constraint(name, table) => constraint(view, name, table)?,
+        CommentOn::Function(kind, signature) => {
+            let found = super::function::find(view, source, *kind, signature)?;
+            let name = found.name.name.as_str();
+            view.must_one(Action::Comment, found.class(), found.rights(), name)?;
+            (found.oid, 0)
+        }
+        CommentOn::Trigger(name, on) => (super::trigger::commented(view, name, on)?, 0),
         CommentOn::Relation(kind, name) => {
             let parts = strings(name);
             let (name, found) = alter::relation(view, &parts)?.ok_or_else(|| no_table(&parts))?;

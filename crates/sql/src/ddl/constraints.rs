@@ -311,6 +311,7 @@ impl<'a> Collector<'a> {
         };
         let (deleted, updated) = (action(&key.on_delete), action(&key.on_update));
         self.refuse_generated(&columns, deleted, updated)?;
+        super::trigger::must_see(self.view, self.table, (deleted, updated))?;
         let set = match &key.on_delete {
             KeyAction::SetNull(some) | KeyAction::SetDefault(some) => once(strings(some)),
             _ => Vec::new(),

@@ -85,6 +85,10 @@ impl Found<'_> {
             let columns = columns_of(view, class, &name)?;
             self.add(key_of(view, &name, relation)?, &format!("{} {shown}", class.word()), columns);
         }
+        for function in view.objects.functions().of_database(&view.database) {
+            let what = format!("{} {}", function.word(), function.shown(view));
+            self.add(function.rights(), &what, Vec::new());
+        }
         let (types, role) = (view.objects.made_types(), self.role);
         for made in types.of_database(&view.database).filter(|made| made.owner == role) {
             let shown = types.shown_to(view, made.oid).unwrap_or_default();

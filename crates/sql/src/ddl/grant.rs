@@ -7,17 +7,18 @@
 
 use std::collections::BTreeMap;
 
-use onlap_pg::ast::{Grant, GrantOn, Role};
+use onlap_pg::ast::{Grant, GrantOn, Role, RoutineKind, Signature};
 
 use super::naming::{self, Relation};
 use super::{alter, privileges};
+use crate::catalog::functions::Function;
 use crate::catalog::{Kind, Name};
 use crate::error::{Result, SqlError, state};
 use crate::rights::acl::{Refusal, RightsOf};
 use crate::rights::judge::refusal;
 use crate::rights::{Acl, Action, Class, Entry, Key, Need, OF_COLUMNS, PUBLIC, Privileges};
 use crate::session::Session;
-use crate::source::{role_word, strings};
+use crate::source::{Source, role_word, strings};
 use crate::view::{View, no_schema, no_table};
 use crate::wire::Client;
 
@@ -112,11 +113,15 @@ fn privilege(word: &str, allowed: Privileges, what: &str) -> Result<Privileges> 
 pub fn run(
     session: &mut Session,
     view: &View,
+    source: Source<'_>,
     grant: &Grant,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
     let tag = if grant.grant { "GRANT" } else { "REVOKE" };
-    let (class, targets) = targets(view, &grant.on)?;
+    let (class, targets) = match &grant.on {
+        GrantOn::Functions(kind, all) => functions(view, source, *kind, all)?,
+        on => targets(view, on)?,
+    };
     let said = Said::of(view, grant)?;
     if grant.on == GrantOn::Languages && !grant.grant {
         return Err(SqlError::unsupported("REVOKE of a language"));
@@ -151,7 +156,9 @@ fn relation_target(view: &View, name: Name, relation: Relation) -> Result<Target
 fn targets(view: &View, on: &GrantOn) -> Result<(Option<Class>, Vec<Target>)> {
     let mut targets = Vec::new();
     let class = match on {
-        GrantOn::Languages | GrantOn::Others => return Ok((None, targets)),
+        GrantOn::Languages | GrantOn::Others | GrantOn::Functions(..) => {
+            return Ok((None, targets));
+        }
         GrantOn::TablesIn(schemas) => return all_in_schemas(view, schemas, Some(Class::Table)),
         GrantOn::SequencesIn(schemas) => {
             return all_in_schemas(view, schemas, Some(Class::Sequence));
@@ -202,6 +209,25 @@ fn relation_named(view: &View, parts: &[String], sequences: bool) -> Result<Targ
     relation_target(view, name, relation)
 }
 
+fn function_target(function: &Function) -> Target {
+    Target { class: function.class(), key: function.rights(), name: function.name.clone() }
+}
+
+/// Functions of a statement.
+fn functions(
+    view: &View,
+    source: Source<'_>,
+    kind: RoutineKind,
+    all: &[Signature],
+) -> Result<(Option<Class>, Vec<Target>)> {
+    let mut targets = Vec::with_capacity(all.len());
+    for signature in all {
+        targets.push(function_target(&*super::function::find(view, source, kind, signature)?));
+    }
+    let class = if kind == RoutineKind::Procedure { Class::Procedure } else { Class::Function };
+    Ok((Some(class), targets))
+}
+
 /// `ALL TABLES IN SCHEMA` and its like; functions where there is no class.
 fn all_in_schemas(
     view: &View,
@@ -215,7 +241,14 @@ fn all_in_schemas(
         view.must_look_in(schema)?;
     }
     let mut targets = Vec::new();
-    let Some(class) = class else { return Ok((None, targets)) };
+    let Some(class) = class else {
+        for function in view.objects.functions().of_database(&view.database) {
+            if schemas.iter().any(|schema| **schema == *function.name.schema) {
+                targets.push(function_target(function));
+            }
+        }
+        return Ok((Some(Class::Function), targets));
+    };
     for (name, relation) in naming::all(view)? {
         let meant = match relation {
             Relation::Table | Relation::View => class == Class::Table,

@@ -214,6 +214,9 @@ impl<'a> Parts<'a> {
                 Expr::Literal(literal) if is_passing(of, literal) => {
                     Some(SqlError::unsupported("a moment of the execution in an index"))
                 }
+                Expr::Call(call) if catalog.proc(call.proc).is_some_and(|p| p.made.is_some()) => {
+                    Some(SqlError::unsupported("a function of the database in an index"))
+                }
                 expr if !is_immutable(catalog, bound, expr, of) => {
                     let what = if filter { "predicate" } else { "expression" };
                     let text = format!("functions in index {what} must be marked IMMUTABLE");

@@ -14,6 +14,7 @@ mod default_privileges;
 pub mod defaults;
 mod dependencies;
 mod drop;
+mod function;
 pub mod generated;
 mod grant;
 mod index;
@@ -34,6 +35,7 @@ mod schema;
 mod sequence;
 mod table;
 pub mod temporary;
+pub mod trigger;
 mod truncate;
 mod types;
 mod view;
@@ -48,6 +50,7 @@ use crate::view::View;
 use crate::wire::Client;
 
 pub use alter::relation;
+pub use function::named as functions_named;
 pub use index::number_twins;
 pub use kin::all_below;
 pub use naming::Relation as RelationKind;
@@ -109,7 +112,7 @@ fn objects(
         Object::CreateRole(create) => roles::create(s, view, create, client)?,
         Object::AlterRole(alter) => roles::alter(s, view, alter, client)?,
         Object::DropRole(roles, skip) => roles::drop(s, view, roles, *skip, client)?,
-        Object::Grant(grant) => grant::run(s, view, grant, client)?,
+        Object::Grant(grant) => grant::run(s, view, source, grant, client)?,
         Object::GrantRole(grant) => members::run(s, view, grant, client)?,
         Object::DefaultPrivileges(alter) => default_privileges::run(s, view, alter)?,
         Object::Reassign(from, to) => owned::reassign(s, view, from, to)?,
@@ -122,7 +125,17 @@ fn objects(
         Object::Refresh { concurrently, name, no_data } => {
             materialized::refresh(s, view, (name, *concurrently, *no_data))?
         }
-        Object::Comment(on, text) => comment::run(s, view, on, text.as_deref())?,
+        Object::CreateFunction(create) => function::create(s, view, source, create)?,
+        Object::AlterFunction(alter) => function::alter(s, view, source, alter)?,
+        Object::DropFunction(drop) => {
+            return function::drop(s, view, source, drop, client).map(Answer::Done);
+        }
+        Object::CreateTrigger(create) => trigger::create(s, view, source, create)?,
+        Object::RenameTrigger(name, on, to) => trigger::rename(s, view, (name, on, to))?,
+        Object::DropTrigger { skip, name, on, cascade: _ } => {
+            trigger::drop(s, view, (*skip, name, on), client)?
+        }
+        Object::Comment(on, text) => comment::run(s, view, source, on, text.as_deref())?,
     };
     Ok(Answer::Done(tag.to_string()))
 }

@@ -55,6 +55,8 @@ fn objects(view: &View) -> Result<Vec<(Class, Key)>> {
     for (name, relation) in naming::all(view)? {
         all.push((class_of(relation), key_of(view, &name, relation)?));
     }
+    let functions = view.objects.functions().of_database(&view.database);
+    all.extend(functions.map(|function| (function.class(), function.rights())));
     all.push((Class::Database, view.database_key()));
     Ok(all)
 }
@@ -88,6 +90,7 @@ pub fn reassign(
         }
     }
     made::give_all(session, view, &from, to)?;
+    super::function::give_all(session, view, &from, to)?;
     session.current()?.changed = true;
     Ok("REASSIGN OWNED")
 }
@@ -135,6 +138,7 @@ pub fn drop(
     }
     // What fell with it, as others' views, is there no longer.
     let view = &session.view()?;
+    super::function::drop_all(session, view, &from, cascade)?;
     made::drop_all(session, view, &from, cascade)?;
     let rights = view.judge.rights();
     for (_, key) in objects(view)? {

@@ -13,6 +13,7 @@ use onlap_pg::bound::{Bound, ExprId, QueryId};
 use super::alter;
 use super::change::notice;
 use super::naming::Relation as Found;
+use crate::catalog::called;
 use crate::catalog::rules::{self as kept, Rule};
 use crate::catalog::{Kind, Name, bound};
 use crate::error::{Result, SqlError, state};
@@ -236,11 +237,12 @@ fn texts(
     let condition = create
         .filter
         .as_ref()
-        .map(|said| add(bound::bind_expr(source.tree, source.text, *said, &mut resolve)));
+        .map(|said| add(bound::bind_expr(source.tree, source.text, *said, &mut resolve)))
+        .map(|text| called::qualified(view, &text, true));
     let mut commands = Vec::new();
     for (command, span) in &create.commands {
         let made = bound::bind_statement((source.tree, command), source.text, *span, &mut resolve);
-        commands.push(add(made));
+        commands.push(called::qualified(view, &add(made), false));
     }
     Ok(kept::New { event, instead: create.instead, condition, commands, uses })
 }
@@ -347,11 +349,12 @@ pub fn forget_one(session: &mut Session, view: &View, key: &str) -> Result<()> {
     session.put(Kind::Rule, key, None)
 }
 
-/// Drops the rules of a table or view that goes.
+/// Drops the rules and triggers of a table or view that goes.
 ///
 /// # Errors
 /// The transaction has ended.
 pub fn forget(session: &mut Session, view: &View, relation: u32) -> Result<()> {
+    super::trigger::forget(session, view, relation)?;
     let rules = kept::of_relation(&view.objects, relation);
     rules.iter().try_for_each(|rule| session.put(Kind::Rule, &rule.key(), None))
 }

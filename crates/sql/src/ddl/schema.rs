@@ -147,7 +147,8 @@ pub fn drop_one(session: &mut Session, view: &View, schema: &str, cascade: bool)
     forget(session, view, schema)
 }
 
-/// What is in a schema: tables, the engine's forms of the names of views and sequences, and how many types.
+/// What is in a schema: tables, the engine's forms of the names of views and sequences, and how many types and
+/// functions.
 pub struct Content {
     schema: String,
     tables: Vec<Table>,
@@ -174,6 +175,9 @@ impl Content {
         let sequences = sequences.iter().map(|sequence| sequence.name().to_string());
         let sequences = sequences.filter(|name| own(name)).collect();
         let types = view.objects.of_kind(Kind::Type).filter(|(name, _)| own(name)).count();
+        let functions = view.objects.functions().of_database(&view.database);
+        let functions = functions.filter(|function| function.name.schema == schema).count();
+        let types = types + functions;
         Ok(Content { schema: schema.to_string(), tables, views, sequences, types })
     }
 
@@ -199,7 +203,8 @@ impl Content {
                 dropping::one_sequence(session, view, &Name::of_engine(engine).1, true)?;
             }
         }
-        super::made::drop_in_schema(session, view, &self.schema)
+        super::made::drop_in_schema(session, view, &self.schema)?;
+        super::function::drop_in_schema(session, view, &self.schema)
     }
 }
 

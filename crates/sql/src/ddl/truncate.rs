@@ -7,6 +7,7 @@ use super::change::notice;
 use super::naming::Relation;
 use super::{kin, sequence};
 use crate::catalog::Name;
+use crate::change::fires::{has_any, truncated};
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
 use crate::rights::ask::of_table;
@@ -53,9 +54,14 @@ pub fn truncate(
     for table in &found {
         super::index::must_have_nothing_due(view, table, "TRUNCATE")?;
     }
+    let fires = found.iter().any(|table| has_any(view, table.schema().id));
+    if fires {
+        truncated(view, &found, true)?;
+    }
     // Rows that refer to each other go together.
     view.scope.tx()?.hold_rules(true);
-    let at_once = !several && !session.is_in_block() && !session.current()?.changed && !refers;
+    let at_once =
+        !several && !fires && !session.is_in_block() && !session.current()?.changed && !refers;
     let emptied = found.iter().try_for_each(|table| empty(session, view, table, at_once));
     match emptied {
         Ok(()) => view.scope.tx()?.judge_held()?,
@@ -68,6 +74,9 @@ pub fn truncate(
         for table in &found {
             restart_of(session, view, table)?;
         }
+    }
+    if fires {
+        truncated(view, &found, false)?;
     }
     Ok("TRUNCATE TABLE")
 }

@@ -46,6 +46,7 @@ pub fn create(
     }
     let written = bound::Written { tree: source.tree, query: create.query, text: source.text };
     let (query, mut uses) = bound::bind(written, create.span, &mut |parts| stands_for(view, parts));
+    let query = crate::catalog::called::qualified(view, &query, false);
     let place = place(session, view, source, create, &uses, client)?;
     let Place { view, name } = &place;
     let engine = name.engine(&view.database);

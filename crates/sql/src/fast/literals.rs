@@ -222,7 +222,7 @@ impl Literals<'_> {
     pub fn run(&self, view: &View) -> Result<Option<usize>> {
         let Some(Relation::Table(_, table)) = view.find(&self.table)? else { return Ok(None) };
         let schema = table.schema();
-        if !is_alone(view, schema.id) {
+        if !is_alone(view, schema.id) || crate::change::fires::has_any(view, schema.id) {
             return Ok(None);
         }
         let given: Option<Vec<usize>> = match self.columns.is_empty() {

@@ -98,7 +98,9 @@ impl Source {
         if view.judge.rights().materialized(oid).is_some() {
             return None;
         }
-        (!crate::catalog::rules::has_any(&view.objects, oid)).then_some(source)
+        let has_rules = crate::catalog::rules::has_any(&view.objects, oid);
+        let has_triggers = crate::change::fires::has_any(view, source.schema.id);
+        (!has_rules && !has_triggers).then_some(source)
     }
 
     /// The table of a name, if it is one of the engine without anything else.

@@ -18,6 +18,7 @@ use crate::system::classes::{is_constraint, owned_sequences};
 use crate::system::model::{Model, Relation, What};
 use crate::system::rows::Datum;
 use crate::system::{fixed, partitions, row_types, rules, text, views};
+use crate::system::{functions as routines, triggers};
 use crate::types::{PgType, names, oid};
 use crate::view::View;
 
@@ -67,6 +68,7 @@ pub fn find(seen: &Arc<Seen>, name: &str) -> Option<Function> {
         return Some(function);
     }
     let function = described(seen, name)
+        .or_else(|| of_routines(seen, name))
         .or_else(|| named(seen, name))
         .or_else(|| measured(seen, name))
         .or_else(|| changed(seen, name))
@@ -121,6 +123,41 @@ fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
         "col_description" => {
             Function::new(move |a| Ok(comment(&seen, oid_of(a, 0), arg(a, 1).int().unwrap_or(0))))
         }
+        _ => return None,
+    };
+    Some(made)
+}
+
+/// Functions that print what functions and triggers are.
+fn of_routines(seen: &Arc<Seen>, name: &str) -> Option<Function> {
+    let seen = Arc::clone(seen);
+    let made = match name {
+        "pg_get_triggerdef" => Function::new(move |a| {
+            let pretty = arg(a, 1) == Datum::Bool(true);
+            Ok(triggers::definition_of(&seen.view, seen.model()?, oid_of(a, 0), pretty).into())
+        }),
+        "pg_get_functiondef" => Function::new(move |a| {
+            let of = routines::by_oid(&seen.view, oid_of(a, 0));
+            let model = seen.model()?;
+            Ok(of.map(|of| routines::definition(&seen.view, model, of)).into())
+        }),
+        "pg_get_function_arguments" | "pg_get_function_identity_arguments" => {
+            let defaults = name == "pg_get_function_arguments";
+            Function::new(move |a| {
+                let of = routines::by_oid(&seen.view, oid_of(a, 0));
+                let model = seen.model()?;
+                Ok(of.map(|of| routines::arguments(&seen.view, model, of, defaults)).into())
+            })
+        }
+        "pg_get_function_result" => Function::new(move |a| {
+            let of = routines::by_oid(&seen.view, oid_of(a, 0));
+            let model = seen.model()?;
+            Ok(of.and_then(|of| routines::result(&seen.view, model, of)).into())
+        }),
+        "pg_function_is_visible" => Function::new(move |a| {
+            let of = routines::by_oid(&seen.view, oid_of(a, 0));
+            Ok(of.is_none_or(|of| of.is_seen(&seen.view)).into())
+        }),
         _ => return None,
     };
     Some(made)
@@ -449,12 +486,7 @@ fn permitted(name: &str) -> Option<Function> {
 fn absent(name: &str) -> Option<Function> {
     let text = matches!(
         name,
-        "pg_get_triggerdef"
-            | "pg_get_functiondef"
-            | "pg_get_function_result"
-            | "pg_get_function_sqlbody"
-            | "pg_get_function_arguments"
-            | "pg_get_function_identity_arguments"
+        "pg_get_function_sqlbody"
             | "pg_get_statisticsobjdef"
             | "pg_get_statisticsobjdef_columns"
             | "pg_tablespace_location"

@@ -226,16 +226,20 @@ impl Batches {
         let scope = Arc::clone(&self.scope);
         let turn = loop {
             self.scope.go_on()?;
+            // What called the routine that runs this has a turn already.
+            if self.scope.lent().depth() > 0 {
+                break None;
+            }
             if let Ok(turn) = Arc::clone(&turns).try_acquire_owned() {
-                break turn;
+                break Some(turn);
             }
             let turn = Arc::clone(&turns).acquire_owned();
             let turn = async { tokio::time::timeout(LOOK_EVERY, turn).await };
             if let Ok(turn) = self.handle.block_on(turn) {
-                break turn.expect("nobody closes it");
+                break Some(turn.expect("nobody closes it"));
             }
         };
-        let _turn = scope.turns().hold(turn);
+        let _turn = turn.map(|turn| scope.turns().hold(turn));
         loop {
             self.scope.plan_goes_on()?;
             let next = self.stream.next();

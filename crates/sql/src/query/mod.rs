@@ -46,6 +46,7 @@ use crate::error::{Result, SqlError};
 use crate::parse::Parsed;
 use crate::plan::{Batches, TableHandle};
 use crate::rights::Need;
+use crate::routine::VOID;
 use crate::session::answer::{Answer, AnswerColumn, RowsAnswer};
 use crate::session::{Parameter, missing_parameter};
 use crate::types::PgType;
@@ -82,6 +83,8 @@ pub struct Bound {
     depth: Depth,
     /// What rules make of it, if they do.
     stages: Option<Arc<Stages>>,
+    /// Whether it is CALL.
+    is_call: bool,
 }
 
 impl std::fmt::Debug for Bound {
@@ -314,7 +317,12 @@ impl Bound {
         bound.merge_parts().map_err(failed)?;
         let mut needs = {
             let (known, others) = (names.found.known.borrow(), names.found.others.borrow());
-            needs::of_query(&bound, query, &known, &others, None)
+            let mut needs = needs::of_query(&bound, query, &known, &others, None);
+            needs.extend(needs::of_functions(view, &bound, query));
+            for inner in others.views.values() {
+                needs.extend(needs::of_functions(view, &inner.query.0, inner.query.1));
+            }
+            needs
         };
         let ruled = rules::rewrite(&names, &mut bound, query, &mut needs)?;
         generated::note(&mut bound, &names.found.known.borrow());
@@ -350,6 +358,7 @@ impl Bound {
             columns,
             depth,
             stages: None,
+            is_call: tree.procedure.is_some(),
         };
         let stages = (!plain).then(|| Stages::of(&made, &ruled.stages)).transpose()?;
         Ok(Bound { stages: stages.map(Arc::new), ..made })
@@ -507,6 +516,22 @@ impl Bound {
         &self.needs
     }
 
+    /// Whether it calls a function, also in views that it reads.
+    pub fn calls(&self, function: u32) -> bool {
+        let mut found = false;
+        let mut look = |tree: &onlap_pg::bound::Bound, query: QueryId| {
+            tree.visit_part(Part::Query(query), 0, &mut |id, _| {
+                found |= matches!(tree.expr(id), Expr::Call(call) if call.proc == function);
+                !found
+            });
+        };
+        look(&self.tree, self.query);
+        for view in self.others.views.values() {
+            look(&view.query.0, view.query.1);
+        }
+        found
+    }
+
     /// The types of its parameters.
     pub fn parameters(&self) -> impl Iterator<Item = PgType> + '_ {
         self.tree.parameters.iter().map(|oid| PgType::new(if *oid == 0 { 25 } else { *oid }))
@@ -549,6 +574,11 @@ impl Bound {
     pub fn returns(&self) -> Option<Arc<[AnswerColumn]>> {
         if let Some(stages) = &self.stages {
             return stages.answering().and_then(Bound::returns);
+        }
+        // What a procedure has no results for gives no rows.
+        let is_void = |columns: &[AnswerColumn]| columns.iter().all(|column| column.ty.oid == VOID);
+        if self.is_call && is_void(&self.columns) {
+            return None;
         }
         let gives = self.modify().is_none_or(|modify| !modify.returning.is_empty());
         gives.then(|| Arc::clone(&self.columns))
@@ -650,9 +680,14 @@ impl Bound {
     /// The rows that steps give.
     fn answer(&self, view: &View, made: Made) -> Result<Answer> {
         let (batches, env) = self.begin(view, made)?;
+        if self.is_call && self.returns().is_none() {
+            batches.first(0)?;
+            return Ok(Answer::Done("CALL".into()));
+        }
         let encoder = Arc::new(Encoder::new(env, self.types()));
         let source = answer::Encoded::new(batches, encoder);
-        Ok(Answer::Rows(RowsAnswer::new(Arc::clone(&self.columns), Box::new(source), "SELECT")))
+        let tag = if self.is_call { "CALL" } else { "SELECT" };
+        Ok(Answer::Rows(RowsAnswer::new(Arc::clone(&self.columns), Box::new(source), tag)))
     }
 
     /// Its rows, in the representations of its columns' types, without asking what the role may.

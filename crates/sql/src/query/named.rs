@@ -73,7 +73,7 @@ fn kind(name: &str, way: &str) -> Option<Oid> {
 
 fn read(seen: &Seen, kind: Oid, text: &str) -> Result<Oid> {
     match kind {
-        oid::REGPROC => function(text),
+        oid::REGPROC => function(seen, text),
         oid::REGPROCEDURE => procedure(seen, text),
         _ => oid_named(seen, kind, text).map_err(|e| of_sql(&e)),
     }
@@ -109,11 +109,14 @@ fn plain(text: &str) -> String {
 }
 
 /// regprocin
-fn function(text: &str) -> Result<Oid> {
+fn function(seen: &Seen, text: &str) -> Result<Oid> {
     let name = plain(text);
-    let mut found = catalog().procs_named(&name);
+    let own = crate::ddl::functions_named(&seen.view, &identifiers(text));
+    let own = own.map_err(|e| of_sql(&e))?;
+    let mut found = catalog().system_procs(&name).map(|proc| proc.oid);
+    let mut found = found.by_ref().chain(own.iter().map(|of| of.oid));
     match (found.next(), found.next()) {
-        (Some(one), None) => Ok(one.oid),
+        (Some(one), None) => Ok(one),
         (Some(_), Some(_)) => {
             Err(Error::new("42725", format!("more than one function named \"{text}\"")))
         }
@@ -134,9 +137,13 @@ fn procedure(seen: &Seen, text: &str) -> Result<Oid> {
     for argument in arguments.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         types.push(read(seen, oid::REGTYPE, argument)?);
     }
+    let own = crate::ddl::functions_named(&seen.view, &identifiers(name.trim()));
+    let own = own.map_err(|e| of_sql(&e))?;
     let name = plain(name.trim());
     let is = |proc: &&'static Proc| *proc.arguments == *types;
-    catalog().procs_named(&name).find(is).map(|proc| proc.oid).ok_or_else(missing)
+    let found = catalog().system_procs(&name).find(is).map(|proc| proc.oid);
+    let made = || own.iter().find(|of| of.arguments() == types).map(|of| of.oid);
+    found.or_else(made).ok_or_else(missing)
 }
 
 /// The rows of aclexplode as an array.

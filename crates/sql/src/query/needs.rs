@@ -10,6 +10,7 @@ use super::schema::Names;
 use super::tables::Known;
 use super::views::Others;
 use crate::rights::{Action, Class, Key, Need, ask};
+use crate::view::View;
 
 /// What a query needs, by a role that is not the statement's if one is given. A query of WITH that nothing names reads
 /// nothing, as in PostgreSQL, unless it changes rows.
@@ -60,6 +61,25 @@ pub fn of_query(
         }
     }
     needs.extend(inner);
+    needs
+}
+
+/// What calls of functions need that the database made.
+pub fn of_functions(view: &View, bound: &Bound, query: QueryId) -> Vec<Need> {
+    let functions = view.objects.functions();
+    let mut needs: Vec<Need> = Vec::new();
+    if functions.is_empty() {
+        return needs;
+    }
+    bound.visit_part(Part::Query(query), 0, &mut |id, _| {
+        if let Expr::Call(call) = bound.expr(id)
+            && let Some(function) = functions.by_oid(call.proc)
+        {
+            let name = function.name.name.as_str();
+            needs.push(Need::new(Action::Call, function.class(), function.rights(), name));
+        }
+        true
+    });
     needs
 }
 

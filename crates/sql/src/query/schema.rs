@@ -276,6 +276,12 @@ impl Schema for Names<'_> {
         self.view.has_schema(name)
     }
 
+    fn name_type(&self, oid: Oid) -> Result<()> {
+        self.name_row(oid)?;
+        // Its array.
+        self.name_row(oid.wrapping_sub(1))
+    }
+
     fn is_database(&self, name: &str) -> bool {
         name == self.view.database
     }

@@ -10,6 +10,8 @@ use datafusion_execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReserv
 use onlap_base::clock::{Clock, SystemClock};
 use onlap_base::tasks::{Tasks, ThreadTasks};
 use onlap_kernels::array::Array;
+use onlap_kernels::misc::MadeCall;
+use onlap_kernels::series::Rows;
 use onlap_kernels::{Cx, Datum, Repr, Session, repr};
 use onlap_pg::catalog::Proc;
 use onlap_pg::value::{DateOrder, DateStyle, IntervalStyle, Settings};
@@ -24,6 +26,7 @@ use super::{catalog, named};
 use crate::error::SqlError;
 use crate::functions::catalogs::Seen;
 use crate::functions::{self, Function};
+use crate::routine::{self, Called};
 use crate::system::{row_types, rows};
 use crate::types::PgType;
 use crate::view::View;
@@ -91,6 +94,9 @@ struct Memory {
     results: HashMap<usize, MemoryReservation>,
 }
 
+/// What PostgreSQL says of a set where one value is wanted.
+const SET_HERE: &str = "set-valued function called in context that cannot accept a set";
+
 /// Results that are smaller are not counted: batches on their way have room set aside.
 const SMALL_BYTES: usize = 256 << 10;
 
@@ -121,7 +127,7 @@ impl Asked {
         if let Some(known) = functions.get(&proc.oid) {
             return Some(known.clone());
         }
-        let made = functions::find(&self.seen, proc.name)?;
+        let made = functions::find(&self.seen, &proc.name)?;
         functions.insert(proc.oid, made.clone());
         Some(made)
     }
@@ -135,7 +141,7 @@ impl Asked {
 /// Whether the session answers a function.
 pub fn serves(view: &View, function: Oid) -> bool {
     let proc = catalog().proc(function);
-    proc.is_some_and(|proc| functions::find(&Seen::new(view), proc.name).is_some())
+    proc.is_some_and(|proc| functions::find(&Seen::new(view), &proc.name).is_some())
 }
 
 /// A value as functions of the session take it.
@@ -209,7 +215,7 @@ impl Session for Asked {
     fn call(&self, function: Oid, args: &[Datum<'_>]) -> Result<Datum<'static>> {
         let unserved = || Error::unserved(format!("function {function} is not supported yet"));
         let proc = catalog().proc(function).ok_or_else(unserved)?;
-        if let Some(value) = named::call(&self.seen, proc.name, args)? {
+        if let Some(value) = named::call(&self.seen, &proc.name, args)? {
             return Ok(value);
         }
         let function = self.function(proc).ok_or_else(unserved)?;
@@ -222,6 +228,24 @@ impl Session for Asked {
         let settings = settings(&self.view);
         let mut cx = Cx { catalog: catalog(), settings: &settings, session: self };
         Ok(datum(&mut cx, TypeRef::new(proc.result), result, &made)?.into_owned())
+    }
+
+    fn call_made(&self, call: &MadeCall, args: &[Datum<'_>]) -> Result<Datum<'static>> {
+        match routine::call_made(&self.view, call, args).map_err(|e| of_sql(&e))? {
+            Called::Value(value) => Ok(value),
+            Called::Rows(..) => Err(Error::new("0A000", SET_HERE)),
+        }
+    }
+
+    fn rows_made(&self, call: &MadeCall, args: &[Datum<'_>]) -> Result<Rows> {
+        match routine::call_made(&self.view, call, args).map_err(|e| of_sql(&e))? {
+            Called::Value(value) => Ok(Box::new(std::iter::once(Ok(vec![value])))),
+            Called::Rows(rows, memory) => Ok(Box::new(rows.into_iter().map(move |row| {
+                // It is held for as long as there are rows.
+                let _ = &memory;
+                Ok(row)
+            }))),
+        }
     }
 
     fn fields(&self, row: Oid) -> Option<Fields> {

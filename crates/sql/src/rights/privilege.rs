@@ -128,6 +128,10 @@ pub enum Class {
     Index,
     /// A role.
     Role,
+    /// A function.
+    Function,
+    /// A procedure.
+    Procedure,
 }
 
 /// A class: its word in messages and in what is kept, what may be granted on it.
@@ -147,6 +151,8 @@ const CLASSES: &[(Class, &str, Privileges)] = &[
     ),
     (Class::Index, "index", Privileges::NONE),
     (Class::Role, "role", Privileges::NONE),
+    (Class::Function, "function", Privileges::EXECUTE),
+    (Class::Procedure, "procedure", Privileges::EXECUTE),
 ];
 
 const OF_TABLES: Privileges = Privileges::INSERT

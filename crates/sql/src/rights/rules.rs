@@ -41,6 +41,8 @@ pub enum Action {
     Alter,
     /// Drops it.
     Drop,
+    /// Calls a function or procedure.
+    Call,
     /// Notes a comment on it.
     Comment,
     /// Notes a comment on a part of it: a column, a constraint.
@@ -63,10 +65,10 @@ pub enum Demand {
 }
 
 use Action::{
-    Alter, Comment, CommentPart, Connect, CreateIn, CreateTemporary, CurrentValue, Delete, Drop,
-    Imitate, Insert, LookIn, NextValue, Read, Refer, SetValue, Truncate, Update,
+    Alter, Call, Comment, CommentPart, Connect, CreateIn, CreateTemporary, CurrentValue, Delete,
+    Drop, Imitate, Insert, LookIn, NextValue, Read, Refer, SetValue, Truncate, Update,
 };
-use Class::{Database, Index, Schema, Sequence, Table, View};
+use Class::{Database, Function, Index, Procedure, Schema, Sequence, Table, View};
 use Demand::{OfColumns, Owner, OwnerOrOfSchema, Privilege};
 
 /// What each action needs on each class. What is not here only superusers may.
@@ -86,10 +88,11 @@ pub const RULES: &[(Action, &[Class], Demand)] = &[
     (CreateIn, &[Schema, Database], Privilege(Privileges::CREATE)),
     (CreateTemporary, &[Database], Privilege(Privileges::TEMPORARY)),
     (Connect, &[Database], Privilege(Privileges::CONNECT)),
-    (Alter, &[Database, Schema, Table, View, Sequence, Index], Owner),
+    (Call, &[Function, Procedure], Privilege(Privileges::EXECUTE)),
+    (Alter, &[Database, Schema, Table, View, Sequence, Index, Function, Procedure], Owner),
     (Drop, &[Database, Schema], Owner),
-    (Drop, &[Table, View, Sequence, Index], OwnerOrOfSchema),
-    (Comment, &[Database, Schema, Table, View, Sequence, Index], Owner),
+    (Drop, &[Table, View, Sequence, Index, Function, Procedure], OwnerOrOfSchema),
+    (Comment, &[Database, Schema, Table, View, Sequence, Index, Function, Procedure], Owner),
     (CommentPart, &[Table, View], Owner),
 ];
 

@@ -294,6 +294,7 @@ impl Rights {
                 let all = Privileges::TEMPORARY | Privileges::CONNECT;
                 Acl(vec![item(PUBLIC, all), own])
             }
+            Class::Function | Class::Procedure => Acl(vec![item(PUBLIC, Privileges::EXECUTE), own]),
             Class::Schema if key.oid < oids::FIRST_OWN => {
                 Acl(vec![own, item(PUBLIC, Privileges::USAGE)])
             }

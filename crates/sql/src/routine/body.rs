@@ -23,8 +23,48 @@ pub struct Body {
     pub names: Vec<Named>,
     /// FOUND.
     pub found: Slot,
+    /// Parameters, in their order, with their modes.
+    pub parameters: Vec<(Slot, u8)>,
+    /// Where a row is put that is given back.
+    pub row: Option<Slot>,
+    /// What it gives.
+    pub gives: Gives,
+    /// What a trigger's function is told.
+    pub told: Vec<Slot>,
     /// The outermost block.
     pub root: Block,
+}
+
+/// What a routine gives back.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Gives {
+    /// Nothing: a block, a function that returns void.
+    Nothing,
+    /// What parameters hold in the end: those of a procedure, too.
+    Results {
+        /// Whether there are several.
+        several: bool,
+        /// Whether it gives a set of them.
+        set: bool,
+    },
+    /// A value of a type, or a set of them.
+    Value {
+        /// The type.
+        ty: TypeRef,
+        /// Whether it gives a set of them.
+        set: bool,
+    },
+    /// The row that goes on, of a trigger's function.
+    Trigger,
+    /// Nothing, of a procedure.
+    Procedure,
+}
+
+impl Gives {
+    /// Whether it gives a set.
+    pub fn is_set(&self) -> bool {
+        matches!(self, Gives::Results { set: true, .. } | Gives::Value { set: true, .. })
+    }
 }
 
 /// A variable as it was declared.
@@ -75,6 +115,8 @@ pub enum Role {
     Assignment,
     /// A statement.
     Statement,
+    /// A statement of a function of SQL, which says itself where it was.
+    Whole,
 }
 
 /// A text of SQL.
@@ -181,7 +223,11 @@ pub enum Act {
         when: Option<Sql>,
     },
     /// RETURN.
-    Return,
+    Return(Option<Sql>),
+    /// RETURN NEXT.
+    ReturnNext(Option<Sql>),
+    /// RETURN QUERY.
+    ReturnQuery(Query),
     /// RAISE.
     Raise(Box<Raise>),
     /// ASSERT.
@@ -190,6 +236,8 @@ pub enum Act {
     Execute(Query, Option<Into>),
     /// PERFORM.
     Perform(Sql),
+    /// CALL.
+    Call(Sql),
     /// GET DIAGNOSTICS; of the error that is handled where the flag is set.
     Diagnostics(bool, Vec<(Target, Item)>),
     /// NULL
@@ -353,12 +401,15 @@ impl Act {
             },
             Act::Leave { exit: true, .. } => "at EXIT",
             Act::Leave { exit: false, .. } => "at CONTINUE",
-            Act::Return => "at RETURN",
+            Act::Return(_) => "at RETURN",
+            Act::ReturnNext(_) => "at RETURN NEXT",
+            Act::ReturnQuery(_) => "at RETURN QUERY",
             Act::Raise(_) => "at RAISE",
             Act::Assert(..) => "at ASSERT",
             Act::Execute(Query::Fixed(_), _) => "at SQL statement",
             Act::Execute(Query::Dynamic(..), _) => "at EXECUTE",
             Act::Perform(_) => "at PERFORM",
+            Act::Call(_) => "at CALL",
             Act::Diagnostics(false, _) => "at GET DIAGNOSTICS",
             Act::Diagnostics(true, _) => "at GET STACKED DIAGNOSTICS",
             Act::Nothing => "at NULL",

@@ -26,6 +26,8 @@ pub struct Host<'h> {
     changes: u64,
     /// The version of the catalog that `view` has, at least.
     version: u64,
+    /// Whether its statements see what the one that calls it sees, and change nothing.
+    calm: bool,
 }
 
 /// What a statement is bound with.
@@ -39,7 +41,41 @@ impl<'h> Host<'h> {
     /// Of a session.
     pub fn new(session: &'h mut Session, client: &'h mut dyn Client, view: View) -> Host<'h> {
         // A change between the view and this is looked for again at the first statement.
-        Host { session, client, view, changes: 0, version: 0 }
+        Host { session, client, view, changes: 0, version: 0, calm: false }
+    }
+
+    /// Of a function that is not volatile.
+    #[must_use]
+    pub fn calm(mut self, calm: bool) -> Host<'h> {
+        self.calm = calm;
+        self
+    }
+
+    /// Of a routine that sees this version of what its session has lent.
+    #[must_use]
+    pub fn seen_at(mut self, version: u64) -> Host<'h> {
+        self.changes = version << 32;
+        self.version = self.session.catalog_version();
+        self
+    }
+
+    /// Fails where the function may change nothing.
+    ///
+    /// # Errors
+    /// `0A000`
+    pub fn must_change(&self, parsed: &Parsed) -> Result<()> {
+        if !self.calm {
+            return Ok(());
+        }
+        let words = parsed.words();
+        let word = words.split(' ').next().unwrap_or_default();
+        let text = format!("{word} is not allowed in a non-volatile function");
+        Err(SqlError::new(state::UNSUPPORTED, text))
+    }
+
+    /// The whole of an error that may be one of a routine.
+    pub fn whole(&self, error: SqlError) -> SqlError {
+        self.view.scope.lent().whole(error)
     }
 
     /// A statement begins.
@@ -53,7 +89,11 @@ impl<'h> Host<'h> {
         if outdated || !self.view.asked.lock().is_empty() {
             self.renew()?;
         }
-        self.session.begin_within()
+        self.view.scope.lent().hand_on(self.client);
+        match self.calm {
+            true => Ok(()),
+            false => self.session.begin_within(),
+        }
     }
 
     /// What a statement that is bound now is bound with.
@@ -153,6 +193,7 @@ impl<'h> Host<'h> {
             Level::Notice => "NOTICE",
             Level::Warning | Level::Exception => "WARNING",
         };
+        self.view.scope.lent().hand_on(self.client);
         self.client.reply().notice(severity, error);
         send_if_large(self.client)
     }

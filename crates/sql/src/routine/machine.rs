@@ -44,17 +44,22 @@ pub struct Machine<'a, 'h> {
     pub(super) is_noted: bool,
     /// The line under way, and what is done there.
     pub(super) here: (usize, &'static str),
-    bound: HashMap<usize, Arc<Ready>>,
+    pub(super) bound: BoundTexts,
     pub(super) casts: HashMap<(Oid, TypeRef), Arc<super::assign::Cast>>,
     /// What conversions were made with.
     pub(super) casts_of: Option<Seal>,
     /// What variables take, and what was asked for.
     bytes: usize,
     memory: MemoryReservation,
+    /// What it has given back: a value, or rows of a set.
+    pub(super) given: super::give::Returned,
 }
 
+/// Texts that are bound, by their numbers.
+pub type BoundTexts = HashMap<usize, Arc<Ready>>;
+
 /// A text that is bound.
-struct Ready {
+pub struct Ready {
     bound: Bound,
     used: Vec<(Slot, Option<usize>, TypeRef)>,
     /// The fields of records that it names.
@@ -98,12 +103,19 @@ impl<'a, 'h> Machine<'a, 'h> {
             handled: Vec::new(),
             is_noted: false,
             here: (0, ""),
-            bound: HashMap::new(),
+            bound: BoundTexts::default(),
             casts: HashMap::new(),
             casts_of: None,
             bytes: 0,
             memory,
+            given: super::give::Returned::default(),
         }
+    }
+
+    /// What was asked for, for what goes on when the machine has ended.
+    pub(super) fn take_memory(&mut self) -> MemoryReservation {
+        self.bytes = 0;
+        self.memory.take()
     }
 
     /// Asks for the memory of all variables, after one of them has taken some bytes in place of others.
@@ -117,6 +129,7 @@ impl<'a, 'h> Machine<'a, 'h> {
 
     /// An error of a text: its place is one in that text, or it says which text it was.
     fn failed(&self, sql: &Sql, e: SqlError, when_bound: bool) -> SqlError {
+        let e = self.host.whole(e);
         let e = e.within_text(&sql.shown, sql.further);
         let is_calculated = sql.is_plain && sql.role != Role::Statement && !when_bound;
         if e.is_within_text() || is_calculated {
@@ -127,6 +140,7 @@ impl<'a, 'h> Machine<'a, 'h> {
             Role::Expression => e.around(&format!("SQL expression \"{shown}\"")),
             Role::Assignment => e.around(&format!("PL/pgSQL assignment \"{shown}\"")),
             Role::Statement => e.around(&format!("SQL statement \"{shown}\"")),
+            Role::Whole => e,
         }
     }
 
@@ -139,8 +153,13 @@ impl<'a, 'h> Machine<'a, 'h> {
         {
             return Ok(Arc::clone(known));
         }
-        let seen =
-            Seen { body: self.body, held: &self.held, scope: sql.scope, used: Mutex::default() };
+        let seen = Seen {
+            body: self.body,
+            held: &self.held,
+            scope: sql.scope,
+            used: Mutex::default(),
+            yields: sql.role == Role::Whole,
+        };
         let rows = self.body.slots.iter().filter_map(|slot| match slot.kind {
             super::body::Kind::Row(oid, _) => Some(oid),
             _ => None,
@@ -259,6 +278,7 @@ impl<'a, 'h> Machine<'a, 'h> {
     fn carry_out(&mut self, sql: &Sql, most: usize) -> Result<Given> {
         self.host.begin()?;
         if matches!(sql.parsed.body, Kind::Defined | Kind::Other) {
+            self.host.must_change(&sql.parsed)?;
             return self.utility(&sql.parsed).map_err(|e| self.failed(sql, e, true));
         }
         let ready = self.ready(sql).map_err(|e| self.failed(sql, e, true))?;
@@ -292,6 +312,7 @@ impl<'a, 'h> Machine<'a, 'h> {
             let (kept, count) = (Some(fetched.held), fetched.count);
             return Ok(Given { shape, kept, count, changed: false, is_plannable: true, catalog });
         }
+        self.host.must_change(parsed)?;
         self.host.writes()?;
         let blind = parsed.body == Kind::Upsert;
         let done = change::run_within(&self.host.view, bound, values, &text, blind)?;
@@ -313,7 +334,9 @@ impl<'a, 'h> Machine<'a, 'h> {
             types.push(Some(PgType { oid: ty.oid, modifier: ty.modifier }));
             values.push(value);
         }
-        let failed = |e: SqlError| match e.within_text(&query, 0) {
+        let scope = Arc::clone(&self.host.view.scope);
+        let whole = |e: SqlError| scope.lent().whole(e);
+        let failed = |e: SqlError| match whole(e).within_text(&query, 0) {
             e if e.is_within_text() => e,
             e => e.around(&format!("SQL statement \"{query}\"")),
         };
@@ -350,6 +373,7 @@ impl<'a, 'h> Machine<'a, 'h> {
     ) -> Result<Given> {
         self.host.begin()?;
         if matches!(parsed.body, Kind::Defined | Kind::Other) {
+            self.host.must_change(parsed)?;
             if parsed.tree.into_of_first() {
                 return Err(SqlError::new(
                     state::UNSUPPORTED,

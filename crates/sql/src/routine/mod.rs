@@ -11,18 +11,27 @@
 
 mod assign;
 mod body;
+mod called;
 mod conditions;
 mod declare;
+mod define;
+mod give;
 mod host;
 mod machine;
 mod raise;
 mod read;
 mod run;
+mod sql;
 mod statements;
 mod texts;
+mod trigger;
 mod types;
 mod values;
 mod words;
+
+pub use called::{Bodies, Given as Called, TRIGGER, VOID, call as call_made, is_polymorphic};
+pub use define::check;
+pub use trigger::{Conditioned, Firing, check_when, fire};
 
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use onlap_pg::ast::Do;
@@ -36,7 +45,7 @@ use crate::view::View;
 use crate::wire::Client;
 use host::Host;
 use machine::Machine;
-use read::{Around, MORE_STACK, RED_ZONE};
+use read::{Around, Form, MORE_STACK, RED_ZONE};
 
 /// Blocks that carry each other out.
 const MAX_DEPTH: usize = 32;
@@ -69,7 +78,8 @@ pub fn run_block(
     }
     // What a text is read to is there for as long as it runs.
     let _memory = memory_of(view, expected_bytes(&block.body) / 4)?;
-    let body = read::read(&block.body, &Around { view, name: NAME })?;
+    let form = Form::of_block();
+    let body = read::read(&block.body, &Around { view, name: NAME, form: &form })?;
     let done = session.together(|session| {
         let host = Host::new(session, client, view.clone());
         let run = || Machine::new(host, &body, NAME).run();

@@ -179,7 +179,10 @@ impl Machine<'_, '_> {
     /// Where it stands.
     pub(super) fn context(&self) -> String {
         let (line, what) = self.here;
-        format!("PL/pgSQL function {} line {line} {what}", self.name)
+        match line {
+            0 => format!("PL/pgSQL function {} {what}", self.name),
+            line => format!("PL/pgSQL function {} line {line} {what}", self.name),
+        }
     }
 }
 

@@ -8,7 +8,8 @@ use onlap_pg::catalog::oids;
 use onlap_pg::grammar::{Kind as Token, Tokens};
 
 use super::body::{
-    Act, Block, Body, Condition, Declared, Handler, Handlers, Kind, Named, Slot, Statement, Target,
+    Act, Block, Body, Condition, Declared, Gives, Handler, Handlers, Kind, Named, Slot, Statement,
+    Target,
 };
 use super::conditions;
 use super::words::Words;
@@ -21,6 +22,28 @@ pub struct Around<'a> {
     pub view: &'a View,
     /// Its name, which is the label of what is around the outermost block.
     pub name: &'a str,
+    /// What it takes and gives.
+    pub form: &'a Form,
+}
+
+/// What a routine takes and gives.
+#[derive(Clone, Debug)]
+pub struct Form {
+    /// Its parameters: name, what it holds, mode.
+    pub parameters: Vec<(String, Kind, u8)>,
+    /// What a row is that it gives.
+    pub row: Option<Kind>,
+    /// What it gives.
+    pub gives: Gives,
+    /// What a trigger's function is told beside them.
+    pub told: Vec<(&'static str, Kind)>,
+}
+
+impl Form {
+    /// That of a block, which is given nothing.
+    pub fn of_block() -> Form {
+        Form { parameters: Vec::new(), row: None, gives: Gives::Nothing, told: Vec::new() }
+    }
 }
 
 /// Blocks within each other.
@@ -50,17 +73,7 @@ pub(super) struct Reader<'a> {
 /// `42601` and others of its grammar; `54001`.
 pub fn read(text: &str, around: &Around<'_>) -> Result<Body> {
     let tokens = Tokens::of(text);
-    let mut reader = Reader {
-        words: Words::new(&tokens),
-        around,
-        slots: Vec::new(),
-        names: Vec::new(),
-        scope: None,
-        sqls: 0,
-        depth: 0,
-        is_placeless: false,
-        labels: Vec::new(),
-    };
+    let mut reader = Reader::new(&tokens, around);
     let made = reader.whole();
     let line = reader.words.line();
     // What has a place in the body says no more.
@@ -73,9 +86,59 @@ pub fn read(text: &str, around: &Around<'_>) -> Result<Body> {
     })
 }
 
+impl<'a> Reader<'a> {
+    fn new(tokens: &'a Tokens<'a>, around: &'a Around<'a>) -> Reader<'a> {
+        Reader {
+            words: Words::new(tokens),
+            around,
+            slots: Vec::new(),
+            names: Vec::new(),
+            scope: None,
+            sqls: 0,
+            depth: 0,
+            is_placeless: false,
+            labels: Vec::new(),
+        }
+    }
+}
+
 impl Reader<'_> {
-    fn whole(&mut self) -> Result<Body> {
+    /// The parameters of a routine that has no body of this language, and the last name that is seen.
+    pub(super) fn parameters_alone(around: &Around<'_>) -> (Body, Option<usize>) {
+        let tokens = Tokens::of("");
+        let mut reader = Reader::new(&tokens, around);
+        let (parameters, row, told) = reader.given();
+        let found = reader.declare("", Kind::Scalar(TypeRef::new(oids::BOOL)), 0);
+        let root = Block { label: None, declared: Vec::new(), body: Vec::new(), handlers: None };
+        let (slots, names) = (std::mem::take(&mut reader.slots), std::mem::take(&mut reader.names));
+        let gives = around.form.gives.clone();
+        let body = Body { slots, names, found, root, parameters, row, gives, told };
+        (body, reader.scope)
+    }
+
+    /// What a routine is given.
+    fn given(&mut self) -> (Vec<(Slot, u8)>, Option<Slot>, Vec<Slot>) {
         self.enter(self.around.name.to_string());
+        let form = self.around.form;
+        let mut parameters = Vec::with_capacity(form.parameters.len());
+        for (at, (name, kind, mode)) in form.parameters.iter().enumerate() {
+            let slot = self.declare(&format!("${}", at + 1), kind.clone(), 0);
+            if !name.is_empty() {
+                self.slots[slot].name = name.clone();
+                self.name(name, Some(slot));
+            }
+            parameters.push((slot, *mode));
+        }
+        let row = form.row.clone().map(|kind| self.declare("", kind, 0));
+        let mut told = Vec::with_capacity(form.told.len());
+        for (name, kind) in &form.told {
+            told.push(self.declare(name, kind.clone(), 0));
+        }
+        (parameters, row, told)
+    }
+
+    fn whole(&mut self) -> Result<Body> {
+        let (parameters, row, told) = self.given();
         let found = self.declare("found", Kind::Scalar(TypeRef::new(oids::BOOL)), 0);
         let label = self.label()?;
         let root = self.block(label)?;
@@ -84,7 +147,8 @@ impl Reader<'_> {
             return Err(self.words.unexpected());
         }
         let (slots, names) = (std::mem::take(&mut self.slots), std::mem::take(&mut self.names));
-        Ok(Body { slots, names, found, root })
+        let gives = self.around.form.gives.clone();
+        Ok(Body { slots, names, found, root, parameters, row, gives, told })
     }
 
     /// An error that has no place in the body.

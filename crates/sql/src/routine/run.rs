@@ -34,11 +34,12 @@ impl Machine<'_, '_> {
     ///
     /// # Errors
     /// Those of its statements, with where they were met.
-    pub fn run(mut self) -> Result<()> {
+    pub fn run(&mut self) -> Result<()> {
         let found = Held::Value(TypeRef::new(oids::BOOL), Datum::Bool(false));
         self.held[self.body.found] = found;
         match self.block(&self.body.root)? {
-            Flow::Next | Flow::Exit(_) | Flow::Continue(_) | Flow::Return => Ok(()),
+            Flow::Next | Flow::Exit(_) | Flow::Continue(_) => self.must_not_end(),
+            Flow::Return => Ok(()),
         }
     }
 
@@ -102,7 +103,12 @@ impl Machine<'_, '_> {
                 let label = label.clone();
                 return Ok(if *exit { Flow::Exit(label) } else { Flow::Continue(label) });
             }
-            Act::Return => return Ok(Flow::Return),
+            Act::Return(value) => {
+                self.give_back(value.as_ref())?;
+                return Ok(Flow::Return);
+            }
+            Act::ReturnNext(value) => self.give_next(value.as_ref())?,
+            Act::ReturnQuery(query) => self.give_rows(query)?,
             Act::Raise(raise) => self.raise(raise)?,
             Act::Assert(condition, message) => self.assert(condition, message.as_ref())?,
             Act::Execute(query, into) => self.execute(query, into.as_ref())?,
@@ -116,13 +122,20 @@ impl Machine<'_, '_> {
                 self.rows = given.count;
                 self.set_found(given.count > 0);
             }
+            Act::Call(sql) => {
+                let given = self.fixed(sql, 1)?;
+                if given.shape.is_some() {
+                    let what = "CALL in PL/pgSQL of a procedure with output parameters";
+                    return Err(SqlError::unsupported(what));
+                }
+            }
             Act::Diagnostics(stacked, items) => self.diagnose(*stacked, items)?,
             Act::Nothing => {}
         }
         Ok(Flow::Next)
     }
 
-    fn set_found(&mut self, found: bool) {
+    pub(super) fn set_found(&mut self, found: bool) {
         let held = Held::Value(TypeRef::new(oids::BOOL), Datum::Bool(found));
         self.held[self.body.found] = held;
     }

@@ -4,7 +4,7 @@ use onlap_pg::TypeRef;
 use onlap_pg::catalog::oids;
 use onlap_pg::grammar::Kind as Token;
 
-use super::body::{Act, Into, Item, Kind, Loop, LoopKind, Query, Sql, Statement, Target};
+use super::body::{Act, Gives, Into, Item, Kind, Loop, LoopKind, Query, Sql, Statement, Target};
 use super::read::Reader;
 use super::texts::EXPR;
 use crate::error::{Result, SqlError, state};
@@ -44,7 +44,14 @@ impl Reader<'_> {
             "commit" | "rollback" => {
                 return Err(SqlError::unsupported("the end of a transaction in PL/pgSQL"));
             }
-            "call" | "do" => return Err(SqlError::unsupported("CALL or DO in PL/pgSQL")),
+            "do" => return Err(SqlError::unsupported("DO in PL/pgSQL")),
+            "call" => {
+                let start = self.words.start();
+                self.words.advance();
+                let (_, end) = self.pass(&[";"], false)?;
+                let text = self.words.text(start, end).to_string();
+                Act::Call(self.whole_statement(text)?)
+            }
             _ => return Ok(None),
         };
         self.words.expect_char(';')?;
@@ -153,18 +160,57 @@ impl Reader<'_> {
 
     fn give_back(&mut self) -> Result<Act> {
         self.words.advance();
-        if self.words.is("next") || self.words.is("query") {
-            let word = self.words.value().to_uppercase();
-            let text = format!("cannot use RETURN {word} in a non-SETOF function");
+        if self.words.accept("next") {
+            return self.give_next();
+        }
+        if self.words.accept("query") {
+            return self.give_rows();
+        }
+        let refuse = |text: &str| Err(SqlError::new(state::MISMATCH, text));
+        let ends = self.words.kind() == Token::Char(';');
+        match &self.around.form.gives {
+            Gives::Value { set: false, .. } | Gives::Trigger => {
+                Ok(Act::Return(Some(self.expr_until(";")?)))
+            }
+            _ if ends => Ok(Act::Return(None)),
+            gives if gives.is_set() => {
+                let text = "RETURN cannot have a parameter in function returning set";
+                let e = SqlError::new(state::MISMATCH, text);
+                Err(e.hint("Use RETURN NEXT or RETURN QUERY."))
+            }
+            Gives::Procedure => refuse("RETURN cannot have a parameter in a procedure"),
+            Gives::Results { .. } => {
+                refuse("RETURN cannot have a parameter in function with OUT parameters")
+            }
+            _ => refuse("RETURN cannot have a parameter in function returning void"),
+        }
+    }
+
+    fn give_next(&mut self) -> Result<Act> {
+        let refuse = |text: &str| Err(SqlError::new(state::MISMATCH, text));
+        match &self.around.form.gives {
+            Gives::Results { set: true, .. } => match self.words.kind() == Token::Char(';') {
+                true => Ok(Act::ReturnNext(None)),
+                false => {
+                    refuse("RETURN NEXT cannot have a parameter in function with OUT parameters")
+                }
+            },
+            Gives::Value { set: true, .. } => Ok(Act::ReturnNext(Some(self.expr_until(";")?))),
+            _ => refuse("cannot use RETURN NEXT in a non-SETOF function"),
+        }
+    }
+
+    fn give_rows(&mut self) -> Result<Act> {
+        if !self.around.form.gives.is_set() {
+            let text = "cannot use RETURN QUERY in a non-SETOF function";
             return Err(SqlError::new(state::MISMATCH, text));
         }
-        match self.words.kind() == Token::Char(';') {
-            true => Ok(Act::Return),
-            false => {
-                let text = "RETURN cannot have a parameter in function returning void";
-                Err(SqlError::new(state::MISMATCH, text))
-            }
+        if self.words.accept("execute") {
+            return Ok(Act::ReturnQuery(self.dynamic(&[";"])?));
         }
+        let (start, end) = self.pass(&[";"], false)?;
+        let text = self.words.text(start, end).to_string();
+        Ok(Act::ReturnQuery(Query::Fixed(self.whole_statement(text)?)))
     }
 
     fn execute(&mut self) -> Result<Act> {

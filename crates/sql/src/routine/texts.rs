@@ -143,7 +143,7 @@ pub fn no_past(parsed: &Parsed) -> Result<()> {
 }
 
 /// Whether a text is one expression without a query in it.
-fn is_plain(parsed: &Parsed) -> bool {
+pub fn is_plain(parsed: &Parsed) -> bool {
     let ast::Statement::Query(query) = parsed.statement() else { return false };
     let tree = &parsed.tree;
     let query = tree.query(*query);

@@ -94,6 +94,8 @@ pub struct Seen<'a> {
     pub scope: Option<usize>,
     /// Parameters that the text has itself: EXECUTE has no others.
     pub used: Mutex<Vec<(Slot, Option<usize>, TypeRef)>>,
+    /// Whether columns hide them.
+    pub yields: bool,
 }
 
 impl Seen<'_> {
@@ -109,6 +111,10 @@ impl Seen<'_> {
 }
 
 impl Variables for Seen<'_> {
+    fn yields(&self) -> bool {
+        self.yields
+    }
+
     fn find(&self, path: &[Name], star: bool) -> onlap_pg::Result<Option<Variable>> {
         let path: Vec<String> = path.iter().map(|part| part.to_string()).collect();
         let Some((slot, rest)) = find(&self.body.names, self.scope, &path) else { return Ok(None) };

@@ -265,7 +265,7 @@ impl RowsAnswer {
 
     /// The tag, when all rows were sent.
     pub fn tag(&self) -> String {
-        if matches!(self.tag, "SHOW" | "EXPLAIN") {
+        if matches!(self.tag, "SHOW" | "EXPLAIN" | "CALL") {
             return self.tag.to_string();
         }
         format!("{} {}", self.tag, self.sent)

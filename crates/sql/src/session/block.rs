@@ -90,6 +90,23 @@ impl Block {
         })
     }
 
+    /// The same transaction, for a routine within its session.
+    pub fn within(scope: &Arc<Scope>, modes: Modes) -> Block {
+        Block {
+            scope: Arc::clone(scope),
+            pending: Pending::default(),
+            explicit: true,
+            failed: false,
+            used: true,
+            looked: true,
+            modes,
+            savepoints: Vec::new(),
+            changed_catalog: false,
+            changed_for_others: false,
+            changed: false,
+        }
+    }
+
     /// Where one snapshot is for all statements: takes it at the first of them that sees anything, as
     /// PostgreSQL does, not at BEGIN.
     ///

@@ -35,6 +35,7 @@ use crate::wire::{Client, format_of, send_if_large};
 pub mod answer;
 mod block;
 mod cursors;
+pub(crate) mod lent;
 mod modes;
 mod prepare;
 mod prepared;
@@ -121,6 +122,12 @@ pub struct Session {
     room: Option<Arc<Running>>,
     /// Its advisory locks, and the channels that it listens to.
     pub(crate) between: Arc<Between>,
+    /// The version of what is lent to routines that it knows.
+    lent: u64,
+    /// Whether it is one of a routine, within another.
+    within: bool,
+    /// Bodies of routines that it has read.
+    pub(crate) bodies: crate::routine::Bodies,
 }
 
 /// The roles that a session goes by, as OIDs.
@@ -249,6 +256,9 @@ impl Session {
             between,
             several: false,
             depth: 0,
+            lent: 0,
+            within: false,
+            bodies: crate::routine::Bodies::default(),
         }
     }
 
@@ -287,6 +297,8 @@ impl Session {
             Ok(tag) => tag.iter().for_each(|tag| client.reply().complete(tag)),
             Err(e) if is_gone(&e) => return Err(e),
             Err(e) => {
+                self.hand_on(client);
+                let e = self.whole(e);
                 client.reply().error("ERROR", &e);
                 self.failed();
                 self.end_implicit(client)?;
@@ -360,7 +372,10 @@ impl Session {
             self.note_statement(&parsed.text);
         }
         let mut answer = self.run(prepared, &[], client)?;
-        self.send_whole(&mut answer, client)
+        self.hand_on(client);
+        let tag = self.send_whole(&mut answer, client)?;
+        self.hand_on(client);
+        Ok(tag)
     }
 
     fn send_whole(&mut self, answer: &mut Answer, client: &mut dyn Client) -> Result<String> {
@@ -534,6 +549,8 @@ impl Session {
             true => self.execute_cursor(name, &mut portal, rows, client),
             false => self.execute_portal(&mut portal, rows, client),
         };
+        self.hand_on(client);
+        let result = result.map_err(|e| self.whole(e));
         // Rows that are still to come keep it for as long as they do.
         self.room = None;
         // A statement that ends the transaction has ended its portals.
@@ -671,6 +688,9 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        if self.within {
+            return;
+        }
         self.portals.clear();
         if let Some(block) = self.block.take() {
             block.rollback(&self.instance);

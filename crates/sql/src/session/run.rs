@@ -150,6 +150,9 @@ impl Session {
     }
 
     fn is_outdated(&self) -> bool {
+        if self.block.as_ref().is_some_and(|block| block.scope.lent().has_run()) {
+            return false;
+        }
         let tx = self.block.as_ref().and_then(|block| block.scope.tx().ok());
         tx.is_some_and(|tx| tx.is_outdated())
     }
@@ -172,7 +175,10 @@ impl Session {
         }
         block.used = true;
         block.scope.between().begin_statement();
-        Ok(block.scope.tx()?.begin_statement()?)
+        block.scope.lent().begin();
+        let mut tx = block.scope.tx()?;
+        tx.look_back_to(None);
+        Ok(tx.begin_statement()?)
     }
 
     /// Gives the statement under way the time that settings give it, from now on.
@@ -547,7 +553,10 @@ impl Session {
         self.temporary.is_private = false;
         self.allow_temporary()?;
         self.between.begin_statement();
-        Ok(self.block()?.scope.tx()?.begin_statement()?)
+        let block = self.block()?;
+        let mut tx = block.scope.tx()?;
+        tx.look_back_to(None);
+        Ok(tx.begin_statement()?)
     }
 
     /// Runs what is several statements as one: what each of them does is part of the transaction.

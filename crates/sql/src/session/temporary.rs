@@ -24,7 +24,7 @@ use crate::instance::Instance;
 use crate::view::View;
 
 /// What a session knows of its temporary relations.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Temporary {
     /// Whether a transaction of the session has made its schema; it may have been rolled back.
     pub is_made: bool,
@@ -40,6 +40,7 @@ pub(crate) struct Temporary {
 }
 
 /// What a commit does with a table.
+#[derive(Clone)]
 struct OnCommit {
     table: TableId,
     /// Its name in the engine at first.

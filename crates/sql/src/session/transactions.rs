@@ -35,6 +35,7 @@ impl Session {
 
     /// Ends the transaction that no BEGIN began.
     pub(super) fn end_implicit(&mut self, _client: &mut dyn Client) -> Result<()> {
+        self.take_over();
         match &self.block {
             Some(block) if !block.explicit => {}
             _ => return Ok(()),
@@ -112,6 +113,7 @@ impl Session {
 
     /// COMMIT: what its tag says.
     pub(super) fn commit(&mut self, client: &mut dyn Client) -> Result<&'static str> {
+        self.take_over();
         self.end_portals(self.commits());
         self.do_on_commit()?;
         let Some(block) = self.block.take() else { return Ok("COMMIT") };
@@ -144,9 +146,9 @@ impl Session {
 
     /// What a statement sees, and the statement's begin.
     pub(crate) fn view(&mut self) -> Result<View> {
+        self.take_asked();
         let (roles, database, pid) = (self.roles, self.database.clone(), self.key().pid);
         let instance = Arc::clone(&self.instance);
-        self.take_asked();
         let (asked, prepared) = (Arc::clone(&self.asked), Arc::clone(&self.listed));
         let path = self.settings.text(Id::SearchPath).to_string();
         let made = self.temporary.is_made;
@@ -167,7 +169,7 @@ impl Session {
             let schema = format!("{database}/{}", names::temporary(pid));
             objects.get(Kind::Schema, &schema).is_some()
         };
-        Ok(View {
+        let view = View {
             search_path: search_path(&path, &user, pid, temporary),
             temporary,
             judge: Judge::new(rights, roles.current, database_oid(&objects, &database)),
@@ -189,7 +191,11 @@ impl Session {
             },
             settings: Arc::new(move |name| settings.show(name).ok()),
             instance,
-        })
+        };
+        if !view.objects.functions().is_empty() {
+            self.lend();
+        }
+        Ok(view)
     }
 
     /// Looks something up outside of a statement that runs.
@@ -203,6 +209,7 @@ impl Session {
 
     /// Does what set_config() asked for.
     pub(super) fn take_asked(&mut self) {
+        self.take_over();
         let asked = std::mem::take(&mut *self.asked.lock());
         for (name, value, local) in asked {
             // What is no setting, or no value of it, was told to the function's caller as set.

@@ -79,6 +79,18 @@ impl Settings {
         settings.refresh();
         settings
     }
+    /// Whether nothing was set that is not set here.
+    pub fn is(&self, other: &Settings) -> bool {
+        Arc::ptr_eq(&self.values, &other.values)
+            && Arc::ptr_eq(&self.session, &other.session)
+            && Arc::ptr_eq(&self.local, &other.local)
+    }
+
+    /// Goes on with what another has told the client.
+    pub fn keep_reported(&mut self, of: Settings) {
+        self.reported = of.reported;
+    }
+
     /// What the client wants from the start; RESET comes back to it.
     ///
     /// # Errors

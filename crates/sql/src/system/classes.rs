@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
 use super::sight::Sight;
-use super::{grants, made_types, row_types, rules, text};
+use super::{functions, grants, made_types, row_types, rules, text, triggers};
 use crate::catalog::families::Inherited;
 use crate::catalog::{Kind, oids, rules as kept};
 use crate::columns::Types;
@@ -49,6 +49,7 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "pg_description" => descriptions,
         "pg_rewrite" => rewrites,
         "pg_enum" => row_types::labels,
+        "pg_trigger" => triggers::triggers,
         _ => return Ok(None),
     };
     Ok(Some(make(view, &Model::of(view)?)))
@@ -174,7 +175,7 @@ fn classes(view: &View, model: &Model) -> Rows {
             natts,
             checks,
             has_rules,
-            keys > 0 || named,
+            keys > 0 || named || crate::catalog::triggers::has_any(&view.objects, relation.oid),
             below,
             false,
             false,
@@ -635,6 +636,11 @@ fn dependencies(view: &View, model: &Model) -> Rows {
             }
         }
     }
+    for trigger in crate::catalog::triggers::all(&view.objects) {
+        let (own, table) = (triggers::PG_TRIGGER, trigger.relation);
+        rows.push(row![own, trigger.oid, 0, functions::PG_PROC, trigger.function, 0, "n"]);
+        rows.push(row![own, trigger.oid, 0, PG_CLASS, table, 0, "a"]);
+    }
     rows
 }
 
@@ -646,6 +652,10 @@ fn descriptions(view: &View, model: &Model) -> Rows {
         let class = match model.relation(oid) {
             Some(_) => PG_CLASS,
             None if model.schemas.iter().any(|s| s.0 == oid) => PG_NAMESPACE,
+            None if view.objects.functions().by_oid(oid).is_some() => functions::PG_PROC,
+            None if crate::catalog::triggers::all(&view.objects).any(|t| t.oid == oid) => {
+                triggers::PG_TRIGGER
+            }
             None => PG_CONSTRAINT,
         };
         rows.push(row![oid, class, column, object.body["text"].as_str()]);

@@ -7,6 +7,7 @@ pub mod classes;
 pub mod cluster;
 pub mod definitions;
 pub mod fixed;
+pub mod functions;
 pub mod grants;
 pub mod locks;
 mod made_types;
@@ -18,6 +19,7 @@ pub mod rules;
 pub mod sight;
 mod standard;
 pub mod text;
+pub mod triggers;
 pub mod views;
 
 pub use made_types::check as domain_check;
@@ -44,6 +46,9 @@ pub fn with_secrets(schema: &str, name: &str) -> Option<(Class, Key)> {
 pub fn rows_of(view: &View, definition: &Definition) -> Result<Rows> {
     let name = definition.name;
     let made = match definition.schema {
+        PG_CATALOG if name == "pg_proc" && !view.objects.functions().is_empty() => {
+            Some(functions::procs(view, &model::Model::of(view)?, definition))
+        }
         PG_CATALOG if name == "pg_type" => row_types::types(view, definition)?,
         PG_CATALOG => match classes::rows(view, name)? {
             None => match cluster::rows(view, name)? {

@@ -43,6 +43,9 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "check_constraints" => checks,
         // They are printed, which may fail.
         "views" => return views(view, &seen()?).map(Some),
+        "routines" => super::functions::routines,
+        "parameters" => super::functions::parameters,
+        "triggers" => super::triggers::standard,
         "domains" => made_types::standard,
         "domain_constraints" => made_types::standard_constraints,
         table => return Ok(grants::standard(view, &Model::of(view)?, table)),

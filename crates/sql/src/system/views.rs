@@ -42,7 +42,8 @@ fn tables(view: &View, model: &Model) -> Rows {
         Rows::of("schemaname tablename tableowner hasindexes hasrules hastriggers rowsecurity");
     for relation in model.relations.iter().filter(|r| matches!(r.kind(), "r" | "p")) {
         let indexed = relation.table().is_some_and(|t| !t.indexes.is_empty());
-        let triggers = relation.table().is_some_and(|t| !t.foreign_keys.is_empty());
+        let own = crate::catalog::triggers::has_any(&view.objects, relation.oid);
+        let triggers = own || relation.table().is_some_and(|t| !t.foreign_keys.is_empty());
         let owner = owner_name(view, model, relation);
         let name = &relation.name;
         let rules = crate::catalog::rules::has_any(&view.objects, relation.oid);

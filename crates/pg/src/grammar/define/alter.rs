@@ -277,12 +277,7 @@ impl Parser<'_> {
             self.expect_word(K::Security)?;
             return Ok((!enable, 4));
         }
-        let always = enable && (self.accept_word(K::Always) || self.accept_word(K::Replica));
-        self.expect_word(K::Trigger)?;
-        if always || !(self.accept_word(K::All) || self.accept_word(K::User)) {
-            self.column_name()?;
-        }
-        Ok((true, 2))
+        Err(self.unexpected())
     }
 
     fn row_security(&mut self) -> Result<()> {

@@ -17,21 +17,17 @@ const DROPPED: &[Keyword] = &[
     Keyword::Event,
     Keyword::Extension,
     Keyword::Foreign,
-    Keyword::Function,
     Keyword::Language,
     Keyword::Operator,
     Keyword::Policy,
     Keyword::Procedural,
-    Keyword::Procedure,
     Keyword::Publication,
-    Keyword::Routine,
     Keyword::Server,
     Keyword::Statistics,
     Keyword::Subscription,
     Keyword::Tablespace,
     Keyword::Text,
     Keyword::Transform,
-    Keyword::Trigger,
 ];
 
 /// What COMMENT may be on that is not read here.
@@ -44,15 +40,12 @@ const COMMENTED: &[Keyword] = &[
     Keyword::Domain,
     Keyword::Event,
     Keyword::Foreign,
-    Keyword::Function,
     Keyword::Language,
     Keyword::Large,
     Keyword::Operator,
     Keyword::Policy,
     Keyword::Procedural,
-    Keyword::Procedure,
     Keyword::Publication,
-    Keyword::Routine,
     Keyword::Rule,
     Keyword::Server,
     Keyword::Statistics,
@@ -60,7 +53,6 @@ const COMMENTED: &[Keyword] = &[
     Keyword::Tablespace,
     Keyword::Text,
     Keyword::Transform,
-    Keyword::Trigger,
     Keyword::Type,
 ];
 
@@ -97,6 +89,8 @@ impl Parser<'_> {
                 return self.drop_database();
             }
             Kind::Word(K::Rule) => return self.drop_rule(),
+            Kind::Word(K::Trigger) => return self.drop_trigger(),
+            _ if self.at_routine() => return self.drop_function(),
             Kind::Word(K::Owned) => {
                 self.advance();
                 self.expect_word(K::By)?;
@@ -170,6 +164,10 @@ impl Parser<'_> {
         if COMMENTED.contains(&word) {
             return self.other(K::Comment);
         }
+        if self.at_routine() {
+            let on = self.commented_routine()?;
+            return self.comment_is(on);
+        }
         self.advance();
         let on = match word {
             K::Table | K::View | K::Index | K::Sequence => {
@@ -188,14 +186,24 @@ impl Parser<'_> {
                 }
                 CommentOn::Constraint(name, self.any_name()?)
             }
+            K::Trigger => {
+                let name = self.column_name()?;
+                self.expect_word(K::On)?;
+                CommentOn::Trigger(name, self.any_name()?)
+            }
             K::Schema => CommentOn::Schema(self.column_name()?),
             K::Database => CommentOn::Database(self.column_name()?),
             K::Role => CommentOn::Role(self.column_name()?),
             K::Extension => CommentOn::Extension(self.column_name()?),
             _ => return Err(self.unexpected_before()),
         };
-        self.expect_word(K::Is)?;
-        let text = match self.accept_word(K::Null) {
+        self.comment_is(on)
+    }
+
+    /// What a comment says, from IS on.
+    fn comment_is(&mut self, on: CommentOn) -> Result<Statement> {
+        self.expect_word(Keyword::Is)?;
+        let text = match self.accept_word(Keyword::Null) {
             true => None,
             false => Some(self.text()?),
         };

@@ -3,11 +3,13 @@
 mod alter;
 mod constraint;
 mod drop;
+mod function;
 mod index;
 mod role;
 mod rule;
 mod sequence;
 mod table;
+mod trigger;
 mod types;
 mod view;
 
@@ -32,12 +34,10 @@ const MADE: &[Keyword] = &[
     Keyword::Event,
     Keyword::Extension,
     Keyword::Foreign,
-    Keyword::Function,
     Keyword::Language,
     Keyword::Operator,
     Keyword::Policy,
     Keyword::Procedural,
-    Keyword::Procedure,
     Keyword::Publication,
     Keyword::Server,
     Keyword::Statistics,
@@ -45,20 +45,15 @@ const MADE: &[Keyword] = &[
     Keyword::Tablespace,
     Keyword::Text,
     Keyword::Transform,
-    Keyword::Trigger,
     Keyword::Trusted,
 ];
 
 /// What CREATE OR REPLACE may make that is not read here.
 const REPLACED: &[Keyword] = &[
     Keyword::Aggregate,
-    Keyword::Constraint,
-    Keyword::Function,
     Keyword::Language,
     Keyword::Procedural,
-    Keyword::Procedure,
     Keyword::Transform,
-    Keyword::Trigger,
     Keyword::Trusted,
 ];
 
@@ -70,22 +65,18 @@ const ALTERED: &[Keyword] = &[
     Keyword::Event,
     Keyword::Extension,
     Keyword::Foreign,
-    Keyword::Function,
     Keyword::Language,
     Keyword::Large,
     Keyword::Operator,
     Keyword::Policy,
     Keyword::Procedural,
-    Keyword::Procedure,
     Keyword::Publication,
-    Keyword::Routine,
     Keyword::Server,
     Keyword::Statistics,
     Keyword::Subscription,
     Keyword::System,
     Keyword::Tablespace,
     Keyword::Text,
-    Keyword::Trigger,
 ];
 
 /// A statement about an object that is no relation.
@@ -155,6 +146,15 @@ impl Parser<'_> {
             Kind::Word(K::Type) if plain => self.create_type(),
             Kind::Word(K::Domain) if plain => self.create_domain(),
             Kind::Word(K::Rule) if lasting == Lasting::Permanent => self.create_rule(replace),
+            Kind::Word(K::Function | K::Procedure) if lasting == Lasting::Permanent => {
+                self.create_function(replace)
+            }
+            Kind::Word(K::Trigger) if lasting == Lasting::Permanent => self.create_trigger(replace),
+            Kind::Word(K::Constraint)
+                if lasting == Lasting::Permanent && self.ahead(1) == Kind::Word(K::Trigger) =>
+            {
+                self.create_trigger(replace)
+            }
             _ if plain && self.at_any(MADE) => self.other(K::Create),
             _ => Err(self.unexpected()),
         }
@@ -293,6 +293,8 @@ impl Parser<'_> {
             Kind::Word(K::Type) => self.alter_type(),
             Kind::Word(K::Domain) => self.alter_domain(),
             Kind::Word(K::Rule) => self.alter_rule(),
+            Kind::Word(K::Trigger) => self.alter_trigger(),
+            _ if self.at_routine() => self.alter_function(),
             _ if self.at_any(ALTERED) => self.other(K::Alter),
             _ => Err(self.unexpected()),
         }

@@ -77,17 +77,17 @@ impl Parser<'_> {
         self.changes(with)
     }
 
-    /// Whether ENABLE or DISABLE, at which it stands, is about a rule.
+    /// Whether ENABLE or DISABLE, at which it stands, is about a rule or a trigger.
     pub(super) fn at_rule_state(&self) -> bool {
         use Keyword as K;
-        let rule = Kind::Word(K::Rule);
+        let is = |kind| matches!(kind, Kind::Word(K::Rule | K::Trigger));
         match self.ahead(1) {
-            Kind::Word(K::Always | K::Replica) if self.at_word(K::Enable) => self.ahead(2) == rule,
-            next => next == rule,
+            Kind::Word(K::Always | K::Replica) if self.at_word(K::Enable) => is(self.ahead(2)),
+            next => is(next),
         }
     }
 
-    /// ENABLE and DISABLE RULE.
+    /// ENABLE and DISABLE RULE and TRIGGER.
     pub(super) fn rule_state(&mut self) -> Result<TableChange> {
         use Keyword as K;
         let enable = self.advance().kind == Kind::Word(K::Enable);
@@ -97,6 +97,9 @@ impl Parser<'_> {
             () if self.accept_word(K::Replica) => RuleState::Replica,
             () => RuleState::Enabled,
         };
+        if self.accept_word(K::Trigger) {
+            return self.trigger_state(state);
+        }
         self.expect_word(K::Rule)?;
         Ok(TableChange::Rule(self.column_name()?, state))
     }

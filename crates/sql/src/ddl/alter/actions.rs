@@ -12,7 +12,7 @@ use crate::catalog::{Name, oids};
 use crate::columns::Types;
 use crate::ddl::change::notice;
 use crate::ddl::constraints::{Collector, Constraint, time_of};
-use crate::ddl::{naming, rule, temporary, view as views};
+use crate::ddl::{naming, rule, temporary, trigger, view as views};
 use crate::error::{Result, SqlError, state};
 use crate::formulas;
 use crate::query::sql_error;
@@ -102,6 +102,9 @@ impl<'a> Actions<'a> {
             }
             TableChange::Rule(name, to) => {
                 rule::set_state(session, self.view, self.name, (name, *to))
+            }
+            TableChange::Trigger(name, to) => {
+                trigger::set_state(session, self.view, self.name, (name.as_deref(), *to))
             }
             TableChange::Settings(_) | TableChange::Storage(_) => Ok(()),
             TableChange::Inherit(_)

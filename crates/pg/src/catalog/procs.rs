@@ -1,0 +1,84 @@
+//! Which functions does a name mean?
+//!
+//! PostgreSQL's own, and those that a database made. The latter have schemas: a name alone means those of the schemas of a path,
+//! and where two take the same arguments, that of the schema that comes first.
+
+use std::sync::Arc;
+
+use super::{Catalog, Proc, built_in};
+use crate::Oid;
+
+/// Where the system's functions are.
+const SYSTEM: &str = "pg_catalog";
+
+impl Catalog {
+    /// The same with functions of a database, and the schemas in which names alone are looked up.
+    #[must_use]
+    pub fn with_procs(mut self, procs: Arc<[Proc]>, path: Vec<String>) -> Catalog {
+        debug_assert!(procs.is_sorted_by_key(|proc| proc.oid));
+        (self.procs, self.path) = (procs, path.into());
+        self
+    }
+
+    /// A function, aggregate or procedure by its OID.
+    pub fn proc(&self, oid: Oid) -> Option<&Proc> {
+        let facts = &built_in().procs;
+        match facts.binary_search_by_key(&oid, |p| p.oid) {
+            Ok(at) => Some(&facts[at]),
+            Err(_) => {
+                let at = self.procs.binary_search_by_key(&oid, |p| p.oid).ok()?;
+                Some(&self.procs[at])
+            }
+        }
+    }
+
+    /// All functions, aggregates and procedures of PostgreSQL.
+    pub fn procs(&self) -> &'static [Proc] {
+        &built_in().procs
+    }
+
+    /// Functions, aggregates and procedures of PostgreSQL by a name.
+    pub fn system_procs<'a>(
+        &self,
+        name: &'a str,
+    ) -> impl Iterator<Item = &'static Proc> + Clone + use<'a> {
+        let facts = built_in();
+        let of = |at: &u16| &facts.procs[usize::from(*at)];
+        let first = facts.procs_by_name.partition_point(|at| *of(at).name < *name);
+        facts.procs_by_name[first..].iter().map(of).take_while(move |p| p.name == name)
+    }
+
+    /// Functions, aggregates and procedures of a name, also of one with a schema.
+    pub fn procs_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Proc> + Clone {
+        let is = move |proc: &&Proc| {
+            let Some(made) = &proc.made else { return false };
+            proc.name == name && self.path.contains(&made.schema) || made.qualified == name
+        };
+        let own: &'a [Proc] = &self.procs;
+        self.system_procs(name).map(|proc| -> &'a Proc { proc }).chain(own.iter().filter(is))
+    }
+
+    /// Those of a name that can be called with this number of arguments in order.
+    pub fn procs_with<'a>(&'a self, name: &'a str, count: usize) -> impl Iterator<Item = &'a Proc> {
+        self.procs_named(name).filter(move |p| {
+            let wanted = p.arguments.len();
+            (p.variadic != 0 && wanted <= count) || (wanted - p.defaults..=wanted).contains(&count)
+        })
+    }
+
+    /// Whether the name of a function, with its arguments, means it without its schema.
+    pub fn is_seen(&self, proc: &Proc) -> bool {
+        let rank = self.rank(proc);
+        let others = || self.procs_named(&proc.name).filter(|of| of.arguments == proc.arguments);
+        rank > 0 && others().all(|of| self.rank(of) >= rank)
+    }
+
+    /// The place of a function's schema among those in which names are looked up.
+    pub fn rank(&self, proc: &Proc) -> usize {
+        let schema = proc.made.as_ref().map_or(SYSTEM, |made| &made.schema);
+        match self.path.iter().position(|known| known == schema) {
+            Some(at) => at + 1,
+            None => 0,
+        }
+    }
+}

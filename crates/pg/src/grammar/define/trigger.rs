@@ -1,0 +1,154 @@
+//! CREATE, ALTER and DROP TRIGGER.
+
+use super::super::keyword::Keyword;
+use super::super::parser::Parser;
+use super::super::token::Kind;
+use super::object;
+use crate::ast::{
+    CreateTrigger, Object, Relation, RuleState, Said, Statement, TableChange, TriggerEvent,
+    TriggerTime,
+};
+use crate::{Error, Result};
+
+impl Parser<'_> {
+    /// CREATE TRIGGER, at this word or at CONSTRAINT.
+    pub(super) fn create_trigger(&mut self, replace: bool) -> Result<Statement> {
+        use Keyword as K;
+        if self.accept_word(K::Constraint) {
+            return Err(Error::unserved("CREATE CONSTRAINT TRIGGER is not supported"));
+        }
+        self.advance();
+        let name = self.column_name()?;
+        let time = match self.kind() {
+            Kind::Word(K::Before) => TriggerTime::Before,
+            Kind::Word(K::After) => TriggerTime::After,
+            Kind::Word(K::Instead) => TriggerTime::Instead,
+            _ => return Err(self.unexpected()),
+        };
+        self.advance();
+        if time == TriggerTime::Instead {
+            self.expect_word(K::Of)?;
+        }
+        let events = self.trigger_events()?;
+        self.expect_word(K::On)?;
+        let place = self.place();
+        let on = Relation { name: self.relation_name()?, only: false, alias: None, place };
+        let transitions = self.accept_word(K::Referencing);
+        if transitions {
+            return Err(Error::unserved("REFERENCING is not supported"));
+        }
+        let mut row = false;
+        if self.accept_word(K::For) {
+            self.accept_word(K::Each);
+            row = self.accept_word(K::Row);
+            if !row {
+                self.expect_word(K::Statement)?;
+            }
+        }
+        let when = match self.accept_word(K::When) {
+            true => {
+                self.expect_char('(')?;
+                let (expr, span) = self.spanned(Self::expr)?;
+                self.expect_char(')')?;
+                Some(Said { expr, span })
+            }
+            false => None,
+        };
+        self.expect_word(K::Execute)?;
+        if !self.accept_word(K::Function) {
+            self.expect_word(K::Procedure)?;
+        }
+        let function = self.function_path()?;
+        self.expect_char('(')?;
+        let mut arguments = Vec::new();
+        if !self.at_char(')') {
+            arguments.push(self.trigger_argument()?);
+            while self.accept_char(',') {
+                arguments.push(self.trigger_argument()?);
+            }
+        }
+        self.expect_char(')')?;
+        let trigger = CreateTrigger {
+            replace,
+            name,
+            time,
+            events,
+            on,
+            transitions,
+            row,
+            when,
+            function,
+            arguments,
+        };
+        object(Object::CreateTrigger(Box::new(trigger)))
+    }
+
+    fn trigger_events(&mut self) -> Result<Vec<TriggerEvent>> {
+        use Keyword as K;
+        let mut events: Vec<TriggerEvent> = Vec::new();
+        loop {
+            let token = self.token();
+            let event = match self.kind() {
+                Kind::Word(K::Insert) => TriggerEvent::Insert,
+                Kind::Word(K::Delete) => TriggerEvent::Delete,
+                Kind::Word(K::Truncate) => TriggerEvent::Truncate,
+                Kind::Word(K::Update) => TriggerEvent::Update(Vec::new()),
+                _ => return Err(self.unexpected()),
+            };
+            self.advance();
+            let event = match event {
+                TriggerEvent::Update(_) if self.accept_word(K::Of) => {
+                    TriggerEvent::Update(self.column_names()?)
+                }
+                event => event,
+            };
+            let same = |other: &TriggerEvent| {
+                std::mem::discriminant(other) == std::mem::discriminant(&event)
+            };
+            if events.iter().any(same) {
+                return Err(self.yell("duplicate trigger events specified", token));
+            }
+            events.push(event);
+            if !self.accept_word(K::Or) {
+                return Ok(events);
+            }
+        }
+    }
+
+    /// ALTER TRIGGER, at this word.
+    pub(super) fn alter_trigger(&mut self) -> Result<Statement> {
+        use Keyword as K;
+        self.advance();
+        let name = self.column_name()?;
+        self.expect_word(K::On)?;
+        let on = self.relation_name()?;
+        if self.accept_word(K::Rename) {
+            self.expect_word(K::To)?;
+            return object(Object::RenameTrigger(name, on, self.column_name()?));
+        }
+        Err(Error::unserved("ALTER TRIGGER ... DEPENDS ON EXTENSION is not supported"))
+    }
+
+    /// DROP TRIGGER, at this word.
+    pub(super) fn drop_trigger(&mut self) -> Result<Statement> {
+        self.advance();
+        let skip = self.if_exists();
+        let name = self.column_name()?;
+        self.expect_word(Keyword::On)?;
+        let on = self.any_name()?;
+        object(Object::DropTrigger { skip, name, on, cascade: self.cascade() })
+    }
+
+    /// ENABLE and DISABLE TRIGGER, behind that word: a name, or all of them.
+    pub(super) fn trigger_state(&mut self, state: RuleState) -> Result<TableChange> {
+        use Keyword as K;
+        let name = match self.kind() {
+            Kind::Word(K::All | K::User) => {
+                self.advance();
+                None
+            }
+            _ => Some(self.column_name()?),
+        };
+        Ok(TableChange::Trigger(name, state))
+    }
+}

@@ -1,0 +1,75 @@
+//! How are functions called that a database made?
+//!
+//! They are the session's to carry out: here their arguments are calculated. Parameters that keep their defaults are left out.
+
+use std::sync::Arc;
+
+use onlap_kernels::Types;
+use onlap_kernels::misc::{MadeCall, made_kernel, made_series};
+use onlap_pg::bound::{Call as BoundCall, ExprId};
+use onlap_pg::catalog::oids;
+use onlap_pg::{Error, Oid, Result, TypeRef, resolve};
+
+use crate::compile::Compiler;
+use crate::node::{Call, Node};
+use crate::series::SetCall;
+
+/// trigger
+const TRIGGER: Oid = 2279;
+
+impl Compiler<'_> {
+    /// Whether a function is one that a database made.
+    pub fn is_made(&self, proc: Oid) -> bool {
+        self.env.catalog.proc(proc).is_some_and(|proc| proc.made.is_some())
+    }
+
+    fn made(&mut self, call: &BoundCall, result: TypeRef) -> Result<(MadeCall, Vec<Node>)> {
+        let mut given: Vec<(usize, ExprId)> = Vec::with_capacity(call.args.len());
+        for (n, (place, id)) in call.args.iter().enumerate() {
+            given.push((place.unwrap_or(n), *id));
+        }
+        given.sort_by_key(|(place, _)| *place);
+        let ids: Vec<ExprId> = given.iter().map(|(_, id)| *id).collect();
+        let nodes = self.nodes(&ids)?;
+        let places = given.into_iter().map(|(place, _)| place).collect();
+        Ok((MadeCall { proc: call.proc, places, args: self.types_of(&ids), result }, nodes))
+    }
+
+    /// A call that gives one value.
+    ///
+    /// # Errors
+    /// Those of the arguments.
+    pub fn made_call(&mut self, call: &BoundCall, result: TypeRef) -> Result<Node> {
+        if result.oid == TRIGGER {
+            return Err(Error::new("0A000", "trigger functions can only be called as triggers"));
+        }
+        let (made, args) = self.made(call, result)?;
+        let catalog = Arc::clone(&self.env.catalog);
+        let strict = catalog.proc(call.proc).is_some_and(|proc| proc.strict);
+        let ty = self.arrow(result.oid)?;
+        let types = Types { args: made.args.clone(), result, catalog };
+        let kernel = made_kernel(made, strict, &types);
+        // It is called when the query runs, and never before.
+        Ok(Node::Call(Call { kernel, args, volatile: true, ty }))
+    }
+
+    /// A call that gives a set.
+    ///
+    /// # Errors
+    /// Those of the arguments.
+    pub fn made_set(&mut self, call: &BoundCall, result: TypeRef) -> Result<SetCall> {
+        let (made, args) = self.made(call, result)?;
+        let catalog = Arc::clone(&self.env.catalog);
+        let proc = catalog.proc(call.proc).expect("the resolver has found it");
+        let given: Vec<Oid> = made.args.iter().map(|ty| ty.oid).collect();
+        let outputs = match proc.result {
+            oids::RECORD => resolve::outputs(&catalog, proc, &given),
+            _ => None,
+        };
+        let reprs = given.iter().map(|oid| self.repr(*oid)).collect::<Result<_>>()?;
+        let mut set = SetCall::new(made_series(made), args, reprs);
+        set.strict = proc.strict;
+        set.several = outputs.map(|columns| columns.into_iter().map(|(_, oid)| oid).collect());
+        Ok(set)
+    }
+}

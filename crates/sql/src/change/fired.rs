@@ -1,0 +1,314 @@
+//! How are rows changed of a table that has triggers?
+//!
+//! One by one, in the order in which they were found: a function may ask for the rows that were changed before.
+
+use std::collections::HashSet;
+
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_select::filter::filter_record_batch;
+use datafusion_common::DataFusionError;
+use onlap::{Row, RowId, Value};
+use onlap_pg::bound::{ActionKind, ModifyKind};
+use onlap_query::Source;
+
+use super::find::{Found, ids_in};
+use super::fires::{Event, Fires};
+use super::members::Group;
+use super::returning::{Returned, check};
+use super::update::Setting;
+use super::{Done, Statement, array_of, column_of, places};
+use crate::error::{Result, SqlError};
+use crate::plan::TableHandle;
+
+impl Statement<'_> {
+    /// Its triggers.
+    fn firing(&self) -> Result<&Fires<'_>> {
+        self.fires.as_ref().ok_or_else(|| SqlError::new("XX000", "there are no triggers"))
+    }
+
+    /// What it does to rows, and the columns that it sets.
+    pub fn events(&self) -> Vec<(Event, Vec<String>)> {
+        let names = |targets: &[onlap_pg::bound::Target]| -> Vec<String> {
+            let columns = &self.target.schema.columns;
+            places(targets).map(|at| columns[at].name.clone()).collect()
+        };
+        let mut events = Vec::new();
+        match self.modify.kind {
+            ModifyKind::Insert => {
+                events.push((Event::Insert, Vec::new()));
+                let conflict = self.modify.conflict.as_ref().filter(|conflict| conflict.update);
+                if let Some(conflict) = conflict {
+                    events.push((Event::Update, names(&conflict.set)));
+                }
+            }
+            ModifyKind::Update => events.push((Event::Update, names(&self.query().targets))),
+            ModifyKind::Delete => events.push((Event::Delete, Vec::new())),
+            ModifyKind::Merge => {
+                let of = |kind, event| {
+                    let mut set = Vec::new();
+                    let mut found = false;
+                    for action in self.modify.actions.iter().filter(|of| of.kind == kind) {
+                        found = true;
+                        set.extend(names(&action.set));
+                    }
+                    found.then_some((event, set))
+                };
+                events.extend(of(ActionKind::Insert, Event::Insert));
+                events.extend(of(ActionKind::Update, Event::Update));
+                events.extend(of(ActionKind::Delete, Event::Delete));
+            }
+        }
+        events
+    }
+
+    /// Inserts rows; those that were written, as they were.
+    ///
+    /// # Errors
+    /// Those of the functions; as [`Statement::put`].
+    pub fn put_fired(&self, rows: Vec<Row>) -> Result<Vec<Row>> {
+        if self.fires.is_none() {
+            self.put(&rows)?;
+            return Ok(rows);
+        }
+        let mut written = Vec::with_capacity(rows.len());
+        for row in rows {
+            written.extend(self.put_one(row)?);
+        }
+        Ok(written)
+    }
+
+    fn put_one(&self, row: Row) -> Result<Option<Row>> {
+        let fires = self.firing()?;
+        self.view.scope.go_on()?;
+        let Some(routes) = &self.routes else {
+            let table = self.target;
+            let row = fires.before_row(table, Event::Insert, (None, Some(row)), &[])?;
+            let Some(row) = row else { return Ok(None) };
+            self.put(std::slice::from_ref(&row))?;
+            fires.after_row(table, Event::Insert, (None, Some(row.clone())), &[])?;
+            return Ok(Some(row));
+        };
+        let leaf = routes.borrow_mut().leaf_of(&row)?;
+        let made =
+            fires.before_row(&leaf.table, Event::Insert, (None, Some(leaf.fit(&row))), &[])?;
+        let Some(made) = made else { return Ok(None) };
+        let row = leaf.unfit(made.clone());
+        let now = routes.borrow_mut().leaf_of(&row)?;
+        if now.table.schema.id != leaf.table.schema.id {
+            return Err(moved(&leaf.table, &now.table));
+        }
+        self.put(std::slice::from_ref(&row))?;
+        fires.after_row(&leaf.table, Event::Insert, (None, Some(made)), &[])?;
+        Ok(Some(row))
+    }
+
+    /// A row as a table has it, in the order of its own columns.
+    fn own_row(&self, table: &TableHandle, row: RowId) -> Result<Row> {
+        let batch = self.view.scope.tx()?.fetch(&table.table, &[row], None)?;
+        if batch.row_ids.is_empty() {
+            return Err(modified());
+        }
+        let columns = table.schema.columns.iter().enumerate();
+        let value = |(at, column): (usize, &onlap::ColumnSchema)| {
+            onlap::convert::read_value(column.ty, &batch.columns.columns[at], 0)
+        };
+        Ok(columns.map(value).collect())
+    }
+
+    /// Deletes rows that are locked; those that were deleted.
+    ///
+    /// # Errors
+    /// Those of the functions; as [`Statement::delete`].
+    pub fn delete_fired(&self, ids: &[RowId]) -> Result<Vec<RowId>> {
+        let mut deleted = Vec::with_capacity(ids.len());
+        for id in ids {
+            self.view.scope.go_on()?;
+            let groups = self.groups(std::slice::from_ref(id));
+            let [group] = &groups[..] else { continue };
+            if self.delete_one(group)? {
+                deleted.push(*id);
+            }
+        }
+        Ok(deleted)
+    }
+
+    fn delete_one(&self, group: &Group<'_>) -> Result<bool> {
+        let fires = self.firing()?;
+        let (table, [row]) = (group.table, &group.rows[..]) else { return Ok(false) };
+        let old = self.own_row(table, *row)?;
+        if fires.before_row(table, Event::Delete, (Some(&old), None), &[])?.is_none() {
+            return Ok(false);
+        }
+        let n = self.view.scope.tx()?.delete_rows(&table.table, &[*row])?;
+        if n != 1 {
+            return Err(modified());
+        }
+        fires.after_row(table, Event::Delete, (Some(old), None), &[])?;
+        Ok(true)
+    }
+
+    /// Changes a row that is locked: what it is then, in the columns of the named table; `None` where it stays as it is.
+    ///
+    /// # Errors
+    /// Those of the functions and of values; conflicts.
+    pub fn change_fired(
+        &self,
+        id: RowId,
+        columns: &[&str],
+        values: &[Value],
+    ) -> Result<Option<Row>> {
+        self.view.scope.go_on()?;
+        let groups = self.groups(&[id]);
+        let [group] = &groups[..] else { return Ok(None) };
+        let [row] = group.rows[..] else { return Ok(None) };
+        self.change_one(group, row, columns, values)
+    }
+
+    /// The same for a row of a table by its id there.
+    ///
+    /// # Errors
+    /// As of [`Statement::change_fired`].
+    pub fn change_one_fired(
+        &self,
+        table: &TableHandle,
+        row: RowId,
+        columns: &[&str],
+        values: &[Value],
+    ) -> Result<Option<Row>> {
+        let group = Group { member: 0, table, rows: vec![row] };
+        self.change_one(&group, row, columns, values)
+    }
+
+    fn change_one(
+        &self,
+        group: &Group<'_>,
+        row: RowId,
+        columns: &[&str],
+        values: &[Value],
+    ) -> Result<Option<Row>> {
+        let (fires, table) = (self.firing()?, group.table);
+        let set: Vec<String> = columns.iter().map(|name| (*name).to_string()).collect();
+        let old = self.own_row(table, row)?;
+        let mut new = old.clone();
+        for (name, value) in columns.iter().zip(values) {
+            let at = table.schema.position_by_name(name).ok_or_else(SqlError::concurrent_update)?;
+            new[at] = value.clone();
+        }
+        let made = fires.before_row(table, Event::Update, (Some(&old), Some(new)), &set)?;
+        let Some(made) = made else { return Ok(None) };
+        let named = self.in_named(table, &made);
+        if let Some(routes) = &self.routes {
+            let leaf = routes.borrow_mut().leaf_of(&named)?;
+            if leaf.table.schema.id != table.schema.id {
+                if !self.delete_one(group)? {
+                    return Ok(None);
+                }
+                return self.put_one(named);
+            }
+        }
+        let schema = &table.schema;
+        let changed = |at: &usize| {
+            made[*at] != old[*at] || columns.contains(&schema.columns[*at].name.as_str())
+        };
+        let changed: Vec<usize> = (0..schema.columns.len()).filter(changed).collect();
+        let names: Vec<&str> = changed.iter().map(|at| schema.columns[*at].name.as_str()).collect();
+        let now: Vec<Value> = changed.iter().map(|at| made[*at].clone()).collect();
+        if self.view.scope.tx()?.fetch(&table.table, &[row], None)?.row_ids.is_empty() {
+            return Err(modified());
+        }
+        let mut values = |_: RowId| Ok(now.clone());
+        self.view.scope.tx()?.change_each(&table.table, &[row], &names, &mut values)?;
+        fires.after_row(table, Event::Update, (Some(old), Some(made)), &set)?;
+        Ok(Some(named))
+    }
+
+    /// A table's row in the columns of the named table.
+    fn in_named(&self, table: &TableHandle, row: &Row) -> Row {
+        if table.schema.id == self.target.schema.id {
+            return row.clone();
+        }
+        let place = |column: &onlap::ColumnSchema| table.schema.position_by_name(&column.name);
+        let value = |column: &onlap::ColumnSchema| match place(column) {
+            Some(at) => row[at].clone(),
+            None => Value::Null,
+        };
+        self.target.schema.columns.iter().map(value).collect()
+    }
+}
+
+/// DELETE of a table that has triggers.
+pub fn delete(statement: &Statement<'_>) -> Result<Done> {
+    let Found { changing, batches } = statement.find(None)?;
+    let mut returned = Returned::charged(batches.another());
+    let mut n = 0;
+    for batch in &batches {
+        let ids: Vec<RowId> = ids_in(batch).collect();
+        let deleted: HashSet<RowId> = statement.delete_fired(&ids)?.into_iter().collect();
+        n += deleted.len() as u64;
+        let batch = those(batch, |id| deleted.contains(&id))?;
+        let found = |source| match source {
+            Source::Found(at) | Source::Relation(Some(at)) => Ok(batch.column(at).clone()),
+            _ => Err(SqlError::new("XX000", "a row that is deleted is as it was found")),
+        };
+        returned.add(changing.change.returning.as_ref(), batch.num_rows(), found)?;
+    }
+    Ok(Done { tag: "DELETE", rows: n, returned })
+}
+
+/// UPDATE of a table that has triggers.
+pub fn update(statement: &Statement<'_>) -> Result<Done> {
+    let set: Vec<usize> = places(&statement.query().targets).collect();
+    let found = statement.find(Some(&set))?;
+    let change = &found.changing.change;
+    let setting = Setting::new(statement, &found.batches, &change.written)?;
+    let mut returned = Returned::charged(found.batches.another());
+    let columns = setting.columns();
+    let mut n = 0;
+    for batch in &found.batches {
+        let (mut kept, mut rows) = (HashSet::new(), Vec::new());
+        for id in ids_in(batch) {
+            if let Some(row) = statement.change_fired(id, &columns, &setting.values(id)?)? {
+                kept.insert(id);
+                rows.push(row);
+            }
+        }
+        n += rows.len() as u64;
+        let batch = those(batch, |id| kept.contains(&id))?;
+        let source = |source| match source {
+            Source::Found(place) | Source::Relation(Some(place)) => Ok(batch.column(place).clone()),
+            Source::Row(number) => array_of(statement.target, number, column_of(&rows, number)),
+            Source::Excluded(_) | Source::Relation(None) => {
+                Err(SqlError::new("XX000", "UPDATE has no row to insert"))
+            }
+        };
+        returned.add(change.returning.as_ref(), rows.len(), source)?;
+        check(statement, change.checks.as_ref(), rows.len(), source)?;
+    }
+    Ok(Done { tag: "UPDATE", rows: n, returned })
+}
+
+fn those(batch: &RecordBatch, wanted: impl Fn(RowId) -> bool) -> Result<RecordBatch> {
+    let mask: Vec<bool> = ids_in(batch).map(wanted).collect();
+    let kept = filter_record_batch(batch, &BooleanArray::from(mask));
+    Ok(kept.map_err(DataFusionError::from)?)
+}
+
+/// A function has changed the row that its trigger was about.
+pub fn modified() -> SqlError {
+    let text = "tuple to be updated was already modified by an operation triggered by the current \
+                command";
+    let hint = "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes \
+                to other rows.";
+    SqlError::new("27000", text).hint(hint)
+}
+
+fn moved(from: &TableHandle, _to: &TableHandle) -> SqlError {
+    let name = crate::catalog::Name::of_engine(&from.schema.name).1;
+    let text = "moving row to another partition during a BEFORE FOR EACH ROW trigger is not \
+                supported";
+    let detail = format!(
+        "Before executing trigger, the row was to be in partition \"{}.{}\".",
+        name.schema, name.name
+    );
+    SqlError::new("0A000", text).detail(detail)
+}

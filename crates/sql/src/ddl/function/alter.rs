@@ -1,0 +1,99 @@
+//! ALTER FUNCTION.
+
+use onlap_pg::ast::{AlterFunction, FunctionChange, RoutineKind};
+
+use super::said::Options;
+use super::{find, must_be_free, must_own};
+use crate::catalog::functions::Function;
+use crate::catalog::{Kind, Name};
+use crate::error::{Result, SqlError};
+use crate::rights::{Action, Class, Key, Need};
+use crate::session::Session;
+use crate::source::{Source, role_word};
+use crate::view::{View, no_schema};
+
+/// ALTER FUNCTION, PROCEDURE, ROUTINE.
+///
+/// # Errors
+/// There is no such function; the role may not; a value that is none.
+pub fn alter(
+    session: &mut Session,
+    view: &View,
+    source: Source<'_>,
+    alter: &AlterFunction,
+) -> Result<&'static str> {
+    let tag = match alter.kind {
+        RoutineKind::Procedure => "ALTER PROCEDURE",
+        RoutineKind::Routine => "ALTER ROUTINE",
+        _ => "ALTER FUNCTION",
+    };
+    let known = find::find(view, source, alter.kind, &alter.signature)?;
+    must_own(view, &known)?;
+    let mut function = (*known).clone();
+    view.scope.tx()?.hold_name(&known.key())?;
+    let moves = matches!(alter.change, FunctionChange::Rename(_) | FunctionChange::Schema(_));
+    if moves && !super::users::users(view, &known)?.is_empty() {
+        return Err(SqlError::unsupported("another name of a function that others use"));
+    }
+    match &alter.change {
+        FunctionChange::Rename(to) => {
+            let schema = function.name.schema.clone();
+            view.must_create_in(&schema)?;
+            function.name = Name::new(schema, &**to);
+            must_be_free(view, &function)?;
+            moved(session, &known, &function)?;
+        }
+        FunctionChange::Schema(schema) => {
+            if !view.has_schema(schema) {
+                return Err(no_schema(schema));
+            }
+            if **schema == *function.name.schema {
+                return Ok(tag);
+            }
+            view.must_create_in(schema)?;
+            function.name = Name::new(&**schema, &function.name.name);
+            must_be_free(view, &function)?;
+            moved(session, &known, &function)?;
+        }
+        FunctionChange::Owner(role) => {
+            let word = role_word(role);
+            let to = view.role_named(word)?;
+            if !view.judge.is_superuser() && view.judge.rights().owner(known.rights()) != to {
+                let to = view.new_owner(word)?;
+                let schema = &function.name.schema;
+                let key = view.schema_key(schema).unwrap_or(Key::of(0));
+                let create = Need::new(Action::CreateIn, Class::Schema, key, schema);
+                view.must(&[Need { by: Some(to), ..create }])?;
+            }
+            session.catalog_changed()?;
+            session.give(view, known.class(), known.rights(), to)?;
+        }
+        FunctionChange::Options(options) => {
+            let options = Options::of(source, options, known.procedure)?;
+            options.apply(session, view, &mut function)?;
+            session.catalog_changed()?;
+            session.put(Kind::Function, &function.key(), Some(function.body()))?;
+        }
+        FunctionChange::Depends => {
+            return Err(SqlError::unsupported("DEPENDS ON EXTENSION"));
+        }
+    }
+    Ok(tag)
+}
+
+fn moved(session: &mut Session, from: &Function, to: &Function) -> Result<()> {
+    session.catalog_changed()?;
+    session.rename(Kind::Function, &from.key(), &to.key())
+}
+
+/// Gives the functions of some roles to another.
+///
+/// # Errors
+/// Those of the engine.
+pub fn give_all(session: &mut Session, view: &View, from: &[u32], to: u32) -> Result<()> {
+    for function in super::of_roles(view, from) {
+        session.catalog_changed()?;
+        session.give(view, function.class(), function.rights(), to)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,224 @@
+//! How are functions of SQL carried out?
+//!
+//! Their statements run one after the other; the last one gives the result. Names of parameters stand behind those of columns.
+
+use std::sync::Arc;
+
+use onlap_kernels::Datum;
+use onlap_kernels::array::record;
+use onlap_pg::TypeRef;
+use onlap_pg::catalog::{Catalog, oids};
+
+use super::body::{Block, Body, Gives, Kind, Role, Sql};
+use super::machine::{Given, Machine};
+use super::read::{Around, Reader};
+use super::values::Held;
+use crate::catalog::functions::Function;
+use crate::error::{Result, SqlError};
+use crate::parse;
+use crate::query::sql_error;
+
+/// Reads a body.
+///
+/// # Errors
+/// Those of the grammar, with their places in the body.
+pub fn read(function: &Function, around: &Around<'_>) -> Result<(Body, Vec<Sql>)> {
+    let text = &function.source;
+    let all = parse::statements(text).map_err(|e| e.within_text(text, 0))?;
+    let (mut body, scope) = Reader::parameters_alone(around);
+    body.root = Block { label: None, declared: Vec::new(), body: Vec::new(), handlers: None };
+    let statements = all.into_iter().enumerate().map(|(number, parsed)| {
+        super::texts::no_past(&parsed)?;
+        let further = i64::try_from(parsed.before).unwrap_or(0);
+        Ok(Sql {
+            parsed: Arc::new(parsed),
+            shown: text.clone(),
+            further,
+            role: Role::Whole,
+            is_plain: false,
+            scope,
+            number,
+        })
+    });
+    Ok((body, statements.collect::<Result<_>>()?))
+}
+
+/// Whether PostgreSQL would put the expression in the place of the call, so that errors say nothing of it.
+fn is_inlined(function: &Function, statements: &[Sql]) -> bool {
+    let [one] = statements else { return false };
+    super::texts::is_plain(&one.parsed)
+        && !function.set
+        && !function.definer
+        && function.settings.is_empty()
+        && function.results().count() == 0
+        && function.result != oids::RECORD
+        && function.result != super::called::VOID
+}
+
+/// Carries the statements out.
+///
+/// # Errors
+/// Those of the statements.
+pub fn run(machine: &mut Machine<'_, '_>, function: &Function, statements: &[Sql]) -> Result<()> {
+    let inlined = is_inlined(function, statements);
+    for (at, sql) in statements.iter().enumerate() {
+        machine.host.view.scope.go_on()?;
+        let is_last = at + 1 == statements.len();
+        let gives = !matches!(machine.body.gives, Gives::Nothing | Gives::Procedure);
+        let most = match (is_last && gives, machine.body.gives.is_set()) {
+            (false, _) => 0,
+            (true, true) => usize::MAX,
+            (true, false) => 1,
+        };
+        let done = machine.fixed(sql, most);
+        let done = match (done, is_last) {
+            (Ok(given), true) => machine.give_last(&given),
+            (done, _) => done.map(drop),
+        };
+        done.map_err(|e| match inlined {
+            true => e,
+            false => {
+                e.around(&format!("SQL function \"{}\" statement {}", function.name.name, at + 1))
+            }
+        })?;
+    }
+    Ok(())
+}
+
+impl Machine<'_, '_> {
+    /// The result that the last statement gives.
+    fn give_last(&mut self, given: &Given) -> Result<()> {
+        if matches!(self.body.gives, Gives::Nothing) {
+            return Ok(());
+        }
+        let Some(shape) = given.shape.clone() else { return Ok(()) };
+        if !self.body.gives.is_set() {
+            if let Some(row) = given.first() {
+                let row = self.as_result(&shape, row)?;
+                self.set_results(row);
+            }
+            return Ok(());
+        }
+        for row in Self::rows_of(given) {
+            self.host.view.scope.go_on()?;
+            let row = self.as_result(&shape, row)?;
+            let bytes: usize = row.iter().map(|value| value.size() + 32).sum();
+            self.charge(0, bytes)?;
+            self.given.rows.push(row);
+        }
+        Ok(())
+    }
+
+    fn set_results(&mut self, mut row: Vec<Datum<'static>>) {
+        let results =
+            self.body.parameters.iter().filter(|(_, mode)| matches!(mode, b'o' | b'b' | b't'));
+        if !matches!(self.body.gives, Gives::Results { .. }) {
+            self.given.value = row.pop();
+            return;
+        }
+        for ((slot, _), value) in results.zip(row) {
+            self.held[*slot] = match &self.held[*slot] {
+                Held::Value(ty, _) => Held::Value(*ty, value),
+                held => held.clone(),
+            };
+        }
+    }
+
+    /// A row of the last statement as the result has it.
+    fn as_result(
+        &mut self,
+        shape: &super::values::Shape,
+        row: Vec<Datum<'static>>,
+    ) -> Result<Vec<Datum<'static>>> {
+        let wanted: Vec<(String, TypeRef)> = match (&self.body.gives, self.body.row) {
+            (Gives::Value { ty, .. }, Some(slot)) => {
+                if let ([(_, given)], [_]) = (&shape[..], &row[..])
+                    && (given.oid == ty.oid || ty.oid == oids::RECORD && given.oid == oids::RECORD)
+                {
+                    return Ok(row);
+                }
+                match &self.held[slot] {
+                    Held::Row(_, wanted, _) => wanted.clone(),
+                    _ => shape.clone(),
+                }
+            }
+            (Gives::Value { ty, .. }, None) => vec![(String::new(), *ty)],
+            _ => self.result_types(),
+        };
+        let mut made = Vec::with_capacity(row.len());
+        for (((_, from), value), (_, to)) in shape.iter().zip(row).zip(&wanted) {
+            made.push(self.convert(value, *from, *to)?);
+        }
+        if self.body.row.is_none() {
+            return Ok(made);
+        }
+        let names: Vec<&str> = wanted.iter().map(|field| field.0.as_str()).collect();
+        let fields: Vec<_> = wanted.iter().map(|field| field.1.oid).zip(made).collect();
+        let made = record::build_named(&names, &fields).map_err(|e| sql_error(&e, ""))?;
+        Ok(vec![Datum::bytes(made)])
+    }
+
+    /// Names and types of parameters that are parts of the result.
+    fn result_types(&self) -> Vec<(String, TypeRef)> {
+        let results =
+            self.body.parameters.iter().filter(|(_, mode)| matches!(mode, b'o' | b'b' | b't'));
+        let one = |(slot, _): &(usize, u8)| {
+            let declared = &self.body.slots[*slot];
+            (declared.name.clone(), type_of(&declared.kind))
+        };
+        results.map(one).collect()
+    }
+}
+
+/// The type of what a variable holds.
+pub fn type_of(kind: &Kind) -> TypeRef {
+    match kind {
+        Kind::Scalar(ty) => *ty,
+        Kind::Row(oid, _) => TypeRef::new(*oid),
+        Kind::Record => TypeRef::new(oids::RECORD),
+    }
+}
+
+/// What is wrong with the columns of the last statement, for the result of a function.
+pub fn misfit(
+    catalog: &Catalog,
+    result: u32,
+    wanted: &[(String, TypeRef)],
+    (given, is_row): (Option<&[(String, TypeRef)]>, bool),
+    may_become: &dyn Fn(TypeRef, TypeRef) -> bool,
+) -> Result<()> {
+    let text =
+        format!("return type mismatch in function declared to return {}", catalog.shown(result));
+    let refuse = |detail: &str| Err(SqlError::new("42P13", &*text).detail(detail));
+    let Some(given) = given else {
+        return refuse(
+            "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.",
+        );
+    };
+    if !is_row {
+        if given.len() != 1 {
+            return refuse("Final statement must return exactly one column.");
+        }
+        if !may_become(given[0].1, wanted[0].1) {
+            return refuse(&format!("Actual return type is {}.", catalog.shown(given[0].1.oid)));
+        }
+        return Ok(());
+    }
+    for (at, (_, wanted)) in wanted.iter().enumerate() {
+        let Some((_, given)) = given.get(at) else {
+            return refuse("Final statement returns too few columns.");
+        };
+        if !may_become(*given, *wanted) {
+            return refuse(&format!(
+                "Final statement returns {} instead of {} at column {}.",
+                catalog.shown(given.oid),
+                catalog.shown(wanted.oid),
+                at + 1
+            ));
+        }
+    }
+    match given.len() > wanted.len() {
+        true => refuse("Final statement returns too many columns."),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,380 @@
+//! What is a trigger's function told, and what does it give?
+
+use std::sync::Arc;
+
+use onlap_kernels::array::{Builder, Dim, Record};
+use onlap_kernels::misc::MadeCall;
+use onlap_kernels::{Datum, Repr};
+use onlap_pg::TypeRef;
+use onlap_pg::catalog::{Catalog, oids};
+use parking_lot::Mutex;
+
+use super::body::{Body, Gives, Kind, Role, Sql};
+use super::called::{apart, inside};
+use super::host::Host;
+use super::machine::{BoundTexts, Machine};
+use super::read::{Around, Form, Reader};
+use super::values::{Held, Row, Seen};
+use crate::catalog::functions::Function;
+use crate::catalog::triggers::Trigger;
+use crate::error::{Result, SqlError};
+use crate::parse;
+use crate::query::{Bound, sql_error};
+use crate::session::Session;
+use crate::session::lent::Told;
+use crate::view::View;
+
+/// name
+const NAME: u32 = 19;
+
+/// What a trigger's function takes and gives: the rows are those of a table, where one is given.
+///
+/// # Errors
+/// The table has gone.
+pub fn form(_view: &View, row: Option<&Kind>) -> Result<Form> {
+    let scalar = |oid| Kind::Scalar(TypeRef::new(oid));
+    let row = row.cloned().unwrap_or(Kind::Record);
+    let told = vec![
+        ("new", row.clone()),
+        ("old", row),
+        ("tg_name", scalar(NAME)),
+        ("tg_when", scalar(oids::TEXT)),
+        ("tg_level", scalar(oids::TEXT)),
+        ("tg_op", scalar(oids::TEXT)),
+        ("tg_relid", scalar(oids::OID)),
+        ("tg_relname", scalar(NAME)),
+        ("tg_table_name", scalar(NAME)),
+        ("tg_table_schema", scalar(NAME)),
+        ("tg_nargs", scalar(oids::INT4)),
+        ("tg_argv", scalar(oids::TEXT_ARRAY)),
+    ];
+    Ok(Form { parameters: Vec::new(), row: None, gives: Gives::Trigger, told })
+}
+
+/// Checks the condition of a new trigger.
+///
+/// # Errors
+/// Those of the condition; `42P17`: it names rows that there are none of.
+pub fn check_when(view: &View, trigger: &Trigger, text: &str) -> Result<()> {
+    let row = row_kind(view, trigger.relation)?;
+    let form = when_form(&row);
+    let around = Around { view, name: "", form: &form };
+    let (body, scope) = Reader::parameters_alone(&around);
+    let sql = when_sql(text, scope)?;
+    let held: Vec<Held> = body.slots.iter().map(|slot| full(&slot.kind)).collect();
+    let rows = match &row {
+        Kind::Row(oid, _) => vec![*oid],
+        _ => Vec::new(),
+    };
+    let (used, yields) = (Mutex::default(), false);
+    let seen = Seen { body: &body, held: &held, scope: sql.scope, used, yields };
+    let bound = Bound::within(view, &sql.parsed, &[], (&seen, &rows));
+    let bound = bound.map_err(|e| no_column(&e).unwrap_or(e).nowhere())?;
+    let refuse = |text: &str| Err(SqlError::new("42P17", text));
+    let names_of = |slot: usize| seen.used.lock().iter().any(|used| used.0 == slot);
+    let (new, old) = (names_of(body.told[0]), names_of(body.told[1]));
+    if !trigger.row && (new || old) {
+        return refuse("statement trigger's WHEN condition cannot reference column values");
+    }
+    if trigger.insert && old {
+        return refuse("INSERT trigger's WHEN condition cannot reference OLD values");
+    }
+    if trigger.delete && new {
+        return refuse("DELETE trigger's WHEN condition cannot reference NEW values");
+    }
+    match bound.shape().first() {
+        Some((_, ty)) if ty.oid == oids::BOOL || ty.oid == oids::UNKNOWN => Ok(()),
+        Some((_, ty)) => {
+            let shown = bound.catalog().shown(ty.oid);
+            let text = format!("argument of WHEN must be type boolean, not type {shown}");
+            Err(SqlError::new("42804", text))
+        }
+        None => Ok(()),
+    }
+}
+
+fn when_form(row: &Kind) -> Form {
+    let told = vec![("new", row.clone()), ("old", row.clone())];
+    Form { parameters: Vec::new(), row: None, gives: Gives::Nothing, told }
+}
+
+/// A condition as an expression of the rows.
+fn when_sql(text: &str, scope: Option<usize>) -> Result<Sql> {
+    let whole = format!("SELECT {text}");
+    let all = parse::statements(&whole)?;
+    let Ok([parsed]) = <[parse::Parsed; 1]>::try_from(all) else {
+        return Err(SqlError::new(crate::error::state::SYNTAX, "a condition was expected"));
+    };
+    let is_plain = super::texts::is_plain(&parsed);
+    if !is_plain {
+        let text = "cannot use subquery in trigger WHEN condition";
+        return Err(SqlError::new("0A000", text));
+    }
+    Ok(Sql {
+        parsed: Arc::new(parsed),
+        shown: text.to_string(),
+        further: -7,
+        role: Role::Expression,
+        is_plain,
+        scope,
+        number: 0,
+    })
+}
+
+/// A variable that holds a row, so that its fields are known.
+fn full(kind: &Kind) -> Held {
+    match kind {
+        Kind::Row(oid, fields) => {
+            let values = vec![onlap_kernels::Datum::Null; fields.len()];
+            let row = Row { shape: fields.clone(), values };
+            Held::Row(*oid, fields.clone(), Some(row))
+        }
+        kind => Held::of(kind),
+    }
+}
+
+/// What a row of a table or view is.
+///
+/// # Errors
+/// The table has gone.
+pub fn row_kind(view: &View, relation: u32) -> Result<Kind> {
+    super::types::kind_of(view, TypeRef::new(crate::catalog::oids::of_row(relation)))
+}
+
+/// A trigger with what its condition is.
+pub struct Conditioned {
+    /// The trigger.
+    pub trigger: Trigger,
+    /// What a row is.
+    row: Kind,
+    row_type: u32,
+    when: Option<When>,
+}
+
+/// A condition that was read.
+struct When {
+    body: Body,
+    sql: Sql,
+    bound: Mutex<BoundTexts>,
+}
+
+impl Conditioned {
+    /// Of a trigger that fires for rows of this type.
+    ///
+    /// # Errors
+    /// A condition that cannot be read.
+    pub fn new(view: &View, trigger: Trigger, row_type: u32) -> Result<Conditioned> {
+        let row = super::types::kind_of(view, TypeRef::new(row_type))?;
+        let when = match &trigger.when {
+            None => None,
+            Some(text) => {
+                let form = when_form(&row);
+                let (body, scope) =
+                    Reader::parameters_alone(&Around { view, name: "", form: &form });
+                Some(When { body, sql: when_sql(text, scope)?, bound: Mutex::default() })
+            }
+        };
+        Ok(Conditioned { trigger, row, row_type, when })
+    }
+
+    fn held(&self, values: Option<&Vec<Datum<'static>>>) -> Held {
+        match (&self.row, values) {
+            (Kind::Row(oid, fields), Some(values)) => {
+                let row = Row { shape: fields.clone(), values: values.clone() };
+                Held::Row(*oid, fields.clone(), Some(row))
+            }
+            (kind, _) => Held::of(kind),
+        }
+    }
+}
+
+/// A trigger that fires.
+pub struct Firing<'a> {
+    /// The trigger.
+    pub of: &'a Conditioned,
+    /// TG_OP.
+    pub op: &'static str,
+    /// The OID of the table.
+    pub relation: u32,
+    /// Its name.
+    pub name: &'a crate::catalog::Name,
+    /// OLD.
+    pub old: Option<Vec<Datum<'static>>>,
+    /// NEW.
+    pub new: Option<Vec<Datum<'static>>>,
+}
+
+/// What a trigger's function gives: a row, or none; nothing where its condition does not hold.
+pub type Fired = Option<Option<Vec<Datum<'static>>>>;
+
+/// Calls the function of a trigger.
+///
+/// # Errors
+/// Those of the function and of the condition; `42804`: it gives a row of another form.
+pub fn fire(view: &View, firing: Firing<'_>) -> Result<Fired> {
+    let oid = firing.of.trigger.function;
+    let function =
+        view.objects.functions().by_oid(oid).cloned().ok_or_else(|| {
+            SqlError::new("XX000", format!("cache lookup failed for function {oid}"))
+        })?;
+    inside(view, (true, false), |session| {
+        if let Some(when) = &firing.of.when
+            && !holds(session, &firing, when)?
+        {
+            return Ok(None);
+        }
+        apart(session, view, &function, |session| called(session, &function, &firing)).map(Some)
+    })
+}
+
+/// Whether the condition of a trigger holds.
+fn holds(session: &mut Session, firing: &Firing<'_>, when: &When) -> Result<bool> {
+    let view = session.view()?;
+    let mut told = Told::default();
+    let (version, instance) = (session.version_lent(), Arc::clone(&session.instance));
+    let host = Host::new(session, &mut told, view.clone()).calm(true).seen_at(version);
+    let mut machine = Machine::new(host, &when.body, "");
+    machine.bound = std::mem::take(&mut *when.bound.lock());
+    machine.held[when.body.told[0]] = firing.of.held(firing.new.as_ref());
+    machine.held[when.body.told[1]] = firing.of.held(firing.old.as_ref());
+    let holds = machine.truth(&when.sql);
+    *when.bound.lock() = std::mem::take(&mut machine.bound);
+    drop(machine);
+    view.scope.lent().tell(told.reply.bytes(), &instance)?;
+    holds
+}
+
+fn called(
+    session: &mut Session,
+    function: &Arc<Function>,
+    firing: &Firing<'_>,
+) -> Result<Option<Vec<Datum<'static>>>> {
+    let view = session.view()?;
+    let call = MadeCall {
+        proc: function.oid,
+        places: Vec::new(),
+        args: vec![TypeRef::new(firing.of.row_type)],
+        result: TypeRef::new(super::called::TRIGGER),
+    };
+    let mut known = super::called::known(session, &view, function, &call)?;
+    let body = Arc::clone(&known.body);
+    let mut told = Told::default();
+    let (version, instance) = (session.version_lent(), Arc::clone(&session.instance));
+    let host = Host::new(session, &mut told, view.clone());
+    let host = host.calm(function.volatility != 'v').seen_at(version);
+    let name = function.shown(&view);
+    let mut machine = Machine::new(host, &body, &name);
+    machine.bound = std::mem::take(&mut known.bound);
+    tell(&mut machine, firing)?;
+    let done = machine.run();
+    let given = machine.given.value.take();
+    known.bound = std::mem::take(&mut machine.bound);
+    drop(machine);
+    session.bodies.0.push(known);
+    view.scope.lent().tell(told.reply.bytes(), &instance)?;
+    done?;
+    let catalog = Arc::clone(view.objects.made_types().catalog());
+    match given {
+        Some(Datum::Bytes(bytes)) if firing.of.trigger.row => {
+            let row = row_given(&catalog, &firing.of.row, &bytes);
+            let context = format!("PL/pgSQL function {name} during function exit");
+            row.map(Some).map_err(|e| e.around(&context))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Lets a function know what it is called for.
+fn tell(machine: &mut Machine<'_, '_>, firing: &Firing<'_>) -> Result<()> {
+    let trigger = &firing.of.trigger;
+    let text = |text: &str| Datum::text(text);
+    let arguments = trigger.arguments.iter().map(|one| Datum::text(one.as_str()));
+    let mut argv = Builder::new(Repr::Text);
+    for one in arguments {
+        argv.push(&one).map_err(|e| sql_error(&e, ""))?;
+    }
+    let count = i32::try_from(trigger.arguments.len()).unwrap_or(i32::MAX);
+    let argv = match count {
+        0 => Datum::Null,
+        count => {
+            let dims = [Dim { lower: 0, ..Dim::new(usize::try_from(count).unwrap_or(0)) }];
+            Datum::bytes(argv.finish_as(&dims))
+        }
+    };
+    let when = match trigger.time {
+        'B' => "BEFORE",
+        'A' => "AFTER",
+        _ => "INSTEAD OF",
+    };
+    let values = [
+        text(&trigger.name),
+        text(when),
+        text(if trigger.row { "ROW" } else { "STATEMENT" }),
+        text(firing.op),
+        Datum::Oid(firing.relation),
+        text(&firing.name.name),
+        text(&firing.name.name),
+        text(&firing.name.schema),
+        Datum::Int4(count),
+        argv,
+    ];
+    let slots = &machine.body.told;
+    machine.held[slots[0]] = firing.of.held(firing.new.as_ref());
+    machine.held[slots[1]] = firing.of.held(firing.old.as_ref());
+    for (slot, value) in slots[2..].iter().zip(values) {
+        machine.held[*slot] = match &machine.held[*slot] {
+            Held::Value(ty, _) => Held::Value(*ty, value),
+            held => held.clone(),
+        };
+    }
+    Ok(())
+}
+
+/// The row that a function gives, which has to be one of the table.
+fn row_given(catalog: &Catalog, row: &Kind, bytes: &[u8]) -> Result<Vec<Datum<'static>>> {
+    let Kind::Row(_, fields) = row else { return Err(misfit(None)) };
+    let record = Record::load(bytes);
+    for (at, (_, wanted)) in fields.iter().enumerate().take(record.len()) {
+        let given = record.type_of(at);
+        if given != wanted.oid && !record.is_null(at) {
+            let detail = format!(
+                "Returned type {} does not match expected type {} in column {}.",
+                catalog.shown(given),
+                catalog.shown(wanted.oid),
+                at + 1
+            );
+            return Err(misfit(Some(detail)));
+        }
+    }
+    if record.len() != fields.len() {
+        let detail = format!(
+            "Number of returned columns ({}) does not match expected column count ({}).",
+            record.len(),
+            fields.len()
+        );
+        return Err(misfit(Some(detail)));
+    }
+    let values =
+        fields.iter().enumerate().map(|(at, (_, ty))| match onlap_kernels::repr(catalog, ty.oid) {
+            Some(repr) => record.get(at, repr).into_owned(),
+            None => Datum::Null,
+        });
+    Ok(values.collect())
+}
+
+fn misfit(detail: Option<String>) -> SqlError {
+    let text = "returned row structure does not match the structure of the triggering table";
+    let e = SqlError::new(crate::error::state::MISMATCH, text);
+    match detail {
+        Some(detail) => e.detail(detail),
+        None => e,
+    }
+}
+
+/// What is wrong where a row has no such field: to a condition it is a column.
+fn no_column(e: &SqlError) -> Option<SqlError> {
+    let rest = e.message().strip_prefix("record \"")?;
+    let (record, rest) = rest.split_once("\" has no field \"")?;
+    let text = format!("column {record}.{} does not exist", rest.strip_suffix('"')?);
+    Some(SqlError::new("42703", text))
+}

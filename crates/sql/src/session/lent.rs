@@ -1,0 +1,377 @@
+//! How do routines that a statement calls run in its session?
+//!
+//! A statement's steps cannot reach the session, which waits for them. A session so lends what routines go by to its transaction
+//! ([`Lent`]) when a statement begins; who calls a routine makes a session of it that shares the transaction, or takes one that
+//! an earlier call has left. What that has changed of settings and of the catalog is lent back, and the session takes it over
+//! before it looks at them again.
+//!
+//! Thread safety: one thread uses a transaction at a time; the lock is never held while a routine runs.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use parking_lot::Mutex;
+
+use super::block::Block;
+use super::modes::Modes;
+use super::temporary::Temporary;
+use super::{Roles, Session};
+use crate::between::Between;
+use crate::catalog::objects::Pending;
+use crate::error::{Result, SqlError};
+use crate::functions::sequences::Taken;
+use crate::functions::set_config::Asked;
+use crate::instance::{Instance, Presence};
+use crate::scope::Scope;
+use crate::settings::Settings;
+use crate::view::Listed;
+use crate::wire::{Client, CopyData, Reply};
+
+/// What a session lends to the routines of a transaction.
+#[derive(Default)]
+pub struct Lent(Mutex<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    base: Option<Base>,
+    /// Grows with every change of what is lent.
+    version: u64,
+    /// Sessions that calls have left.
+    left: Vec<Session>,
+    /// Routines that run, one within the other.
+    depth: usize,
+    /// Whether one has run in the statement under way.
+    has_run: bool,
+    /// What they have told the client, and the memory of it.
+    told: Vec<u8>,
+    memory: Option<MemoryReservation>,
+    /// The error of a routine, as it is carried through the steps that have called it.
+    failed: Option<SqlError>,
+}
+
+/// What a session of a routine begins with.
+#[derive(Clone)]
+struct Base {
+    instance: Arc<Instance>,
+    presence: Arc<Presence>,
+    began_superuser: bool,
+    roles: Roles,
+    roles_after: Option<Roles>,
+    database: String,
+    settings: Settings,
+    cancel: Arc<AtomicBool>,
+    listed: Arc<Mutex<Listed>>,
+    taken: Arc<Mutex<Taken>>,
+    temporary: Temporary,
+    state: State,
+    modes: Modes,
+    shown_modes: Modes,
+    between: Arc<Between>,
+}
+
+/// What a transaction has changed.
+#[derive(Clone)]
+struct State {
+    pending: Pending,
+    changed_catalog: bool,
+    changed_for_others: bool,
+    changed: bool,
+}
+
+impl State {
+    fn of(block: &Block) -> State {
+        State {
+            pending: block.pending.clone(),
+            changed_catalog: block.changed_catalog,
+            changed_for_others: block.changed_for_others,
+            changed: block.changed,
+        }
+    }
+
+    fn is(&self, block: &Block) -> bool {
+        self.pending.len() == block.pending.len()
+            && self.changed_catalog == block.changed_catalog
+            && self.changed_for_others == block.changed_for_others
+            && self.changed == block.changed
+    }
+}
+
+/// Bytes that routines tell a client before it hears of them that are not counted.
+const TOLD_BYTES: usize = 64 << 10;
+
+impl Lent {
+    /// The transaction has ended.
+    pub fn end(&self) {
+        let mut inner = self.0.lock();
+        let left = std::mem::take(&mut inner.left);
+        inner.base = None;
+        drop(inner);
+        drop(left);
+    }
+
+    /// One routine more runs within others; how many there are.
+    pub fn enter(&self) -> usize {
+        let mut inner = self.0.lock();
+        inner.depth += 1;
+        inner.has_run = true;
+        inner.depth
+    }
+
+    /// One ends.
+    pub fn leave(&self) {
+        let mut inner = self.0.lock();
+        inner.depth = inner.depth.saturating_sub(1);
+    }
+
+    /// A statement of the client begins.
+    pub fn begin(&self) {
+        self.0.lock().has_run = false;
+    }
+
+    /// Whether a routine has run in the statement under way, which so cannot begin anew.
+    pub fn has_run(&self) -> bool {
+        self.0.lock().has_run
+    }
+
+    /// How many run.
+    pub fn depth(&self) -> usize {
+        self.0.lock().depth
+    }
+
+    /// Keeps an error, which the steps that have called the routine carry on only in part.
+    pub fn keep(&self, error: &SqlError) {
+        self.0.lock().failed = Some(error.clone());
+    }
+
+    /// The whole of an error, if it is that of a routine.
+    pub fn whole(&self, error: SqlError) -> SqlError {
+        let mut inner = self.0.lock();
+        match inner.failed.take() {
+            Some(kept) if kept.message() == error.message() => kept,
+            kept => {
+                inner.failed = kept;
+                error
+            }
+        }
+    }
+
+    /// What a routine has told the client.
+    ///
+    /// # Errors
+    /// `53200`.
+    pub fn tell(&self, bytes: &[u8], instance: &Instance) -> Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let mut inner = self.0.lock();
+        if inner.told.len() + bytes.len() > TOLD_BYTES {
+            let pool = instance.runner.memory();
+            let memory = inner
+                .memory
+                .get_or_insert_with(|| MemoryConsumer::new("what routines tell").register(&pool));
+            memory.try_grow(bytes.len())?;
+        }
+        inner.told.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Hands on what routines have told.
+    pub fn hand_on(&self, client: &mut dyn Client) {
+        let mut inner = self.0.lock();
+        if !inner.told.is_empty() {
+            client.reply().bytes().append(&mut inner.told);
+            inner.memory = None;
+        }
+    }
+}
+
+impl std::fmt::Debug for Lent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Lent")
+    }
+}
+
+/// A client that takes what a routine tells.
+#[derive(Default)]
+pub struct Told {
+    /// What was told.
+    pub reply: Reply,
+}
+
+impl Client for Told {
+    fn reply(&mut self) -> &mut Reply {
+        &mut self.reply
+    }
+    fn send(&mut self) -> Result<()> {
+        Ok(())
+    }
+    fn copy_data(&mut self) -> Result<CopyData> {
+        Err(SqlError::unsupported("COPY from a client in a routine"))
+    }
+}
+
+impl Session {
+    /// Lends what routines go by to the transaction.
+    pub(crate) fn lend(&mut self) {
+        let Some(block) = &self.block else { return };
+        let scope = Arc::clone(&block.scope);
+        let mut inner = scope.lent().0.lock();
+        if let Some(base) = &inner.base
+            && base.state.is(block)
+            && base.settings.is(&self.settings)
+            && base.roles == self.roles
+            && base.modes == block.modes
+            && base.temporary.is_made == self.temporary.is_made
+            && base.temporary.version == self.temporary.version
+        {
+            return;
+        }
+        inner.version += 1;
+        self.lent = inner.version;
+        inner.base = Some(Base {
+            instance: Arc::clone(&self.instance),
+            presence: Arc::clone(&self.presence),
+            began_superuser: self.began_superuser,
+            roles: self.roles,
+            roles_after: self.roles_after,
+            database: self.database.clone(),
+            settings: self.settings.clone(),
+            cancel: Arc::clone(&self.cancel),
+            listed: Arc::clone(&self.listed),
+            taken: Arc::clone(&self.taken),
+            temporary: self.temporary.clone(),
+            state: State::of(block),
+            modes: block.modes,
+            shown_modes: self.shown_modes,
+            between: Arc::clone(&self.between),
+        });
+    }
+
+    /// Takes over what routines have changed.
+    pub(crate) fn take_over(&mut self) {
+        let Some(block) = &mut self.block else { return };
+        let scope = Arc::clone(&block.scope);
+        let inner = scope.lent().0.lock();
+        let Some(base) = inner.base.as_ref().filter(|_| inner.version != self.lent) else { return };
+        self.lent = inner.version;
+        block.pending = base.state.pending.clone();
+        block.changed_catalog |= base.state.changed_catalog;
+        block.changed_for_others |= base.state.changed_for_others;
+        block.changed |= base.state.changed;
+        let reported = std::mem::replace(&mut self.settings, base.settings.clone());
+        self.settings.keep_reported(reported);
+        if self.roles != base.roles {
+            self.roles_before.get_or_insert(self.roles);
+        }
+        self.roles = base.roles;
+        self.roles_after = base.roles_after;
+        self.temporary = base.temporary.clone();
+    }
+
+    /// Hands on what routines have told the client.
+    pub(crate) fn hand_on(&self, client: &mut dyn Client) {
+        if let Some(block) = &self.block {
+            block.scope.lent().hand_on(client);
+        }
+    }
+
+    /// The whole of an error that may be one of a routine.
+    pub(crate) fn whole(&self, error: SqlError) -> SqlError {
+        match &self.block {
+            Some(block) => block.scope.lent().whole(error),
+            None => error,
+        }
+    }
+
+    /// The version of what is lent that it knows.
+    pub(crate) fn version_lent(&self) -> u64 {
+        self.lent
+    }
+
+    /// Goes on as another role, where one is given; what [`Session::together_again`] comes back to.
+    pub(crate) fn apart(&mut self, role: Option<u32>) -> (Roles, crate::settings::Mark) {
+        self.take_asked();
+        let before = (self.roles, self.settings.mark());
+        if let Some(current) = role {
+            self.be(Roles { session: self.roles.session, current });
+        }
+        before
+    }
+
+    /// Comes back to the role and the settings of before.
+    pub(crate) fn together_again(&mut self, (roles, settings): (Roles, crate::settings::Mark)) {
+        self.take_asked();
+        self.settings.back_to(&settings);
+        if self.roles != roles {
+            self.be(roles);
+        }
+    }
+
+    /// A session for a routine.
+    ///
+    /// # Errors
+    /// The session has lent nothing: no statement of it runs.
+    pub(crate) fn of_routine(scope: &Arc<Scope>) -> Result<Session> {
+        let mut inner = scope.lent().0.lock();
+        let version = inner.version;
+        if let Some(mut left) = inner.left.pop() {
+            drop(inner);
+            left.take_over();
+            return Ok(left);
+        }
+        let Some(base) = inner.base.clone() else {
+            return Err(SqlError::unsupported("a function of the database here"));
+        };
+        drop(inner);
+        let mut block = Block::within(scope, base.modes);
+        block.pending = base.state.pending;
+        block.changed_catalog = base.state.changed_catalog;
+        block.changed_for_others = base.state.changed_for_others;
+        block.changed = base.state.changed;
+        Ok(Session {
+            instance: base.instance,
+            presence: base.presence,
+            began_superuser: base.began_superuser,
+            roles: base.roles,
+            roles_before: None,
+            roles_after: base.roles_after,
+            shown_modes: base.shown_modes,
+            between: base.between,
+            database: base.database,
+            settings: base.settings,
+            at_start: Vec::new(),
+            block: Some(block),
+            cancel: base.cancel,
+            statements: HashMap::new(),
+            listed: base.listed,
+            portals: HashMap::new(),
+            several: true,
+            depth: 0,
+            taken: base.taken,
+            temporary: base.temporary,
+            asked: Asked::default(),
+            room: None,
+            lent: version,
+            within: true,
+            bodies: crate::routine::Bodies::default(),
+        })
+    }
+
+    /// Leaves the session of a routine to the next call.
+    pub(crate) fn leave_to_next(mut self) {
+        /// More are not kept.
+        const MOST: usize = 8;
+        self.take_asked();
+        self.lend();
+        let Some(block) = &self.block else { return };
+        let scope = Arc::clone(&block.scope);
+        let mut inner = scope.lent().0.lock();
+        if inner.left.len() < MOST && inner.base.is_some() {
+            inner.left.push(self);
+            return;
+        }
+        drop(inner);
+    }
+}

@@ -1,0 +1,175 @@
+//! What do the catalogs say of triggers, and how do they read as SQL?
+
+use super::model::{Model, Relation};
+use super::rows::Rows;
+use crate::catalog::names::quote;
+use crate::catalog::triggers::{self as kept, Trigger};
+use crate::row;
+use crate::view::View;
+
+/// OID of pg_trigger.
+pub const PG_TRIGGER: u32 = 2620;
+
+fn of_database<'a>(view: &View, model: &'a Model) -> Vec<(Trigger, &'a Relation)> {
+    let with = |trigger: Trigger| {
+        let relation = model.relation(trigger.relation)?;
+        Some((trigger, relation))
+    };
+    let mut all: Vec<_> = kept::all(&view.objects).filter_map(with).collect();
+    all.sort_by_key(|(trigger, _)| trigger.oid);
+    all
+}
+
+/// The bits of tgtype.
+fn bits(of: &Trigger) -> i64 {
+    let all = [
+        (of.row, 1),
+        (of.time == 'B', 2),
+        (of.insert, 4),
+        (of.delete, 8),
+        (of.update, 16),
+        (of.truncate, 32),
+        (of.time == 'I', 64),
+    ];
+    all.iter().filter(|(is, _)| *is).map(|(_, bit)| *bit).sum()
+}
+
+/// The rows of pg_trigger.
+pub fn triggers(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of(
+        "oid tgrelid tgparentid tgname tgfoid tgtype tgenabled tgisinternal tgconstrrelid \
+         tgconstrindid tgconstraint tgdeferrable tginitdeferred tgnargs tgattr tgargs tgqual",
+    );
+    for (of, relation) in of_database(view, model) {
+        let columns: Vec<i64> = of.columns.iter().map(|number| i64::from(*number)).collect();
+        let mut arguments = String::from("\\x");
+        for argument in &of.arguments {
+            argument.bytes().for_each(|byte| arguments += &format!("{byte:02x}"));
+            arguments += "00";
+        }
+        rows.push(row![
+            of.oid,
+            relation.oid,
+            0,
+            &of.name,
+            of.function,
+            bits(&of),
+            &of.state,
+            false,
+            0,
+            0,
+            0,
+            false,
+            false,
+            of.arguments.len(),
+            columns,
+            arguments,
+            of.when.as_deref(),
+        ]);
+    }
+    rows
+}
+
+/// CREATE TRIGGER of a trigger by its OID; `None` where there is none. `pretty`: a table that the search path finds has no
+/// schema.
+pub fn definition_of(view: &View, model: &Model, oid: u32, pretty: bool) -> Option<String> {
+    let (of, relation) = of_database(view, model).into_iter().find(|(of, _)| of.oid == oid)?;
+    let time = match of.time {
+        'B' => "BEFORE",
+        'A' => "AFTER",
+        _ => "INSTEAD OF",
+    };
+    let column = |number: &u32| {
+        let table = relation.table()?;
+        let found = table.columns.iter().find(|column| column.id.0 + 1 == *number)?;
+        Some(quote(&found.name))
+    };
+    let columns: Vec<String> = of.columns.iter().filter_map(column).collect();
+    let mut events = Vec::new();
+    for (is, word) in [
+        (of.insert, "INSERT"),
+        (of.delete, "DELETE"),
+        (of.update, "UPDATE"),
+        (of.truncate, "TRUNCATE"),
+    ] {
+        if is {
+            events.push(match word == "UPDATE" && !columns.is_empty() {
+                true => format!("UPDATE OF {}", columns.join(", ")),
+                false => word.to_string(),
+            });
+        }
+    }
+    let on = match pretty {
+        true => model.display(relation),
+        false => format!("{}.{}", quote(&relation.name.schema), quote(&relation.name.name)),
+    };
+    let each = if of.row { "ROW" } else { "STATEMENT" };
+    let when = of.when.as_ref().map_or(String::new(), |text| format!(" WHEN (({text}))"));
+    Some(format!(
+        "CREATE TRIGGER {} {time} {} ON {on} FOR EACH {each}{when} EXECUTE FUNCTION {}",
+        quote(&of.name),
+        events.join(" OR "),
+        call(view, &of)
+    ))
+}
+
+fn call(view: &View, of: &Trigger) -> String {
+    let function = view.objects.functions().by_oid(of.function);
+    let name = function.map_or(String::new(), |function| {
+        let name = quote(&function.name.name);
+        match function.is_seen(view) {
+            true => name,
+            false => format!("{}.{name}", quote(&function.name.schema)),
+        }
+    });
+    let arguments: Vec<String> =
+        of.arguments.iter().map(|text| format!("'{}'", text.replace('\'', "''"))).collect();
+    format!("{name}({})", arguments.join(", "))
+}
+
+/// information_schema.triggers: a row for each event.
+pub fn standard(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of(
+        "trigger_catalog trigger_schema trigger_name event_manipulation event_object_catalog \
+         event_object_schema event_object_table action_order action_condition action_statement \
+         action_orientation action_timing",
+    );
+    let all = of_database(view, model);
+    for (of, relation) in &all {
+        for (is, word) in [(of.insert, "INSERT"), (of.delete, "DELETE"), (of.update, "UPDATE")] {
+            if !is {
+                continue;
+            }
+            let before = all.iter().filter(|(other, _)| {
+                other.relation == of.relation
+                    && other.time == of.time
+                    && other.row == of.row
+                    && other.name < of.name
+                    && match word {
+                        "INSERT" => other.insert,
+                        "DELETE" => other.delete,
+                        _ => other.update,
+                    }
+            });
+            rows.push(row![
+                &view.database,
+                &relation.name.schema,
+                &of.name,
+                word,
+                &view.database,
+                &relation.name.schema,
+                &relation.name.name,
+                before.count() + 1,
+                of.when.as_ref().map(|text| format!("({text})")),
+                format!("EXECUTE FUNCTION {}", call(view, of)),
+                if of.row { "ROW" } else { "STATEMENT" },
+                match of.time {
+                    'B' => "BEFORE",
+                    'A' => "AFTER",
+                    _ => "INSTEAD OF",
+                },
+            ]);
+        }
+    }
+    rows
+}

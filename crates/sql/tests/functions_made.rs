@@ -1,0 +1,194 @@
+//! Do functions and triggers of databases do what PostgreSQL's do?
+//!
+//! A script runs statement by statement here and in a private PostgreSQL 15 (a Debian package); an empty line stands between two
+//! statements. Tags, rows, SQLSTATE, message, detail, hint, context and notices must be the same.
+
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
+#[path = "support/beside.rs"]
+mod beside;
+mod support;
+
+use onlap::{Database, Options};
+use onlap_sql::Instance;
+use onlap_testkit::simple::Outcome;
+use support::{Fixture, Talk};
+
+const FUNCTIONS: &str = include_str!("../testdata/routines/functions.sql");
+const TRIGGERS: &str = include_str!("../testdata/routines/triggers.sql");
+
+fn shown(outcome: &Outcome) -> String {
+    let Outcome { tags, error, detail, hint, context, rows, notices, .. } = outcome;
+    let (error, notices) = (error.as_ref(), notices.iter().map(|(state, text)| (state, text)));
+    let notices: Vec<_> = notices.collect();
+    format!("{tags:?} {error:?} {detail:?} {hint:?} {context:?} {rows:?} {notices:?}")
+}
+
+#[test]
+fn functions_do_what_postgresql_does() {
+    let differ = beside::differences(FUNCTIONS.split("\n\n"), "", shown);
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+#[test]
+fn triggers_do_what_postgresql_does() {
+    let differ = beside::differences(TRIGGERS.split("\n\n"), "", shown);
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+/// SQLSTATE and message of a statement.
+fn error(talk: &mut Talk, statement: &str) -> (String, String) {
+    talk.run(statement).error.unwrap_or_default()
+}
+
+fn one(talk: &mut Talk, query: &str) -> String {
+    talk.rows(query)[0][0].clone().unwrap_or_default()
+}
+
+#[test]
+fn what_is_not_done_is_refused() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows("CREATE TABLE p (id int PRIMARY KEY)");
+    talk.rows("CREATE TABLE c (id int REFERENCES p ON DELETE CASCADE, n int)");
+    talk.rows("CREATE VIEW v AS SELECT id FROM p");
+    let function = "CREATE FUNCTION g(a int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT a'";
+    talk.rows(function);
+    talk.rows("CREATE FUNCTION tr() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END'");
+    let refused = [
+        "CREATE FUNCTION f() RETURNS int LANGUAGE sql RETURN 1",
+        "CREATE FUNCTION f() RETURNS int LANGUAGE sql BEGIN ATOMIC SELECT 1; END",
+        "CREATE FUNCTION f(p.id%TYPE) RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        "CREATE FUNCTION f() RETURNS int LANGUAGE internal AS 'x'",
+        "CREATE FUNCTION f() RETURNS int LANGUAGE sql WINDOW AS 'SELECT 1'",
+        "CREATE CONSTRAINT TRIGGER x AFTER INSERT ON p FOR EACH ROW EXECUTE FUNCTION tr()",
+        "CREATE TRIGGER x AFTER INSERT ON p REFERENCING NEW TABLE AS n FOR EACH ROW EXECUTE FUNCTION tr()",
+        "CREATE TRIGGER x INSTEAD OF INSERT ON v FOR EACH ROW EXECUTE FUNCTION tr()",
+        "CREATE TRIGGER x AFTER DELETE ON c FOR EACH ROW EXECUTE FUNCTION tr()",
+        "ALTER TABLE c ADD CHECK (g(n) > 0)",
+        "CREATE INDEX ON c (g(n))",
+    ];
+    for statement in refused {
+        let (state, message) = error(&mut talk, statement);
+        assert_eq!(state, "0A000", "{statement}: {message}");
+    }
+    talk.rows("CREATE TRIGGER x AFTER INSERT OR UPDATE ON c FOR EACH ROW EXECUTE FUNCTION tr()");
+    let add = "ALTER TABLE c ADD FOREIGN KEY (n) REFERENCES p ON DELETE SET NULL";
+    assert_eq!(error(&mut talk, add).0, "0A000");
+}
+
+#[test]
+fn endless_functions_end() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows(
+        "CREATE FUNCTION inf(n int) RETURNS int LANGUAGE plpgsql AS \
+         'BEGIN RETURN inf(n + 1); END'",
+    );
+    assert_eq!(error(&mut talk, "SELECT inf(1)").0, "54001");
+    talk.rows("CREATE FUNCTION loops() RETURNS int LANGUAGE plpgsql AS 'BEGIN LOOP END LOOP; END'");
+    talk.rows("SET statement_timeout = '200ms'");
+    assert_eq!(error(&mut talk, "SELECT loops()").0, "57014");
+    talk.rows("RESET statement_timeout");
+    talk.rows(
+        "CREATE FUNCTION deep(n int) RETURNS int LANGUAGE plpgsql AS \
+         'BEGIN IF n = 0 THEN RETURN 0; END IF; RETURN 1 + deep(n - 1); END'",
+    );
+    assert_eq!(one(&mut talk, "SELECT deep(200)"), "200");
+    // A trigger that fires itself.
+    talk.rows("CREATE TABLE t (a int)");
+    talk.rows(
+        "CREATE FUNCTION again() RETURNS trigger LANGUAGE plpgsql AS \
+         'BEGIN INSERT INTO t VALUES (new.a + 1); RETURN NULL; END'",
+    );
+    talk.rows("CREATE TRIGGER again AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION again()");
+    assert_eq!(error(&mut talk, "INSERT INTO t VALUES (1)").0, "54001");
+    assert_eq!(one(&mut talk, "SELECT count(*) FROM t"), "0");
+}
+
+#[test]
+fn bad_bodies_are_refused_in_peace() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    let words = [
+        "begin", "end", ";", "return", "next", "query", "execute", "select", "1", "$1", "$", "'",
+        ":=", "a", "(", "loop", "if", "then", "new", "declare", "call",
+    ];
+    let mut seed = 17_u64;
+    for n in 0..400 {
+        let mut body = String::new();
+        for _ in 0..n % 23 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            body += words[(seed >> 33) as usize % words.len()];
+            body += " ";
+        }
+        let body = body.replace('\'', "''");
+        for language in ["sql", "plpgsql"] {
+            let text = format!(
+                "CREATE OR REPLACE FUNCTION x(a int) RETURNS int LANGUAGE {language} AS '{body}'"
+            );
+            let made = talk.run(&text);
+            if made.error.is_none() {
+                talk.run("SELECT x(1)");
+            }
+        }
+    }
+    assert_eq!(one(&mut talk, "SELECT 1"), "1");
+}
+
+#[test]
+fn notices_and_changes_of_functions_reach_the_session() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows("CREATE TABLE t (a int)");
+    talk.rows(
+        "CREATE FUNCTION f(n int) RETURNS int LANGUAGE plpgsql AS \
+         'BEGIN INSERT INTO t VALUES (n); RAISE NOTICE ''%'', n; RETURN n; END'",
+    );
+    talk.rows("BEGIN");
+    assert_eq!(talk.run("SELECT f(g) FROM generate_series(1, 3) g").notices.len(), 3);
+    talk.rows("SAVEPOINT s");
+    talk.rows("SELECT f(9)");
+    talk.rows("ROLLBACK TO s");
+    assert_eq!(one(&mut talk, "SELECT count(*) FROM t"), "3");
+    talk.rows("COMMIT");
+    let mut other = fixture.session();
+    assert_eq!(one(&mut other, "SELECT sum(f(a)) FROM t"), "6");
+    assert_eq!(one(&mut talk, "SELECT count(*) FROM t"), "6");
+    // Others see a new body at once.
+    assert_eq!(one(&mut talk, "SELECT f(0)"), "0");
+    other.rows("CREATE OR REPLACE FUNCTION f(n int) RETURNS int LANGUAGE sql AS 'SELECT n + 100'");
+    assert_eq!(one(&mut talk, "SELECT f(0)"), "100");
+}
+
+#[test]
+fn functions_and_triggers_are_there_after_a_restart() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let open = || {
+        let db = Database::open(dir.path(), Options::default()).expect("it opens");
+        Fixture::of(Instance::open(db).expect("the catalog is read"))
+    };
+    {
+        let fixture = open();
+        let mut talk = fixture.session();
+        talk.rows("CREATE TABLE t (a int, b text)");
+        talk.rows("CREATE FUNCTION f(a int, b text DEFAULT 'x') RETURNS text LANGUAGE sql AS 'SELECT b || a'");
+        talk.rows(
+            "CREATE FUNCTION tr() RETURNS trigger LANGUAGE plpgsql AS \
+             'BEGIN NEW.b := f(NEW.a, tg_argv[0]); RETURN NEW; END'",
+        );
+        talk.rows("CREATE TRIGGER tr BEFORE INSERT ON t FOR EACH ROW WHEN (NEW.a > 1) EXECUTE FUNCTION tr('y')");
+        talk.rows("CREATE TABLE d (a text DEFAULT f(7))");
+    }
+    let fixture = open();
+    let mut talk = fixture.session();
+    assert_eq!(one(&mut talk, "SELECT f(1)"), "x1");
+    talk.rows("INSERT INTO t VALUES (1, 'a'), (2, 'b')");
+    assert_eq!(one(&mut talk, "SELECT string_agg(b, ',' ORDER BY a) FROM t"), "a,y2");
+    talk.rows("INSERT INTO d DEFAULT VALUES");
+    assert_eq!(one(&mut talk, "SELECT a FROM d"), "x7");
+    assert_eq!(error(&mut talk, "DROP FUNCTION tr()").0, "2BP01");
+    talk.rows("SET search_path TO pg_catalog");
+    talk.rows("INSERT INTO public.d DEFAULT VALUES");
+    assert_eq!(one(&mut talk, "SELECT count(*) FROM public.d WHERE a = 'x7'"), "2");
+}
