@@ -334,17 +334,7 @@ impl Bound {
         let (_, deeper) = others.weigh(&bound).map_err(failed)?;
         let depth = depth.plus(deeper).plus(ruled.depth);
         depth.check()?;
-        let origins = origins::of_answer(&bound, query, &tables);
-        let columns = bound.columns(query).into_iter().zip(origins);
-        let columns = columns.map(|((name, ty), origin)| {
-            let ty = PgType { oid: shown_type(ty.oid), modifier: ty.modifier };
-            let (oid, modifier) = catalog.base(ty.oid, ty.modifier);
-            let is_enum = catalog.get_type(oid).is_some_and(|ty| ty.kind == Kind::Enum);
-            let form = if is_enum { Form::Text } else { Form::of(oid) };
-            let sent = PgType { oid, modifier };
-            AnswerColumn { sent, origin, form, ..AnswerColumn::new(name, ty) }
-        });
-        let columns = columns.collect();
+        let columns = columns_of(&bound, query, &tables, &catalog);
         let is_whole = |stage: &rules::Stage| stage.query == query;
         let plain = matches!(&ruled.stages[..], [one] if is_whole(one));
         let made = Bound {
@@ -908,6 +898,26 @@ impl Changing {
             self.asked.begin(context.memory_pool());
         })
     }
+}
+
+/// The columns of a query's answer.
+fn columns_of(
+    bound: &onlap_pg::bound::Bound,
+    query: QueryId,
+    tables: &Known,
+    catalog: &Catalog,
+) -> Arc<[AnswerColumn]> {
+    let origins = origins::of_answer(bound, query, tables);
+    let columns = bound.columns(query).into_iter().zip(origins);
+    let columns = columns.map(|((name, ty), origin)| {
+        let ty = PgType { oid: shown_type(ty.oid), modifier: ty.modifier };
+        let (oid, modifier) = catalog.base(ty.oid, ty.modifier);
+        let is_enum = catalog.get_type(oid).is_some_and(|ty| ty.kind == Kind::Enum);
+        let form = if is_enum { Form::Text } else { Form::of(oid) };
+        let sent = PgType { oid, modifier };
+        AnswerColumn { sent, origin, form, ..AnswerColumn::new(name, ty) }
+    });
+    columns.collect()
 }
 
 /// The type under which values of a type are sent.
