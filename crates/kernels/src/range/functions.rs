@@ -94,15 +94,9 @@ pub(super) const SETS: &[Entry] = &[
 
 /// Functions behind types: their one form, how far values lie from each other, hashes.
 pub(super) const BEHIND: &[Entry] = &[
-    ("int4range_canonical(int4range)", |types| {
-        asked(types, |whole| store(whole.as_ref()))
-    }),
-    ("int8range_canonical(int8range)", |types| {
-        asked(types, |whole| store(whole.as_ref()))
-    }),
-    ("daterange_canonical(daterange)", |types| {
-        asked(types, |whole| store(whole.as_ref()))
-    }),
+    ("int4range_canonical(int4range)", |types| asked(types, |whole| store(whole.as_ref()))),
+    ("int8range_canonical(int8range)", |types| asked(types, |whole| store(whole.as_ref()))),
+    ("daterange_canonical(daterange)", |types| asked(types, |whole| store(whole.as_ref()))),
     ("int4range_subdiff(int4,int4)", |types| distance(types, 1.0)),
     ("int8range_subdiff(int8,int8)", |types| distance(types, 1.0)),
     ("daterange_subdiff(date,date)", |types| distance(types, 1.0)),
@@ -185,7 +179,8 @@ fn asked(types: &Types, give: fn(Option<Range<'_>>) -> Datum<'static>) -> Box<dy
 }
 
 /// A range made of two, each `None` where it is empty.
-type Pair = for<'a> fn(&On<'_>, Option<Range<'a>>, Option<Range<'a>>) -> Result<Option<Range<'static>>>;
+type Pair =
+    for<'a> fn(&On<'_>, Option<Range<'a>>, Option<Range<'a>>) -> Result<Option<Range<'static>>>;
 
 fn two(types: &Types, give: Pair) -> Box<dyn Kernel> {
     let line = Line::of_call(types, types.args[0].oid);

@@ -178,11 +178,7 @@ impl On<'_> {
     }
 
     /// What two ranges have in common.
-    pub(crate) fn common<'a>(
-        &self,
-        a: &Range<'a>,
-        b: &Range<'a>,
-    ) -> Result<Option<Range<'a>>> {
+    pub(crate) fn common<'a>(&self, a: &Range<'a>, b: &Range<'a>) -> Result<Option<Range<'a>>> {
         if !self.overlap(a, b) {
             return Ok(None);
         }

@@ -345,8 +345,7 @@ fn recv_one(
     line: Line,
     message: &mut Message<'_>,
 ) -> Result<Option<Range<'static>>> {
-    let flags =
-        message.take(1).map_err(|_| Error::new("08P01", "no data left in message"))?[0];
+    let flags = message.take(1).map_err(|_| Error::new("08P01", "no data left in message"))?[0];
     let mut value = |none: u8| {
         if flags & (EMPTY | none) != 0 {
             return Ok(None);

@@ -38,16 +38,10 @@ const TIMES: Texts = &[
 const ADDRESSES: Texts =
     &[Some("10.0.0.1"), Some("10.0.0.1/8"), None, Some("::1"), Some("9.255.255.255")];
 
-const RANGES: Texts =
-    &[Some("[1,50]"), None, Some("[40,60)"), Some("(45,100)"), Some("[30,)")];
+const RANGES: Texts = &[Some("[1,50]"), None, Some("[40,60)"), Some("(45,100)"), Some("[30,)")];
 const GAPS: Texts = &[Some("[7,8]"), Some("empty"), None, Some("(,3)"), Some("[5,5]")];
-const LISTS: Texts = &[
-    Some("{[1,9],(10,20]}"),
-    Some("{}"),
-    None,
-    Some("{(5,15)}"),
-    Some("{(,2.0],(15,16),[30,)}"),
-];
+const LISTS: Texts =
+    &[Some("{[1,9],(10,20]}"), Some("{}"), None, Some("{(5,15)}"), Some("{(,2.0],(15,16),[30,)}")];
 const NO_LISTS: Texts = &[None, Some("{}"), None, Some("{}"), None];
 
 const AGGREGATES: &[Case] = &[
