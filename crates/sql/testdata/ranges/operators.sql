@@ -22,7 +22,7 @@ SELECT id, m FROM a ORDER BY m DESC NULLS LAST, id
 SELECT range_agg(r), range_agg(m), range_intersect_agg(r), range_intersect_agg(m) FROM a
 SELECT range_agg(r), range_intersect_agg(r) FROM a WHERE r IS NULL
 SELECT range_agg(r), range_intersect_agg(r), range_agg(r) FILTER (WHERE id < 4), range_agg(DISTINCT r) FROM a WHERE id BETWEEN 3 AND 7
-SELECT id % 3, range_agg(r ORDER BY r), range_intersect_agg(m) FROM a GROUP BY 1
+SELECT id % 3, range_agg(r ORDER BY r), range_intersect_agg(m) FROM a GROUP BY 1 ORDER BY 1
 SELECT id, range_agg(r) OVER (ORDER BY id), range_intersect_agg(r) OVER (ORDER BY id ROWS 1 PRECEDING) FROM a ORDER BY id
 SELECT min(r) FROM a
 SELECT max(m) FROM a
@@ -39,7 +39,9 @@ SELECT x = y, x < y FROM (VALUES (numrange(1.0, 2), numrange(1, 2.0)), (numrange
 SELECT '[2000-01-01,infinity)'::tsrange @> 'infinity'::timestamp, '[2000-01-01,]'::tsrange @> 'infinity'::timestamp, '[2000-01-01,infinity]'::tsrange @> timestamp 'infinity'
 SELECT '[2000-01-01,2000-01-02]'::daterange -|- '[2000-01-03,2000-01-04]', '[2000-01-01,2000-01-02]'::tsrange -|- '[2000-01-02,2000-01-04]'
 SELECT numrange(1, 2) -|- numrange(2, 3), numrange(1, 2, '[]') -|- numrange(2, 3), numrange(1, 2) -|- numrange(2, 3, '(]')
-SELECT int4range(1, 5) @> 3, int4range(1, 5) @> '3', '[1,5)' @> int4range(2, 3), 3 <@ '[1,5)'::int4range, int8range(1, 5) @> 3
+SELECT int4range(1, 5) @> 3, '[1,5)' @> int4range(2, 3), 3 <@ '[1,5)'::int4range
+SELECT int4range(1, 5) @> '3'
+SELECT int8range(1, 5) @> 3
 SELECT int4range(1, 5) @> int8range(2, 3)
 SELECT int4range(1, 5) = numrange(1, 5)
 SELECT int4range(1, 5) @> 2.5
