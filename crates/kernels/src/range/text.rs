@@ -265,7 +265,7 @@ pub(crate) fn send(cx: &mut Cx<'_>, oid: Oid, bytes: &[u8], out: &mut Vec<u8>) -
     out.extend_from_slice(&[0; 4]);
     let mut count = 0_u32;
     for range in ranges {
-        if count % 1024 == 0 {
+        if count.is_multiple_of(1024) {
             cx.go_on()?;
         }
         counted(cx, out, |cx, out| send_one(cx, line, &range, out))?;
