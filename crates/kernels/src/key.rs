@@ -8,7 +8,7 @@
 //! | type | key |
 //! |---|---|
 //! | float4, float8 | int4, int8: -0 is 0, one NaN, last |
-//! | numeric, jsonb, arrays, records, inet, cidr, bit strings | bytes |
+//! | numeric, jsonb, arrays, records, ranges, multiranges, inet, cidr, bit strings | bytes |
 //! | char(n) | the text without blanks at its end |
 //! | interval, timetz | fixed bytes: microseconds of the whole; the moment in UTC, then the zone |
 //! | all others | the value itself |
@@ -29,6 +29,7 @@ use onlap_pg::{Oid, Result};
 use crate::array::{Array, Record};
 use crate::json::order as jsonb;
 use crate::misc::net;
+use crate::range::{self, Bound, Ranges};
 use crate::{Datum, Repr, repr};
 
 /// What kind of key a type's values have.
@@ -48,6 +49,8 @@ enum Form {
     Record,
     /// Of elements of this type.
     Array(Oid),
+    /// A range or multirange between values of this type.
+    Ranges(Oid),
 }
 
 fn form(catalog: &Catalog, oid: Oid) -> Form {
@@ -69,7 +72,7 @@ fn form(catalog: &Catalog, oid: Oid) -> Form {
                 Form::Record
             }
             None if catalog.is_enum(base) => Form::Float8,
-            None => Form::Same,
+            None => range::element(catalog, base).map_or(Form::Same, Form::Ranges),
         },
     }
 }
@@ -210,6 +213,7 @@ fn ordered(catalog: &Catalog, form: Form, value: &Datum<'_>, out: &mut Vec<u8>) 
             out.push(0);
         }
         (Form::Array(element), Datum::Bytes(v)) => array(catalog, element, v, out),
+        (Form::Ranges(element), Datum::Bytes(v)) => ranges(catalog, element, v, out),
         (_, value) => plain(value, out),
     }
 }
@@ -226,6 +230,26 @@ fn array(catalog: &Catalog, element: Oid, bytes: &[u8], out: &mut Vec<u8>) {
     let dims = array.dims();
     dims.iter().for_each(|dim| put_i32(dim.length, out));
     dims.iter().for_each(|dim| put_i32(dim.lower, out));
+}
+
+/// A range, or ranges in order: each after a 1, with what says on which side of their values its ends are; then a zero.
+fn ranges(catalog: &Catalog, element: Oid, bytes: &[u8], out: &mut Vec<u8>) {
+    let Some(own) = repr(catalog, element) else { return put_bytes(bytes, out) };
+    let form = form(catalog, element);
+    let end = |bound: &Bound<'_>, out: &mut Vec<u8>| match &bound.value {
+        None => out.push(if bound.lower { 0 } else { 2 }),
+        Some(value) => {
+            out.push(1);
+            ordered(catalog, form, value, out);
+            out.push(u8::from(bound.inclusive != bound.lower));
+        }
+    };
+    for range in Ranges::load(bytes, own) {
+        out.push(1);
+        end(&range.lower, out);
+        end(&range.upper, out);
+    }
+    out.push(0);
 }
 
 /// A value that is its own key.

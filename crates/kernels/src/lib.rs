@@ -28,6 +28,7 @@ pub mod array;
 pub mod json;
 pub mod misc;
 pub mod number;
+pub mod range;
 pub mod series;
 pub mod text;
 pub mod time;

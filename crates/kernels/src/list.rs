@@ -8,7 +8,7 @@ use onlap_pg::catalog::{Catalog, Proc};
 
 use crate::aggregate::MakeAggregate;
 use crate::series::MakeSeries;
-use crate::{Make, array, json, misc, number, text, time};
+use crate::{Make, array, json, misc, number, range, text, time};
 
 /// Everything by OID.
 struct Lists {
@@ -39,6 +39,7 @@ fn lists() -> &'static Lists {
             json::ENTRIES,
             array::ENTRIES,
             misc::ENTRIES,
+            range::ENTRIES,
         ];
         let kernels = kernels.into_iter().flatten().copied().flatten();
         let aggregates = [
@@ -47,10 +48,11 @@ fn lists() -> &'static Lists {
             time::AGGREGATES,
             json::AGGREGATES,
             array::AGGREGATES,
+            range::AGGREGATES,
         ];
         let aggregates = aggregates.iter().chain(misc::AGGREGATES).copied();
         let series = [text::SERIES, number::SERIES, time::SERIES, array::SERIES, misc::SERIES];
-        let series = series.iter().chain(json::SERIES);
+        let series = series.iter().chain(json::SERIES.iter().chain([&range::SERIES]));
         Lists {
             kernels: kernels.map(|(name, make)| (oid(name), *make)).collect(),
             aggregates: aggregates.flatten().map(|(n, make)| (oid(n), *make)).collect(),

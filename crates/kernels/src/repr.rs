@@ -46,6 +46,9 @@ pub fn repr(catalog: &Catalog, oid: Oid) -> Option<Repr> {
         Kind::Composite => Some(Repr::Bytes),
         // The place of the label.
         Kind::Enum => Some(Repr::Float8),
+        Kind::Range | Kind::Multirange => {
+            repr(catalog, crate::range::element(catalog, base)?).map(|_| Repr::Bytes)
+        }
         Kind::Base if catalog.element(base).is_some() => Some(Repr::Bytes),
         _ => None,
     }

@@ -10,6 +10,7 @@ use super::net::Address;
 use super::{enums, mac, named};
 use crate::array::{row_text, text as array_text};
 use crate::json::{path, read, write};
+use crate::range::text as range_text;
 use crate::{Cx, Datum};
 
 /// Whether values of a type are records.
@@ -50,7 +51,10 @@ pub(crate) fn input(
                 Some(bytes) => Datum::bytes(bytes),
                 None => return Ok(None),
             },
-            None => return enums::read(cx.catalog, oid, text),
+            None => match range_text::input(cx, oid, text)? {
+                Some(value) => value,
+                None => return enums::read(cx.catalog, oid, text),
+            },
         },
     }))
 }
@@ -87,7 +91,7 @@ pub(crate) fn output(
         oid if is_row(cx, oid) => row_text::output(cx, bytes, out)?,
         oid => match cx.catalog.element(oid) {
             Some(element) => array_text::output(cx, element, bytes, out)?,
-            None => return Ok(false),
+            None => return range_text::output(cx, oid, bytes, out),
         },
     }
     Ok(true)
@@ -131,6 +135,9 @@ pub(crate) fn recv(
                 None => return Ok(None),
             },
             None => {
+                if let Some(value) = range_text::recv(cx, oid, bytes)? {
+                    return Ok(Some(value));
+                }
                 let text = std::str::from_utf8(bytes).map_err(|_| {
                     Error::new("22021", "invalid byte sequence for encoding \"UTF8\"")
                 })?;
@@ -175,7 +182,7 @@ pub(crate) fn send(
         oid if is_row(cx, oid) => row_text::send(cx, bytes, out)?,
         oid => match cx.catalog.element(oid) {
             Some(element) => array_text::send(cx, element, bytes, out)?,
-            None => return Ok(false),
+            None => return range_text::send(cx, oid, bytes, out),
         },
     }
     Ok(true)

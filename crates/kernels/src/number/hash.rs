@@ -43,7 +43,11 @@ pub fn divides(catalog: &Catalog, oid: Oid) -> bool {
 
 /// The hash by which rows are divided among partitions, of one value; `None` of NULL.
 pub fn of_value(catalog: &Catalog, oid: Oid, value: &Datum<'_>) -> Option<u64> {
-    let seed = PARTITION_SEED;
+    of(catalog, oid, value, PARTITION_SEED)
+}
+
+/// The hash of one value, with a seed; `None` of NULL. Without a seed its low half is that of 32 bits.
+pub(crate) fn of(catalog: &Catalog, oid: Oid, value: &Datum<'_>, seed: u64) -> Option<u64> {
     Some(match (catalog.base_type(oid), value) {
         (_, Datum::Null) => return None,
         (_, Datum::Bool(v)) => word(u32::from(*v), seed),

@@ -4,7 +4,7 @@
 
 mod cast;
 mod compare;
-mod decimal;
+pub(crate) mod decimal;
 mod float;
 mod fold;
 mod frame;

@@ -38,7 +38,48 @@ const TIMES: Texts = &[
 const ADDRESSES: Texts =
     &[Some("10.0.0.1"), Some("10.0.0.1/8"), None, Some("::1"), Some("9.255.255.255")];
 
+const RANGES: Texts = &[Some("[1,50]"), None, Some("[40,60)"), Some("(45,100)"), Some("[30,)")];
+const GAPS: Texts = &[Some("[7,8]"), Some("empty"), None, Some("(,3)"), Some("[5,5]")];
+const LISTS: Texts =
+    &[Some("{[1,9],(10,20]}"), Some("{}"), None, Some("{(5,15)}"), Some("{(,2.0],(15,16),[30,)}")];
+const NO_LISTS: Texts = &[None, Some("{}"), None, Some("{}"), None];
+
 const AGGREGATES: &[Case] = &[
+    Case {
+        signature: "range_agg(anyrange)",
+        args: &[(3904, "int4range", RANGES)],
+        result: (4451, "int4multirange"),
+    },
+    Case {
+        signature: "range_agg(anyrange)",
+        args: &[(3904, "int4range", GAPS)],
+        result: (4451, "int4multirange"),
+    },
+    Case {
+        signature: "range_agg(anymultirange)",
+        args: &[(4532, "nummultirange", LISTS)],
+        result: (4532, "nummultirange"),
+    },
+    Case {
+        signature: "range_agg(anymultirange)",
+        args: &[(4532, "nummultirange", NO_LISTS)],
+        result: (4532, "nummultirange"),
+    },
+    Case {
+        signature: "range_intersect_agg(anyrange)",
+        args: &[(3904, "int4range", RANGES)],
+        result: (3904, "int4range"),
+    },
+    Case {
+        signature: "range_intersect_agg(anyrange)",
+        args: &[(3904, "int4range", GAPS)],
+        result: (3904, "int4range"),
+    },
+    Case {
+        signature: "range_intersect_agg(anymultirange)",
+        args: &[(4532, "nummultirange", LISTS)],
+        result: (4532, "nummultirange"),
+    },
     Case {
         signature: "array_agg(anynonarray)",
         args: &[(23, "int4", INTS)],
@@ -225,6 +266,9 @@ fn aggregates_give_what_postgresql_gives() {
 type Set = (&'static str, &'static [(Oid, &'static str, &'static str)], &'static [Oid]);
 
 const SETS: &[Set] = &[
+    ("unnest(anymultirange)", &[(4451, "int4multirange", "{(,3),[5,6],[9,)}")], &[3904]),
+    ("unnest(anymultirange)", &[(4532, "nummultirange", "{(1.0,2.50],[3,3]}")], &[3906]),
+    ("unnest(anymultirange)", &[(4451, "int4multirange", "{}")], &[3904]),
     ("unnest(anyarray)", &[(1007, "int4[]", "{1,NULL,3}")], &[23]),
     ("unnest(anyarray)", &[(1009, "text[]", "{{a,b},{c,\"d e\"}}")], &[25]),
     ("unnest(anyarray)", &[(1007, "int4[]", "{}")], &[23]),

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use onlap_kernels::{find, find_aggregate, find_series, misc};
 use onlap_pg::Oid;
-use onlap_pg::catalog::{CastMethod, Catalog, Proc, ProcKind, Row, Table, Volatility, rows};
+use onlap_pg::catalog::{CastMethod, Catalog, Proc, ProcKind, Row, Table, Volatility, oids, rows};
 
 use super::values;
 
@@ -88,11 +88,13 @@ impl Offer {
         let catalog = Catalog::new();
         let mut calls: Vec<Call> =
             catalog.procs().iter().filter_map(|p| of_proc(&catalog, p)).collect();
-        let oids = |row: Row| row.number::<Oid>(0);
-        calls.extend(rows(Table::Operator).map(oids).filter_map(|oid| of_operator(&catalog, oid)));
+        let oid = |row: Row| row.number::<Oid>(0);
+        calls.extend(rows(Table::Operator).map(oid).filter_map(|oid| of_operator(&catalog, oid)));
         let pairs = rows(Table::Cast).map(|row| (row.number(0), row.number(1)));
         calls.extend(pairs.filter_map(|(source, target)| of_cast(&catalog, source, target)));
         calls.extend(texts());
+        let mut calls: Vec<Call> =
+            calls.into_iter().flat_map(|call| of_ranges(&catalog, call)).collect();
         calls.retain(is_drawn);
         let mut offer =
             Offer { catalog, calls, by_result: HashMap::new(), by_kind: HashMap::new() };
@@ -233,6 +235,26 @@ fn of_cast(catalog: &Catalog, source: Oid, target: Oid) -> Option<Call> {
         find(found.function)?;
     }
     Some(cast(source, target))
+}
+
+/// A call with each type of ranges in the place of any range and any multirange.
+fn of_ranges(catalog: &Catalog, call: Call) -> Vec<Call> {
+    let is_any = |oid: &Oid| matches!(*oid, oids::ANYRANGE | oids::ANYMULTIRANGE);
+    if !call.arguments.iter().chain([&call.result]).any(is_any) {
+        return vec![call];
+    }
+    let ranges = values::types().filter_map(|range| {
+        let (element, multirange) = (catalog.range_element(range)?, catalog.multirange_of(range)?);
+        let own = |oid: Oid| match oid {
+            oids::ANYRANGE => range,
+            oids::ANYMULTIRANGE => multirange,
+            oids::ANYELEMENT => element,
+            other => other,
+        };
+        let arguments = call.arguments.iter().map(|oid| own(*oid)).collect();
+        Some(Call { arguments, result: own(call.result), ..call.clone() })
+    });
+    ranges.collect()
 }
 
 fn cast(source: Oid, target: Oid) -> Call {

@@ -8,7 +8,7 @@ use onlap_kernels::{Datum, Repr, input, recv, repr};
 use onlap_pg::TypeRef;
 use onlap_pg::catalog::Catalog;
 
-use super::{ColumnType, Form, arrays, damaged, ordered, rows, with_cx};
+use super::{ColumnType, Form, arrays, damaged, ordered, ranges, rows, with_cx};
 use crate::error::Result;
 use crate::query::tables::to_arrow;
 
@@ -57,7 +57,20 @@ fn value(catalog: &Catalog, ty: ColumnType, bytes: &[u8]) -> Result<Datum<'stati
         Form::Row => rows::take(catalog, ty, bytes),
         Form::Rows(element) => rows::take_array(catalog, element, bytes),
         Form::Array(element) => repr(catalog, element).and_then(|own| arrays::take(bytes, own)),
-        _ => return with_cx(catalog, |cx| recv(cx, TypeRef::new(ty.base.oid), bytes)),
+        Form::Range(width) => {
+            let sent = ranges::take_range(bytes, usize::from(width));
+            return received(catalog, ty, &sent.ok_or_else(|| damaged(ty))?);
+        }
+        Form::Multirange(width) => {
+            let sent = ranges::take_all(bytes, usize::from(width));
+            return received(catalog, ty, &sent.ok_or_else(|| damaged(ty))?);
+        }
+        _ => return received(catalog, ty, bytes),
     };
     read.map(Datum::bytes).ok_or_else(|| damaged(ty))
+}
+
+/// A value as it travelled.
+fn received(catalog: &Catalog, ty: ColumnType, bytes: &[u8]) -> Result<Datum<'static>> {
+    with_cx(catalog, |cx| recv(cx, TypeRef::new(ty.base.oid), bytes))
 }

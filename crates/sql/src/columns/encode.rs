@@ -5,7 +5,7 @@ use onlap_kernels::{Datum, output, repr, send};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::value::numeric::Numeric;
 
-use super::{ColumnType, Form, arrays, ordered, rows, with_cx};
+use super::{ColumnType, Form, arrays, ordered, ranges, rows, with_cx};
 use crate::error::{Result, SqlError};
 use crate::query::stored::stored;
 
@@ -32,12 +32,30 @@ pub(super) fn value(catalog: &Catalog, ty: ColumnType, value: &Datum<'_>) -> Res
         Form::TimeTz => ordered::put_timetz(bytes, &mut out),
         Form::Bits => ordered::put_bits(bytes, &mut out),
         Form::Numeric => ordered::put_numeric(&Numeric::load(bytes), &mut out),
+        Form::Range(width) => {
+            let sent = sent(catalog, ty, value)?;
+            ranges::put(&sent, usize::from(width), &mut out)
+        }
+        Form::Multirange(width) => {
+            let sent = sent(catalog, ty, value)?;
+            ranges::put_all(&sent, usize::from(width), &mut out)
+        }
         Form::Row => return rows::put(catalog, ty, bytes),
         Form::Rows(element) => return rows::put_array(catalog, element, bytes),
         Form::Array(element) => repr(catalog, element).map(|own| arrays::put(bytes, own, &mut out)),
-        _ => Some(with_cx(catalog, |cx| send(cx, ty.base.oid, value, &mut out))?),
+        _ => {
+            out = sent(catalog, ty, value)?;
+            Some(())
+        }
     };
     made.map(|()| Value::Bytes(out)).ok_or_else(|| none(ty))
+}
+
+/// A value as it travels.
+fn sent(catalog: &Catalog, ty: ColumnType, value: &Datum<'_>) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    with_cx(catalog, |cx| send(cx, ty.base.oid, value, &mut out))?;
+    Ok(out)
 }
 
 fn none(ty: ColumnType) -> SqlError {

@@ -19,9 +19,10 @@
 //! | interval | Bytea | [`ordered`]: '1 mon' and '30 days' are equal and not the same | no |
 //! | arrays of what is its own key (whole numbers, texts, times, uuid, enums) | Bytea | [`arrays`] | yes |
 //! | jsonb | Json | the canonical text | no |
+//! | ranges and multiranges of whole numbers, dates, moments | Bytea | [`ranges`] | yes |
 //! | composite types and arrays of them | Bytea | [`rows`] | no |
 //! | domains | as what they are over | | as that |
-//! | other arrays, inet, cidr, macaddr | Bytea | PostgreSQL's binary form | no |
+//! | numrange, nummultirange, other arrays, inet, cidr, macaddr | Bytea | PostgreSQL's binary form | no |
 //!
 //! These forms are on disk: they never change. A better one is another [`Form`], named in the catalog's row.
 //!
@@ -31,6 +32,7 @@ mod arrays;
 mod decode;
 mod encode;
 mod ordered;
+mod ranges;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -73,6 +75,10 @@ pub enum Form {
     Row,
     /// An array of such rows.
     Rows(Oid),
+    /// A range whose bounds have that number of bytes.
+    Range(u8),
+    /// A multirange of such.
+    Multirange(u8),
     /// PostgreSQL's binary form.
     Sent,
 }
@@ -162,7 +168,7 @@ impl ColumnType {
             Form::Own => self.engine.is_ordered(),
             Form::Named if self.base.oid == oid::BPCHAR => false,
             Form::Named | Form::TimeTz | Form::Bits | Form::Numeric => true,
-            Form::Array(_) | Form::Enum => true,
+            Form::Array(_) | Form::Enum | Form::Range(_) | Form::Multirange(_) => true,
             Form::Interval | Form::Jsonb | Form::Sent | Form::Row | Form::Rows(_) => false,
         }
     }
@@ -213,6 +219,14 @@ fn kept(catalog: &Catalog, pg: PgType) -> Option<(DataType, Form)> {
         }
         // inet, cidr, macaddr, macaddr8
         869 | 650 | 829 | 774 => (DataType::Bytea, Form::Sent),
+        // numrange, nummultirange
+        3906 | 4532 => (DataType::Bytea, Form::Sent),
+        // int4range, daterange, and what is of them
+        3904 | 3912 => (DataType::Bytea, Form::Range(4)),
+        4451 | 4535 => (DataType::Bytea, Form::Multirange(4)),
+        // int8range, tsrange, tstzrange
+        3926 | 3908 | 3910 => (DataType::Bytea, Form::Range(8)),
+        4536 | 4533 | 4534 => (DataType::Bytea, Form::Multirange(8)),
         _ if catalog.is_enum(base) => (DataType::Float8, Form::Enum),
         _ if rows::is_kept(catalog, base) => (DataType::Bytea, Form::Row),
         _ => {
@@ -234,7 +248,7 @@ fn kept(catalog: &Catalog, pg: PgType) -> Option<(DataType, Form)> {
 fn is_sent(catalog: &Catalog, element: Oid) -> bool {
     use onlap_pg::catalog::Kind;
     let kind = catalog.get_type(element).map(|ty| ty.kind);
-    matches!(kind, Some(Kind::Base | Kind::Enum))
+    matches!(kind, Some(Kind::Base | Kind::Enum | Kind::Range | Kind::Multirange))
         && !matches!(element, oid::RECORD | oid::ACLITEM | 194 | 2275 | 4072 | 142 | 705)
 }
 

@@ -29,7 +29,7 @@ const DAY_US: i128 = 86_400_000_000;
 const MONTH_DAYS: i128 = 30;
 
 /// Takes `N` bytes off the front.
-fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+pub(super) fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     let (head, tail) = bytes.split_first_chunk::<N>()?;
     *bytes = tail;
     Some(*head)

@@ -58,6 +58,12 @@ fn bytes_of_each_form() {
             "00000001 00000000 000002bd 00000001 00000001 00000008 3ff0000000000000",
         ),
         ("inet", -1, "10.0.0.1/8", "02080004 0a000001"),
+        ("int4range", -1, "[1,3)", "01 018000000100 018000000300"),
+        ("int4range", -1, "empty", "00"),
+        ("tsrange", -1, "(-infinity,)", "01 01000000000000000001 02"),
+        ("int4multirange", -1, "{(,3)}", "01 00 018000000300 00"),
+        ("datemultirange", -1, "{}", "00"),
+        ("numrange", -1, "[1.0,)", "12 0000000a 0001000000000001 0001"),
     ];
     for (name, modifier, text, expected) in cases {
         assert_eq!(
@@ -108,6 +114,19 @@ fn what_is_kept_is_read_again_and_sorts() {
         ("money", -1, &["-1.00", "12"]),
         ("bpchar", -1, &["a ", "a"]),
         ("macaddr", -1, &["08:00:2b:01:02:03"]),
+        ("int4range", -1, &["empty", "(,)", "[1,2]", "[1,)", "(,-5)", "[2,2]", "[1,9]"]),
+        ("int8range", -1, &["empty", "[-9223372036854775808,9223372036854775807)", "(,)"]),
+        (
+            "tsrange",
+            -1,
+            &["(2000-01-01,infinity]", "[2000-01-01,infinity)", "[2000-01-01,)", "(,1999-01-01]"],
+        ),
+        ("daterange", -1, &["[-infinity,infinity]", "[-infinity,infinity)", "(,2000-01-01)"]),
+        ("int4multirange", -1, &["{}", "{(,)}", "{[1,2]}", "{[1,2],[5,)}", "{[1,2],[4,)}"]),
+        ("tstzmultirange", -1, &["{}", "{(,2000-01-01)}", "{(,2000-01-01]}"]),
+        ("numrange", -1, &["empty", "[1.0,1.00]", "(,NaN)"]),
+        ("nummultirange", -1, &["{}", "{[1.0,2),(2,3]}"]),
+        ("int4range[]", -1, &["{empty,NULL,\"[1,2]\"}", "{}"]),
     ];
     for (name, modifier, texts) in cases {
         let ty = of(name, *modifier);
@@ -155,6 +174,9 @@ fn bytes_that_nobody_wrote_are_an_error() {
         of("numeric[]", -1),
         of("inet", -1),
         of("jsonb", -1),
+        of("int8range", -1),
+        of("tsmultirange", -1),
+        of("numrange", -1),
     ];
     for ty in types {
         let text = match names::format_type(ty.pg).as_str() {
@@ -166,6 +188,9 @@ fn bytes_that_nobody_wrote_are_an_error() {
             "numeric[]" => "{1.5}",
             "inet" => "::1",
             "jsonb" => "{\"a\": 1}",
+            "int8range" => "[1,7)",
+            "tsmultirange" => "{(,2000-01-01],(2000-01-02,2000-01-03)}",
+            "numrange" => "[1.5,)",
             _ => "-12.5",
         };
         let good = kept_bytes(ty, text);

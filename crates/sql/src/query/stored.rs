@@ -60,6 +60,7 @@ pub fn stored(value: &Datum<'_>, ty: DataType) -> Result<Value> {
         (DataType::Int2, Datum::Int2(v)) => Value::Int(i64::from(*v)),
         (DataType::Int4, Datum::Int4(v)) => Value::Int(i64::from(*v)),
         (DataType::Int8, Datum::Int8(v)) => Value::Int(*v),
+        (DataType::Int8, Datum::Oid(v)) => Value::Int(i64::from(*v)),
         (DataType::Float4, Datum::Float4(v)) => Value::Float(f64::from(*v)),
         (DataType::Float8, Datum::Float8(v)) => Value::Float(*v),
         (DataType::Numeric(_), Datum::Bytes(bytes)) => {

@@ -712,7 +712,6 @@ fn describe(columns: Option<&[AnswerColumn]>, formats: &[i16], client: &mut dyn 
 }
 
 impl Session {
-    /// A parameter that a client gives. What a text says of a time depends on settings.
     /// A parameter as a client sent it, with texts in UTF-8.
     fn decoded<'v>(&self, ty: PgType, value: &'v [u8], format: i16) -> Result<Cow<'v, [u8]>> {
         let encoding = Encoding::named(self.settings.text(Id::ClientEncoding));
@@ -731,11 +730,14 @@ impl Session {
         form.turned(value, |text| encoding.decoded(text))
     }
 
+    /// A parameter that a client gives. What a text says of a time depends on settings, and what a name means on the catalog.
     fn parameter(&mut self, ty: PgType, value: Option<&[u8]>, format: i16) -> Result<Parameter> {
         let depends = matches!(ty.oid, oid::DATE | oid::TIMESTAMP | oid::TIMESTAMPTZ);
+        let is_named = matches!(ty.oid, oid::REGCLASS | oid::REGTYPE | oid::REGPROC)
+            || matches!(ty.oid, oid::REGPROCEDURE | oid::REGROLE | oid::REGNAMESPACE);
         let plain = self.writes_plainly() && self.settings.text(Id::TimeZone) == "UTC";
         match value.and_then(|bytes| std::str::from_utf8(bytes).ok()) {
-            Some(text) if depends && !plain && format == 0 => {
+            Some(text) if (depends && !plain || is_named) && format == 0 => {
                 let value =
                     self.in_view(|_, view| crate::query::Reader::new(view).read(ty, text))?;
                 Ok(Parameter { ty, value })

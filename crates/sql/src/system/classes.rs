@@ -226,6 +226,9 @@ fn attribute(view: &View, place: (u32, u32), name: String, ty: PgType, more: Mor
         2 => "s",
         8 | 16 => "d",
         _ if made.is_composite(ty.oid) => "d",
+        // Ranges of what has eight bytes, their multiranges and arrays.
+        _ if matches!(ty.oid, 3908..=3911 | 3926 | 3927 | 4533 | 4534 | 4536) => "d",
+        _ if matches!(ty.oid, 6152 | 6153 | 6157) => "d",
         _ => "i",
     };
     let storage = match made.base_type(ty.oid) {

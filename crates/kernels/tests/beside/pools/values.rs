@@ -2,6 +2,7 @@
 
 mod data;
 mod number;
+mod ranges;
 mod text;
 mod time;
 
@@ -10,7 +11,8 @@ use onlap_pg::catalog::{Catalog, Proc};
 
 /// The types that a function is called with, and that of its result. A polymorphic one is called with several.
 pub fn instances(catalog: &Catalog, proc: &Proc) -> Vec<(Vec<Oid>, Oid)> {
-    if let Some(instances) = time::instances(proc).or_else(|| data::instances(catalog, proc)) {
+    let special = ranges::instances(catalog, proc).or_else(|| time::instances(proc));
+    if let Some(instances) = special.or_else(|| data::instances(catalog, proc)) {
         return instances;
     }
     const ANY: [Oid; 9] = [2276, 2277, 2283, 2776, 5077, 5078, 5079, 5080, 3831];
@@ -34,7 +36,7 @@ pub fn instances(catalog: &Catalog, proc: &Proc) -> Vec<(Vec<Oid>, Oid)> {
 
 /// Texts of values for an argument.
 pub fn pool(catalog: &Catalog, proc: &Proc, at: usize, oid: Oid) -> &'static [&'static str] {
-    let special = [text::pool, number::pool, time::pool, data::pool];
+    let special = [ranges::pool, text::pool, number::pool, time::pool, data::pool];
     special.iter().find_map(|pool| pool(catalog, proc, at, oid)).unwrap_or_else(|| general(oid))
 }
 

@@ -60,6 +60,21 @@ for i in range(4):
 print(connection.execute("select price from item where id = 1").fetchone())
 connection.commit()
 
+print("ranges")
+from psycopg.types.multirange import Multirange, MultirangeInfo
+from psycopg.types.range import Range, RangeInfo
+
+for info in (RangeInfo.fetch(connection, "int4range"), MultirangeInfo.fetch(connection, "tsmultirange")):
+    print(info.name, info.oid, info.array_oid, info.subtype_oid)
+for binary in (False, True):
+    cursor = connection.cursor(binary=binary)
+    values = (Range(1, 5, "[]"), Range(decimal.Decimal("1.50"), None), Multirange([Range(1, 3), Range(7, 9)]), Range(empty=True))
+    cursor.execute("select %b::int4range, %t::numrange, %b::int4multirange, %s::daterange, array[%b::int8range]", values + (Range(1, 2),))
+    print(cursor.fetchone())
+    cursor.execute("select lower(%b::int8range), %b::int4range @> %b::int4", (Range(5, 9), Range(1, 9), 4))
+    print(cursor.fetchone())
+connection.commit()
+
 print("many")
 cursor = connection.cursor()
 cursor.executemany("insert into item (label, plain) values (%s, %s)", [("m", i) for i in range(20)])
