@@ -209,9 +209,11 @@ fn of_proc(catalog: &Catalog, proc: &Proc) -> Option<Call> {
         ProcKind::Window => Kind::Window,
         ProcKind::Procedure => return None,
     };
+    // Databases make functions whose names are owned; none is offered.
+    let std::borrow::Cow::Borrowed(name) = proc.name else { return None };
     Some(Call {
         kind,
-        name: proc.name,
+        name,
         arguments: proc.arguments.to_vec(),
         defaults: proc.defaults,
         variadic: proc.variadic,
