@@ -117,6 +117,8 @@ pub struct Whole {
     pub statement: QueryId,
     /// The statement itself, or one of its WITH.
     pub part: QueryId,
+    /// Whether functions may change rows as they are written, so that nothing of a row is known before.
+    pub fired: bool,
 }
 
 /// The steps of INSERT, UPDATE or DELETE; `carried` is what the parts of the statement share, where its WITH changes rows.
@@ -138,6 +140,7 @@ pub fn compile_change(
     if of.part != of.statement {
         compiler.frames.push(Frame::new(of.part, None));
     }
+    compiler.frame().fired = of.fired;
     compiler.change(of.part)
 }
 
@@ -349,9 +352,10 @@ impl Compiler<'_> {
 
     /// A column of a row that UPDATE changes: what is written, if it is.
     fn updated(&self, number: usize, place: usize) -> Source {
-        let query = self.bound.query(self.frames.last().expect("a query is being made").query);
+        let frame = self.frames.last().expect("a query is being made");
+        let query = self.bound.query(frame.query);
         let sets = |target: &Target| !target.hidden && target.number == number;
-        match query.targets.iter().any(sets) {
+        match frame.fired || query.targets.iter().any(sets) {
             true => Source::Row(number),
             false => Source::Found(place),
         }

@@ -26,6 +26,8 @@ use crate::within::Told;
 pub struct Frame {
     /// The query.
     pub query: QueryId,
+    /// Whether functions may change the rows that it writes: [`crate::change::Whole::fired`].
+    pub fired: bool,
     /// Where the columns of what is being calculated lie.
     pub layout: Layout,
     /// What the query is told by those around it, where it is run once per set of such values.
@@ -79,6 +81,7 @@ impl Frame {
     pub fn new(query: QueryId, boundary: Option<Boundary>) -> Frame {
         Frame {
             query,
+            fired: false,
             layout: Layout::default(),
             boundary,
             placeholders: Vec::new(),
@@ -328,7 +331,7 @@ impl Compiler<'_> {
     /// The arguments in the order of the parameters, with their types; defaults stand for those that were not given.
     pub fn arguments(&mut self, call: &onlap_pg::bound::Call) -> Result<(Vec<Node>, Vec<TypeRef>)> {
         let catalog = Arc::clone(&self.env.catalog);
-        let proc = catalog.proc(call.proc).expect("the resolver has found it");
+        let proc = catalog.proc(call.proc).ok_or_else(|| unsupported("this function here"))?;
         let mut places: Vec<Option<ExprId>> = vec![None; proc.arguments.len().max(call.args.len())];
         for (n, (place, id)) in call.args.iter().enumerate() {
             places[place.unwrap_or(n)] = Some(*id);

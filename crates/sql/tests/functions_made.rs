@@ -36,6 +36,43 @@ fn triggers_do_what_postgresql_does() {
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
 
+#[test]
+fn what_triggers_do_within_statements_counts_as_in_postgresql() {
+    let script = include_str!("../testdata/fired_beside.sql");
+    let differ = beside::differences(script.lines(), "", beside::answer);
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+#[test]
+fn a_refresh_has_its_owners_rights_in_functions_too() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows("CREATE ROLE u; GRANT CREATE ON SCHEMA public TO u; SET ROLE u");
+    talk.rows(
+        "CREATE FUNCTION who() RETURNS text LANGUAGE plpgsql AS 'begin return current_user; end'",
+    );
+    talk.rows("CREATE MATERIALIZED VIEW m AS SELECT who() AS who");
+    talk.rows("RESET ROLE");
+    talk.rows("REFRESH MATERIALIZED VIEW m");
+    assert_eq!(one(&mut talk, "SELECT who FROM m"), "u");
+    assert_eq!(one(&mut talk, "SELECT current_user"), "postgres");
+    let made = |body: &str| {
+        format!(
+            "CREATE OR REPLACE FUNCTION who() RETURNS text LANGUAGE plpgsql AS \
+             'begin {body}; return current_user; end'"
+        )
+    };
+    talk.rows("SET ROLE u");
+    talk.rows(&made("execute ''reset role''"));
+    talk.rows("RESET ROLE");
+    assert_eq!(error(&mut talk, "REFRESH MATERIALIZED VIEW m").0, "42501");
+    talk.rows("SET ROLE u");
+    talk.rows(&made("perform set_config(''role'', ''none'', false); perform 1"));
+    talk.rows("RESET ROLE");
+    talk.rows("REFRESH MATERIALIZED VIEW m");
+    assert_eq!(one(&mut talk, "SELECT who FROM m"), "u");
+}
+
 /// SQLSTATE and message of a statement.
 fn error(talk: &mut Talk, statement: &str) -> (String, String) {
     talk.run(statement).error.unwrap_or_default()

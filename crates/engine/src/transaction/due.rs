@@ -29,7 +29,7 @@ use crate::rules::Reference;
 
 mod queue;
 
-pub(super) use queue::{Due, DueMark, Loss};
+pub(super) use queue::{Due, DueMark, Loss, Suspended};
 use queue::{DueRule, Held, LOST_BYTES, Modes, lost_bytes};
 
 /// Own rows that are judged at once.

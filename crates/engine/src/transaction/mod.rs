@@ -163,6 +163,7 @@ pub struct Aside {
     in_statement: bool,
     outdated: bool,
     look_back: Option<Savepoint>,
+    due: due::Suspended,
 }
 
 impl Aside {
@@ -369,6 +370,7 @@ impl Transaction {
             in_statement: self.in_statement,
             outdated: self.outdated,
             look_back: self.look_back.take(),
+            due: self.due.set_aside(),
         }
     }
 
@@ -379,6 +381,7 @@ impl Transaction {
         self.outdated = aside.outdated;
         // One that was undone meanwhile is not gone back to: what was done since is undone, too.
         self.look_back = aside.look_back;
+        self.due.take_up(aside.due);
     }
 
     /// Ends a statement of several calls; from now on each call is one again.

@@ -68,7 +68,14 @@ impl<'a> Conflict<'a> {
         let to = self.to(&row)?;
         let new = Some(to.fit(&row));
         match fires.before_row(&to.table, Event::Insert, (None, new), &[])? {
-            Some(row) => self.put_one(to.unfit(row)),
+            Some(row) => {
+                let row = to.unfit(row);
+                let now = self.to(&row)?;
+                if now.table.schema.id != to.table.schema.id {
+                    return Err(super::fired::moved(&to.table, &now.table));
+                }
+                self.put_one(row)
+            }
             None => Ok(None),
         }
     }

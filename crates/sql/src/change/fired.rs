@@ -2,7 +2,8 @@
 //!
 //! One by one, in the order in which they were found: a function may ask for the rows that were changed before.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_select::filter::filter_record_batch;
@@ -104,15 +105,24 @@ impl Statement<'_> {
 
     /// A row as a table has it, in the order of its own columns.
     fn own_row(&self, table: &TableHandle, row: RowId) -> Result<Row> {
-        let batch = self.view.scope.tx()?.fetch(&table.table, &[row], None)?;
+        let batch = {
+            // As the functions have left it, which the statement itself does not see.
+            let mut tx = self.view.scope.tx()?;
+            let aside = tx.set_aside();
+            let found = tx.fetch(&table.table, &[row], None);
+            tx.take_up(aside);
+            found?
+        };
         if batch.row_ids.is_empty() {
             return Err(modified());
         }
         let columns = table.schema.columns.iter().enumerate();
         let value = |(at, column): (usize, &onlap::ColumnSchema)| {
-            onlap::convert::read_value(column.ty, &batch.columns.columns[at], 0)
+            // A function may have dropped a column meanwhile.
+            let found = batch.columns.columns.get(at).ok_or_else(modified)?;
+            Ok(onlap::convert::read_value(column.ty, found, 0))
         };
-        Ok(columns.map(value).collect())
+        columns.map(value).collect()
     }
 
     /// Deletes rows that are locked; those that were deleted.
@@ -139,6 +149,9 @@ impl Statement<'_> {
         if fires.before_row(table, Event::Delete, (Some(&old), None), &[])?.is_none() {
             return Ok(false);
         }
+        if print_of(&self.own_row(table, *row)?) != print_of(&old) {
+            return Err(modified_before("deleted"));
+        }
         let n = self.view.scope.tx()?.delete_rows(&table.table, &[*row])?;
         if n != 1 {
             return Err(modified());
@@ -156,12 +169,24 @@ impl Statement<'_> {
         id: RowId,
         columns: &[&str],
         values: &[Value],
+        known: Option<u64>,
     ) -> Result<Option<Row>> {
         self.view.scope.go_on()?;
         let groups = self.groups(&[id]);
         let [group] = &groups[..] else { return Ok(None) };
         let [row] = group.rows[..] else { return Ok(None) };
-        self.change_one(group, row, columns, values)
+        self.change_one(group, row, columns, (values, known))
+    }
+
+    /// What tells whether a row is still as it was, before any function runs.
+    fn print(&self, id: RowId) -> Result<u64> {
+        let groups = self.groups(&[id]);
+        match &groups[..] {
+            [Group { table, rows, .. }] if rows.len() == 1 => {
+                Ok(print_of(&self.own_row(table, rows[0])?))
+            }
+            _ => Err(modified()),
+        }
     }
 
     /// The same for a row of a table by its id there.
@@ -176,7 +201,7 @@ impl Statement<'_> {
         values: &[Value],
     ) -> Result<Option<Row>> {
         let group = Group { member: 0, table, rows: vec![row] };
-        self.change_one(&group, row, columns, values)
+        self.change_one(&group, row, columns, (values, None))
     }
 
     fn change_one(
@@ -184,11 +209,14 @@ impl Statement<'_> {
         group: &Group<'_>,
         row: RowId,
         columns: &[&str],
-        values: &[Value],
+        (values, known): (&[Value], Option<u64>),
     ) -> Result<Option<Row>> {
         let (fires, table) = (self.firing()?, group.table);
         let set: Vec<String> = columns.iter().map(|name| (*name).to_string()).collect();
         let old = self.own_row(table, row)?;
+        if known.is_some_and(|known| known != print_of(&old)) {
+            return Err(modified());
+        }
         let mut new = old.clone();
         for (name, value) in columns.iter().zip(values) {
             let at = table.schema.position_by_name(name).ok_or_else(SqlError::concurrent_update)?;
@@ -213,7 +241,7 @@ impl Statement<'_> {
         let changed: Vec<usize> = (0..schema.columns.len()).filter(changed).collect();
         let names: Vec<&str> = changed.iter().map(|at| schema.columns[*at].name.as_str()).collect();
         let now: Vec<Value> = changed.iter().map(|at| made[*at].clone()).collect();
-        if self.view.scope.tx()?.fetch(&table.table, &[row], None)?.row_ids.is_empty() {
+        if print_of(&self.own_row(table, row)?) != print_of(&old) {
             return Err(modified());
         }
         let mut values = |_: RowId| Ok(now.clone());
@@ -264,10 +292,15 @@ pub fn update(statement: &Statement<'_>) -> Result<Done> {
     let mut returned = Returned::charged(found.batches.another());
     let columns = setting.columns();
     let mut n = 0;
+    // What the values were calculated from: a function that changes it would be undone by them.
+    let ids = found.batches.iter().flat_map(ids_in);
+    let before = ids.map(|id| Ok((id, statement.print(id)?))).collect::<Result<HashMap<_, _>>>()?;
     for batch in &found.batches {
         let (mut kept, mut rows) = (HashSet::new(), Vec::new());
         for id in ids_in(batch) {
-            if let Some(row) = statement.change_fired(id, &columns, &setting.values(id)?)? {
+            let values = setting.values(id)?;
+            let known = before.get(&id).copied();
+            if let Some(row) = statement.change_fired(id, &columns, &values, known)? {
                 kept.insert(id);
                 rows.push(row);
             }
@@ -295,14 +328,27 @@ fn those(batch: &RecordBatch, wanted: impl Fn(RowId) -> bool) -> Result<RecordBa
 
 /// A function has changed the row that its trigger was about.
 pub fn modified() -> SqlError {
-    let text = "tuple to be updated was already modified by an operation triggered by the current \
-                command";
+    modified_before("updated")
+}
+
+/// Tells rows apart: NaN is itself here.
+fn print_of(row: &Row) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    format!("{row:?}").hash(&mut hasher);
+    hasher.finish()
+}
+
+fn modified_before(what: &str) -> SqlError {
+    let text = format!(
+        "tuple to be {what} was already modified by an operation triggered by the current command"
+    );
     let hint = "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes \
                 to other rows.";
     SqlError::new("27000", text).hint(hint)
 }
 
-fn moved(from: &TableHandle, _to: &TableHandle) -> SqlError {
+/// A function has given the row another partition.
+pub fn moved(from: &TableHandle, _to: &TableHandle) -> SqlError {
     let name = crate::catalog::Name::of_engine(&from.schema.name).1;
     let text = "moving row to another partition during a BEFORE FOR EACH ROW trigger is not \
                 supported";

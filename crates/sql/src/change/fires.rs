@@ -323,7 +323,16 @@ impl<'a> Fires<'a> {
     }
 }
 
-/// Whether a table has triggers, or one that stands above or below it.
+/// Whether a table, or one above or below it, has triggers for rows.
+pub fn has_rows(view: &View, table: TableId) -> bool {
+    let of = |id| triggers::of_relation(&view.objects, oids::of_table(id));
+    let families = view.objects.families();
+    let above = families.all_above(table).into_iter().flat_map(of);
+    let below = families.all_below(table).into_iter().flat_map(of);
+    of(table).into_iter().chain(above).chain(below).any(|trigger| trigger.row)
+}
+
+/// Whether a table, or one above or below it, has triggers.
 pub fn has_any(view: &View, table: TableId) -> bool {
     if view.objects.of_kind(Kind::Trigger).next().is_none() {
         return false;

@@ -71,7 +71,7 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
         if statement.fires.is_some() {
             let columns = setting.columns();
             for id in taken.iter().flat_map(super::find::ids_in) {
-                let made = statement.change_fired(id, &columns, &setting.values(id)?)?;
+                let made = statement.change_fired(id, &columns, &setting.values(id)?, None)?;
                 rows += u64::from(made.is_some());
             }
             continue;

@@ -19,6 +19,7 @@ mod routes;
 mod shared;
 mod update;
 
+pub use fired::moved;
 pub use insert::fill;
 pub use routes::{Router, hold};
 

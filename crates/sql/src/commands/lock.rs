@@ -25,6 +25,7 @@ pub fn run(session: &mut Session, view: &View, lock: &LockTable) -> Result<()> {
         let text = "LOCK TABLE can only be used in transaction blocks";
         return Err(SqlError::new(state::NO_TRANSACTION, text));
     }
+    session.current()?.locked = true;
     for named in &lock.tables {
         let parts = strings(&named.name);
         for table in tables(view, &parts, named.only, lock.mode)? {

@@ -105,6 +105,7 @@ pub fn table(
             client,
         );
     }
+    view.scope.await_tables(std::slice::from_ref(&table), onlap::LockMode::AccessShare)?;
     let rows = view.scope.tx()?.scan(&table, Scan::all().columns(names))?;
     let source =
         TableRows { rows, scope: Arc::clone(&view.scope), columns: (0..positions.len()).collect() };

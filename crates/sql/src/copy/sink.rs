@@ -280,15 +280,22 @@ impl<'a> Sink<'a> {
     fn put_fired(&mut self, row: Row) -> Result<()> {
         let Some(fires) = &self.fires else { return Ok(()) };
         self.view.scope.go_on()?;
-        let (handle, row) = match &mut self.routes {
+        let (leaf, handle, row) = match &mut self.routes {
             Some(routes) => {
                 let leaf = routes.leaf_of(&row)?;
-                (leaf.table.clone(), leaf.fit(&row))
+                let (handle, row) = (leaf.table.clone(), leaf.fit(&row));
+                (Some(leaf), handle, row)
             }
-            None => (TableHandle::new(self.view, self.table.clone()), row),
+            None => (None, TableHandle::new(self.view, self.table.clone()), row),
         };
         let row = fires.before_row(&handle, Event::Insert, (None, Some(row)), &[])?;
         let Some(row) = row else { return Ok(()) };
+        if let (Some(leaf), Some(routes)) = (leaf, &mut self.routes) {
+            let now = routes.leaf_of(&leaf.unfit(row.clone()))?;
+            if now.table.schema.id != handle.schema.id {
+                return Err(crate::change::moved(&handle, &now.table));
+            }
+        }
         self.view.scope.tx()?.insert(&handle.table, &row)?;
         self.rows += 1;
         fires.after_row(&handle, Event::Insert, (None, Some(row)), &[])

@@ -200,8 +200,16 @@ pub fn refresh(
     body["populated"] = json!(!no_data);
     session.put(Kind::Materialized, &id.0.to_string(), Some(body.clone()))?;
     now.scope.tx()?.begin_statement()?;
-    let now = session.view()?;
-    fill(&now, &name, &table, &body, (concurrently, no_data))?;
+    // As its owner, who may not be the role that asks for it: functions that the query calls, too.
+    let owner = view.judge.rights().owner(Key::of(oids::of_table(id)));
+    let apart = session.apart(Some(owner), false);
+    let filled = session.in_view(|session, now| {
+        session.lend();
+        fill(now, &name, &table, &body, (concurrently, no_data))
+    });
+    session.together_again(apart);
+    session.lend();
+    filled?;
     session.current()?.changed = true;
     Ok(TAG)
 }
@@ -229,18 +237,14 @@ fn fill(
         view.scope.tx()?.delete_where(&table, &Predicate::All)?;
         return Ok(());
     }
-    // As its owner, who may not be the role that asks for it.
-    let rights = view.judge.rights();
-    let owner = rights.owner(Key::of(oids::of_table(table.schema().id)));
-    let of_owner =
-        View { user: rights.name_of(owner), judge: view.judge.of(owner), ..view.clone() };
     let sql = body["sql"].as_str().unwrap_or_default();
-    let made = Bound::kept(&of_owner, sql, body)?;
+    let made = Bound::kept(view, sql, body)?;
+    let owner = view.judge.rights().owner(Key::of(oids::of_table(table.schema().id)));
     let needs = made.needs().iter();
     let needs: Vec<Need> =
         needs.map(|need| Need { by: need.by.or(Some(owner)), ..need.clone() }).collect();
-    of_owner.must(&needs)?;
-    let batches = made.batches(&of_owner, sql)?;
+    view.must(&needs)?;
+    let batches = made.batches(view, sql)?;
     view.scope.tx()?.delete_where(&table, &Predicate::All)?;
     let filled = change::fill(view, &TableHandle::new(view, table), batches);
     filled.map(drop).map_err(|e| match e.state() {

@@ -118,6 +118,10 @@ pub fn create(
         crate::routine::check_when(view, &trigger, text)?;
     }
     must_be_told(view, &on, &trigger)?;
+    let table = view.scope.tx()?.table(&on.name.engine(&view.database))?;
+    if trigger.row && !table.schema().generated.is_empty() {
+        return Err(SqlError::unsupported("a trigger for rows of a table with generated columns"));
+    }
     let known = kept::of_relation(&view.objects, on.oid);
     let known = known.into_iter().find(|known| known.name == trigger.name);
     match known {

@@ -760,7 +760,10 @@ impl Bound {
         text: &str,
     ) -> Result<Changing> {
         let _entered = view.instance.runner.handle().enter();
-        let of = Whole { statement: self.query, part };
+        let entry = self.tree.query(part).modify.as_ref().map(|modify| modify.entry);
+        let table = entry.and_then(|entry| self.table(part, entry));
+        let fired = table.is_some_and(|of| change::fires::has_any(view, of.schema.id));
+        let of = Whole { statement: self.query, part, fired };
         let carried = self.carried(course);
         let change = compile_change(&self.tree, of, &self.sources(view), &course.env, carried);
         let change = change.map_err(|e| sql_error(&e, text))?;

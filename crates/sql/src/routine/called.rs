@@ -147,8 +147,12 @@ pub fn apart<T>(
     if !function.definer && function.settings.is_empty() {
         return run(session);
     }
-    let before =
-        session.apart(function.definer.then(|| view.judge.rights().owner(function.rights())));
+    let is_role = |name: &str| matches!(name, "role" | "session_authorization");
+    if function.settings.iter().any(|(name, _)| is_role(name)) {
+        return Err(SqlError::unsupported("a function that sets a role"));
+    }
+    let owner = function.definer.then(|| view.judge.rights().owner(function.rights()));
+    let before = session.apart(owner, !function.settings.is_empty());
     let set = function
         .settings
         .iter()

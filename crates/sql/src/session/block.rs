@@ -41,6 +41,8 @@ pub struct Block {
     pub used: bool,
     /// Whether a statement saw anything: from then on its snapshot stands.
     looked: bool,
+    /// Whether LOCK TABLE has locked anything.
+    pub locked: bool,
     /// How it is carried out.
     pub modes: Modes,
     /// Named places to go back to.
@@ -82,6 +84,7 @@ impl Block {
             failed: false,
             used: false,
             looked: false,
+            locked: false,
             modes,
             savepoints: Vec::new(),
             changed_catalog: false,
@@ -99,6 +102,7 @@ impl Block {
             failed: false,
             used: true,
             looked: true,
+            locked: false,
             modes,
             savepoints: Vec::new(),
             changed_catalog: false,
@@ -126,7 +130,7 @@ impl Block {
 
     /// Whether anything was asked or written in it.
     pub fn is_used(&self) -> bool {
-        self.looked || self.changed
+        self.looked || self.changed || self.locked
     }
 
     /// Whether it is behind a savepoint.

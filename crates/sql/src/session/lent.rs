@@ -29,6 +29,13 @@ use crate::settings::Settings;
 use crate::view::Listed;
 use crate::wire::{Client, CopyData, Reply};
 
+/// What a routine that runs as its owner, or with settings of its own, comes back to.
+pub(crate) struct Apart {
+    roles: Option<(Roles, Option<Roles>, Option<Roles>)>,
+    settings: Option<crate::settings::Mark>,
+    confined: bool,
+}
+
 /// What a session lends to the routines of a transaction.
 #[derive(Default)]
 pub struct Lent(Mutex<Inner>);
@@ -67,6 +74,7 @@ struct Base {
     temporary: Temporary,
     state: State,
     modes: Modes,
+    confined: bool,
     shown_modes: Modes,
     between: Arc<Between>,
 }
@@ -223,6 +231,7 @@ impl Session {
             && base.settings.is(&self.settings)
             && base.roles == self.roles
             && base.modes == block.modes
+            && base.confined == self.confined
             && base.temporary.is_made == self.temporary.is_made
             && base.temporary.version == self.temporary.version
         {
@@ -244,6 +253,7 @@ impl Session {
             temporary: self.temporary.clone(),
             state: State::of(block),
             modes: block.modes,
+            confined: self.confined,
             shown_modes: self.shown_modes,
             between: Arc::clone(&self.between),
         });
@@ -290,21 +300,31 @@ impl Session {
         self.lent
     }
 
-    /// Goes on as another role, where one is given; what [`Session::together_again`] comes back to.
-    pub(crate) fn apart(&mut self, role: Option<u32>) -> (Roles, crate::settings::Mark) {
+    /// Goes on as another role, where one is given, which nothing changes meanwhile; `sets`: settings are its own, too. What
+    /// [`Session::together_again`] comes back to.
+    pub(crate) fn apart(&mut self, role: Option<u32>, sets: bool) -> Apart {
         self.take_asked();
-        let before = (self.roles, self.settings.mark());
+        let apart = Apart {
+            roles: role.map(|_| (self.roles, self.roles_before, self.roles_after)),
+            settings: sets.then(|| self.settings.mark()),
+            confined: self.confined,
+        };
         if let Some(current) = role {
+            self.confined = true;
             self.be(Roles { session: self.roles.session, current });
         }
-        before
+        apart
     }
 
     /// Comes back to the role and the settings of before.
-    pub(crate) fn together_again(&mut self, (roles, settings): (Roles, crate::settings::Mark)) {
+    pub(crate) fn together_again(&mut self, apart: Apart) {
         self.take_asked();
-        self.settings.back_to(&settings);
-        if self.roles != roles {
+        self.confined = apart.confined;
+        if let Some(settings) = &apart.settings {
+            self.settings.back_to(settings);
+        }
+        if let Some((roles, before, after)) = apart.roles {
+            (self.roles_before, self.roles_after) = (before, after);
             self.be(roles);
         }
     }
@@ -338,6 +358,7 @@ impl Session {
             roles_before: None,
             roles_after: base.roles_after,
             shown_modes: base.shown_modes,
+            confined: base.confined,
             between: base.between,
             database: base.database,
             settings: base.settings,

@@ -96,6 +96,8 @@ pub struct Session {
     roles_before: Option<Roles>,
     /// What they are after it, where that is something else: SET LOCAL ends with it.
     roles_after: Option<Roles>,
+    /// Whether its role is that of an owner, which nothing changes: [`Session::apart`].
+    confined: bool,
     /// The modes of a transaction that the settings show.
     shown_modes: modes::Modes,
     pub(crate) database: String,
@@ -241,6 +243,7 @@ impl Session {
             roles_before: None,
             roles_after: None,
             shown_modes: modes::Modes::default(),
+            confined: false,
             database,
             settings,
             at_start,

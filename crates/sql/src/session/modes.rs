@@ -135,6 +135,9 @@ impl Session {
         if known.read_only && !modes.read_only && is_used {
             return refuse("transaction read-write mode must be set before any query");
         }
+        if known.read_only && !modes.read_only && is_within {
+            return refuse("cannot set transaction read-write mode inside a read-only transaction");
+        }
         if modes.deferrable != known.deferrable && is_used {
             let text = "SET TRANSACTION [NOT] DEFERRABLE must be called before any query";
             return refuse(text);

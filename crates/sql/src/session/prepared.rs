@@ -187,6 +187,7 @@ impl Session {
         role: Option<&str>,
         local: bool,
     ) -> Result<()> {
+        self.must_be_free("role")?;
         let own = self.roles.session;
         let current = match role {
             None => own,
@@ -214,6 +215,7 @@ impl Session {
         role: Option<&str>,
         local: bool,
     ) -> Result<()> {
+        self.must_be_free("session_authorization")?;
         let own = self.presence.role;
         let role = role.map_or(Ok(own), |name| named(judge, name))?;
         if role != own && !self.began_superuser {
@@ -223,6 +225,15 @@ impl Session {
         }
         self.turn(Roles { session: role, current: role }, local);
         Ok(())
+    }
+
+    /// Fails where the role is an owner's.
+    fn must_be_free(&self, setting: &str) -> Result<()> {
+        if !self.confined {
+            return Ok(());
+        }
+        let text = format!("cannot set parameter \"{setting}\" within security-definer function");
+        Err(SqlError::new(state::NO_PRIVILEGE, text))
     }
 
     fn turn(&mut self, roles: Roles, local: bool) {

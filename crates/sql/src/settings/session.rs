@@ -98,6 +98,11 @@ impl Settings {
     pub fn start_with(&mut self, name: &str, text: &str) -> Result<()> {
         let text = &*self.completed(name, text);
         let (key, value) = changeable(name, text, self.flag(Id::IsSuperuser))?;
+        if is_of_transaction(&key) {
+            // They are the transaction's: what new ones have, other settings say.
+            let text = format!("parameter \"{name}\" cannot be set before a transaction begins");
+            return Err(SqlError::new("55P02", text));
+        }
         Arc::make_mut(&mut self.client).insert(key, value);
         self.refresh();
         Ok(())
@@ -106,7 +111,9 @@ impl Settings {
     /// so any more is left out.
     pub fn begin_with(&mut self, name: &str, text: &str) {
         let text = &*self.completed(name, text);
-        if let Ok((key, value)) = changeable(name, text, true) {
+        if let Ok((key, value)) = changeable(name, text, true)
+            && !is_of_transaction(&key)
+        {
             Arc::make_mut(&mut self.client).insert(key, value);
             self.refresh();
         }
@@ -351,6 +358,12 @@ pub fn may_be(name: &str, text: &str, superuser: bool) -> Result<()> {
         true => Err(too_long()),
         false => Ok(()),
     }
+}
+
+/// Whether a setting is a mode of the transaction under way.
+fn is_of_transaction(key: &Key) -> bool {
+    let modes = [Id::TransactionIsolation, Id::TransactionReadOnly, Id::TransactionDeferrable];
+    modes.iter().any(|id| *key == Key::Known(*id))
 }
 
 /// A value of a setting that sessions may change.

@@ -41,6 +41,13 @@ pub(super) enum Held {
     Several,
 }
 
+/// What a statement that is set aside has to judge at its end.
+pub(in crate::transaction) struct Suspended {
+    depth: u32,
+    held: Held,
+    losses: Vec<Loss>,
+}
+
 /// A parent row that was deleted, or replaced by another.
 pub(in crate::transaction) type Loss = (Table, Row, Option<Row>);
 
@@ -124,6 +131,20 @@ impl Due {
     pub(super) fn add_losses(&mut self, mut losses: Vec<Loss>) {
         self.loss_bytes += losses.iter().map(loss_bytes).sum::<usize>();
         self.losses.append(&mut losses);
+    }
+
+    /// What a statement holds that is set aside: those within it are judged at their own ends.
+    pub(in crate::transaction) fn set_aside(&mut self) -> Suspended {
+        let (depth, held) = (std::mem::take(&mut self.depth), std::mem::take(&mut self.held));
+        Suspended { depth, held, losses: self.take_losses() }
+    }
+
+    /// Goes on with it.
+    pub(in crate::transaction) fn take_up(&mut self, aside: Suspended) {
+        (self.depth, self.held) = (aside.depth, aside.held);
+        let later = self.take_losses();
+        self.add_losses(aside.losses);
+        self.add_losses(later);
     }
 
     pub(super) fn take_losses(&mut self) -> Vec<Loss> {
