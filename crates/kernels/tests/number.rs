@@ -161,7 +161,7 @@ fn cases(catalog: &Catalog, draw: &mut Draw) -> Vec<Case> {
             continue;
         }
         let Some((args, result)) = arguments(catalog, proc) else { continue };
-        let ordered = matches!(proc.name, "mode" | "percentile_disc" | "percentile_cont");
+        let ordered = matches!(&*proc.name, "mode" | "percentile_disc" | "percentile_cont");
         for round in 0..12 {
             let tame = round < 6;
             let mut rows: Vec<Row> = Vec::new();

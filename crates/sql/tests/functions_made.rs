@@ -73,6 +73,19 @@ fn a_refresh_has_its_owners_rights_in_functions_too() {
     assert_eq!(one(&mut talk, "SELECT who FROM m"), "u");
 }
 
+#[test]
+fn functions_are_called_where_the_role_may_look() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows("CREATE ROLE u; CREATE SCHEMA s");
+    talk.rows("CREATE FUNCTION s.f() RETURNS int LANGUAGE sql AS 'SELECT 1'");
+    talk.rows("CREATE VIEW v AS SELECT s.f() AS f; GRANT SELECT ON v TO u; SET ROLE u");
+    for call in ["SELECT s.f()", "SELECT * FROM s.f()"] {
+        assert_eq!(error(&mut talk, call).0, "42501", "{call}");
+    }
+    assert_eq!(one(&mut talk, "SELECT f FROM v"), "1");
+}
+
 /// SQLSTATE and message of a statement.
 fn error(talk: &mut Talk, statement: &str) -> (String, String) {
     talk.run(statement).error.unwrap_or_default()

@@ -66,7 +66,7 @@ impl Ours {
         }
     }
 
-    pub(crate) fn proc(&self, wanted: &str) -> &'static Proc {
+    pub(crate) fn proc<'a>(&'a self, wanted: &'a str) -> &'a Proc {
         let name = wanted.split('(').next().expect("a name");
         let mut all = self.catalog.procs_named(name);
         all.find(|proc| signature(&self.catalog, proc) == wanted).expect("it is a function")

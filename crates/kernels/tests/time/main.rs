@@ -83,7 +83,7 @@ fn functions_give_the_same_in_other_zones_and_styles() {
             }
             cases.extend(pools::cases(&catalog, proc, most, &mut draw));
             // What asks the clock is asked, too: here both have one.
-            if matches!(proc.name, "now" | "transaction_timestamp") {
+            if matches!(&*proc.name, "now" | "transaction_timestamp") {
                 let text = format!("pg_catalog.{}()", proc.name);
                 cases.push(Case { proc: proc.oid, args: vec![], result: proc.result, text });
             }

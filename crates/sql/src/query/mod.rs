@@ -281,8 +281,9 @@ impl Bound {
         Ok(made)
     }
 
-    /// What writing rows needs is needed, too.
+    /// What writing rows needs is needed, too; functions that are named have to be where the role may look.
     fn ask_to_write(&mut self, view: &View) -> Result<()> {
+        needs::must_reach(view, &self.tree, self.query)?;
         let writing = change::needs(view, self)?;
         self.needs = self.needs.iter().cloned().chain(writing).collect();
         Ok(())

@@ -9,6 +9,7 @@ use onlap_pg::bound::{Bound, Cte, EntryKind, Expr, Part, QueryId};
 use super::schema::Names;
 use super::tables::Known;
 use super::views::Others;
+use crate::error::Result;
 use crate::rights::{Action, Class, Key, Need, ask};
 use crate::view::View;
 
@@ -81,6 +82,28 @@ pub fn of_functions(view: &View, bound: &Bound, query: QueryId) -> Vec<Need> {
         true
     });
     needs
+}
+
+/// Fails where a function is called that is in a schema which the role may not look in.
+///
+/// # Errors
+/// `42501`
+pub fn must_reach(view: &View, bound: &Bound, query: QueryId) -> Result<()> {
+    let functions = view.objects.functions();
+    if functions.is_empty() {
+        return Ok(());
+    }
+    let mut reached = Ok(());
+    bound.visit_part(Part::Query(query), 0, &mut |id, _| {
+        if let Expr::Call(call) = bound.expr(id)
+            && let Some(function) = functions.by_oid(call.proc)
+            && reached.is_ok()
+        {
+            reached = view.must_look_in(&function.name.schema);
+        }
+        reached.is_ok()
+    });
+    reached
 }
 
 /// Whether a query reads an entry whose rows it changes.

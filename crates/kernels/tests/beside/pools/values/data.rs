@@ -389,7 +389,7 @@ const JSON_PATHS: &[&str] = &[
 
 /// Texts of values for an argument, if the general ones do not do.
 pub fn pool(_: &Catalog, proc: &Proc, at: usize, oid: Oid) -> Option<&'static [&'static str]> {
-    if let Some(pool) = of_function(proc.name, at, oid) {
+    if let Some(pool) = of_function(&proc.name, at, oid) {
         return Some(pool);
     }
     Some(match oid {
@@ -493,7 +493,7 @@ pub fn instances(catalog: &Catalog, proc: &Proc) -> Option<Vec<(Vec<Oid>, Oid)>>
     if proc.arguments.contains(&RECORD) || onlap_kernels::misc::asks_session(catalog, proc.oid) {
         return Some(Vec::new());
     }
-    let name = proc.name;
+    let name = &*proc.name;
     // How a value of each kind becomes json.
     if name == "to_json" || name == "to_jsonb" {
         let kinds = [

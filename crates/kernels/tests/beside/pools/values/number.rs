@@ -312,7 +312,7 @@ const SIZES: &[&str] = &[
 
 /// Texts of values for an argument, if the general ones do not do.
 pub fn pool(_: &Catalog, proc: &Proc, at: usize, oid: Oid) -> Option<&'static [&'static str]> {
-    let name = proc.name;
+    let name = &*proc.name;
     match name {
         "sind" | "cosd" | "tand" | "cotd" => return Some(DEGREES),
         "sin" | "cos" | "tan" | "cot" | "asin" | "acos" | "atan" | "atan2" | "sinh" | "cosh"

@@ -150,7 +150,7 @@ pub fn pool(_: &Catalog, proc: &Proc, at: usize, oid: Oid) -> Option<&'static [&
     if let Some(pool) = patterns::pool(proc, at, oid) {
         return Some(pool);
     }
-    let name = proc.name;
+    let name = &*proc.name;
     let is_text = matches!(oid, 25 | 1042 | 19);
     if name.ends_with("like") && oid == 17 {
         return Some(if at == 0 { BYTES } else { BYTE_PATTERNS });

@@ -7,7 +7,7 @@ const OWN: [Oid; 6] = [1082, 1083, 1114, 1184, 1186, 1266];
 
 /// Texts of values for an argument, if the general ones do not do.
 pub fn pool(_: &Catalog, proc: &Proc, at: usize, oid: Oid) -> Option<&'static [&'static str]> {
-    let name = proc.name;
+    let name = &*proc.name;
     let types: Vec<Oid> = proc.arguments.to_vec();
     if !types.iter().chain([&proc.result]).any(|oid| OWN.contains(oid)) {
         return None;
@@ -137,7 +137,7 @@ pub fn pool(_: &Catalog, proc: &Proc, at: usize, oid: Oid) -> Option<&'static [&
 /// The types that a function is called with: none for those that ask a clock.
 pub fn instances(proc: &Proc) -> Option<Vec<(Vec<Oid>, Oid)>> {
     let clocks = ["now", "transaction_timestamp", "statement_timestamp"];
-    clocks.contains(&proc.name).then(Vec::new)
+    clocks.contains(&&*proc.name).then(Vec::new)
 }
 
 const DATES: &[&str] = &[

@@ -166,7 +166,7 @@ const SIMILAR: &[&str] = &[
 
 /// Texts for functions of patterns.
 pub fn pool(proc: &Proc, at: usize, oid: Oid) -> Option<&'static [&'static str]> {
-    let name = proc.name;
+    let name = &*proc.name;
     let operator = name.ends_with("regexeq") || name.ends_with("regexne");
     let plain =
         name.starts_with("regexp_") || (name == "substring" && proc.arguments[..] == [25, 25]);
