@@ -11,7 +11,7 @@ fn names_and_numbers_find_the_same_rows() {
         }
     }
     for proc in catalog.procs() {
-        assert!(catalog.procs_named(proc.name).any(|p| p.oid == proc.oid));
+        assert!(catalog.procs_named(&proc.name).any(|p| p.oid == proc.oid));
         assert!(proc.defaults <= proc.arguments.len());
     }
     assert_eq!(catalog.operators_named("=").filter(|o| o.left == 23).count(), 3);
