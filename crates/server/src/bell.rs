@@ -101,6 +101,7 @@ impl Bell {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 mod tests {
     use std::io::Write as _;
     use std::os::unix::net::UnixStream;
