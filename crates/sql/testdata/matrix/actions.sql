@@ -574,13 +574,13 @@ LOCK TABLE s.t
 LOCK TABLE s.t IN ACCESS SHARE MODE
 LOCK TABLE s.t IN ROW EXCLUSIVE MODE
 LOCK TABLE s.shared
+ALTER SEQUENCE s.q RENAME TO other_q
+ALTER SEQUENCE s.q SET SCHEMA open
 
 [not served] -- and so an error for every role; the test fails when one of them is served
 SELECT last_value > 0 FROM s.q
 SELECT is_called FROM s.q
 SELECT pg_sequence_last_value('s.q'::regclass) > 0
-ALTER SEQUENCE s.q RENAME TO other_q
-ALTER SEQUENCE s.q SET SCHEMA open
 CREATE TABLE open.fresh (LIKE s.w)
 DROP SCHEMA public
 ALTER SCHEMA s RENAME TO other_s
