@@ -27,6 +27,7 @@ pub mod rows;
 pub mod served;
 pub mod sql;
 pub mod statements;
+pub mod suites;
 pub mod upserts;
 
 pub use onlap_testkit::record::{self, Counts};

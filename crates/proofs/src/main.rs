@@ -3,9 +3,11 @@
 //! With `--no-log` nothing is noted: to replay a seed. Stops at the first finding, which is noted as well, with
 //! the line that replays it; with `--go-on` it does not. The rig `sql` leaves changes of rows out with
 //! `--queries-only`, and counts errors that differ with `--answers-only`. Without arguments it names the rigs;
-//! `onlap-proofs corpus` writes the corpus of decoders anew, `onlap-proofs figures` prints figures of the server, and `onlap-proofs regression --files DIR` says how many statements
-//! of PostgreSQL's own regression scripts come out as in PostgreSQL: of those that count, with `--more` of others too, of one
-//! with `--only NAME`; `--report FILE` has what differs.
+//! `onlap-proofs corpus` writes the corpus of decoders anew, `onlap-proofs figures` prints figures of the server.
+//!
+//! `onlap-proofs regression --files DIR` says how many statements of PostgreSQL's own regression scripts come out as in
+//! PostgreSQL: of those that count, with `--more` of others too, of one with `--only NAME`; `onlap-proofs suite NAME --files DIR
+//! --python PYTHON` says how many tests of a driver's own suite pass. `--report FILE` has what differs.
 
 #![allow(clippy::disallowed_methods, reason = "rigs stand outside the simulation")]
 
@@ -15,7 +17,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use onlap_proofs::record::{self, Run};
-use onlap_proofs::{Counts, RIGS, Rig, attempt, regression, replay, sql};
+use onlap_proofs::{Counts, RIGS, Rig, attempt, regression, replay, sql, suites};
 
 /// A run of many seeds says how far it is after so many seconds.
 const TELL_SECONDS: u64 = 60;
@@ -41,6 +43,9 @@ fn main() -> ExitCode {
     }
     if let ["regression", rest @ ..] = &words[..] {
         return regression(rest);
+    }
+    if let ["suite", rest @ ..] = &words[..] {
+        return suite(rest);
     }
     match parse(&words) {
         Some(arguments) => run(&arguments),
@@ -86,6 +91,34 @@ fn regression(words: &[&str]) -> ExitCode {
             None => Ok(()),
         }
     }))
+}
+
+fn suite(words: &[&str]) -> ExitCode {
+    let [name, "--files", files, "--python", python, rest @ ..] = words else {
+        return suite_usage();
+    };
+    let (Some(suite), [] | ["--report", _]) =
+        (suites::SUITES.iter().find(|suite| suite.name == *name), rest)
+    else {
+        return suite_usage();
+    };
+    told(suites::run(suite, Path::new(files), Path::new(python)).and_then(|found| {
+        println!("{name}: {}", found.summary());
+        match rest {
+            [_, path] => std::fs::write(path, found.missing.join("\n")).map_err(|e| e.to_string()),
+            _ => Ok(()),
+        }
+    }))
+}
+
+fn suite_usage() -> ExitCode {
+    let names: Vec<&str> = suites::SUITES.iter().map(|suite| suite.name).collect();
+    eprintln!(
+        "usage: onlap-proofs suite NAME --files DIR --python PYTHON [--report FILE]\n\
+         NAME is one of {}; DIR has its sources, PYTHON has pytest, pytest-timeout and what they import",
+        names.join(", ")
+    );
+    ExitCode::from(2)
 }
 
 fn corpus() -> ExitCode {

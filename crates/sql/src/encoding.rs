@@ -77,6 +77,7 @@ impl Encoding {
     /// By PostgreSQL's name.
     pub fn named(name: &str) -> Encoding {
         match name {
+            "UTF8" | "SQL_ASCII" => Encoding::Plain,
             "LATIN1" => Encoding::Latin1,
             _ => OTHERS
                 .iter()
@@ -205,6 +206,9 @@ impl Encoding {
             b'D' | b'C' => (1, 1),
             _ => return Ok(Cow::Borrowed(body)),
         };
+        if self.is_plain() {
+            return Ok(Cow::Borrowed(body));
+        }
         let mut end = skipped;
         for _ in 0..strings {
             let rest = body.get(end..).unwrap_or_default();

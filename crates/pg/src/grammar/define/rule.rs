@@ -80,10 +80,9 @@ impl Parser<'_> {
     /// Whether ENABLE or DISABLE, at which it stands, is about a rule or a trigger.
     pub(super) fn at_rule_state(&self) -> bool {
         use Keyword as K;
-        let is = |kind| matches!(kind, Kind::Word(K::Rule | K::Trigger));
         match self.ahead(1) {
-            Kind::Word(K::Always | K::Replica) if self.at_word(K::Enable) => is(self.ahead(2)),
-            next => is(next),
+            Kind::Word(K::Always | K::Replica) => self.at_word(K::Enable),
+            next => matches!(next, Kind::Word(K::Rule | K::Trigger)),
         }
     }
 
