@@ -1,6 +1,6 @@
 //! How are functions and procedures kept that databases made?
 //!
-//! As a [`Kind::Function`] by the engine's form of the name with the OIDs of the arguments' types, `f(23,25)`. Who owns one, and
+//! As a `Kind::Function` by the engine's form of the name with the OIDs of the arguments' types, `f(23,25)`. Who owns one, and
 //! who may call it, is kept with the rights of all objects. Thread safety: read only.
 
 use std::collections::BTreeMap;
