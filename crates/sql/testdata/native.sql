@@ -192,7 +192,35 @@ planned | insert into n (id) with w as (select 1) values (37)
 planned | insert into n (id) overriding system value values (38)
 planned | insert into n (id) overriding user value values (39)
 planned | insert into n (id) values (10) on conflict do nothing
-planned | insert into n (id, a) values (10, 3) on conflict (id) do update set a = excluded.a
+native | insert into n (id, a) values (10, 3) on conflict (id) do update set a = excluded.a
+native | insert into n (id, a) values (10, 4) on conflict (id) do update set a = excluded.a
+native | insert into n (id, a, "C") values (10, 4, 7) on conflict on constraint n_pkey do update set a = n.a + excluded.a, "C" = -3, b = 'b'
+planned | insert into n (id, a, "C") values (10, 4, 7) on conflict on constraint n_pkey do update set "C" = 5 - 3
+native | insert into n as x (id, a, b) values (10, 4, 'x') on conflict (id) do update set a = x.a - 1, b = excluded.b
+native | insert into n (id, a) values (10, 4) on conflict (id) do update set a = public.n.a + 1
+native | insert into n (id, a) values (10, 4) on conflict (id) do update set a = 1 + n.a
+native | insert into n (id, a) values (10, null) on conflict (id) do update set a = n.a + excluded.a
+native | select * from n where id = 10
+native | insert into n (id, a) values (10, 4) on conflict (id) do update set a = n.a + 1, "C" = excluded."C"
+native | insert into n (id, "C") values (10, 2147483647) on conflict (id) do update set "C" = excluded."C"
+native | insert into n (id, "C") values (10, 2147483647) on conflict (id) do update set "C" = n."C" + excluded."C"
+native | insert into n (id, a) values (10, 4) on conflict (id) do update set id = 11
+native | insert into n (id, a) values (11, 4) on conflict (id) do update set id = 1
+native | select id, a, b, "C" from n where id in (1, 10, 11)
+planned | insert into n as x (id, a) values (10, 4) on conflict (id) do update set a = n.a + 1
+planned | insert into n (id, a) values (11, 4) on conflict (id) do update set a = a + 1
+planned | insert into n (id, a) values (11, 4) on conflict (id) do update set a = excluded.a where n.a > 9
+planned | insert into n (id, a) values (11, 4), (12, 4) on conflict (id) do update set a = excluded.a
+planned | insert into n (id, a) values (11, 4) on conflict (id) do update set a = default
+planned | insert into n (id, a) values (11, 4) on conflict (id) do update set a = excluded.a, a = 1
+planned | insert into n (id, a) values (11, 4) on conflict (id) do update set b = excluded.a
+planned | insert into n (id, a) values (11, 4) on conflict (id) do update set a = excluded.a returning id
+planned | insert into n (id, a) values (11, 4) on conflict (a) do update set a = excluded.a
+planned | insert into n (id, a) values (11, 4) on conflict do update set a = excluded.a
+planned | insert into n (a) values (4) on conflict (id) do update set a = excluded.a
+native | insert into n (id, a) values (null, 4) on conflict (id) do update set a = excluded.a
+native | select id, a, b, "C" from n where id in (1, 10, 11, 12)
+native | delete from n where id in (10, 11, 12)
 planned | insert into n (id) values (40) returning *
 planned | insert into n (id) values (41) returning id + 1
 planned | insert into n as x (id) values (42) returning n.id

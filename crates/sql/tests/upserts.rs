@@ -47,7 +47,9 @@ const ALL: [&str; 4] = [
 ];
 
 /// The upserts that meet another session's change; `{t}` is the table.
-const UPSERTS: [&str; 5] = [
+const UPSERTS: [&str; 7] = [
+    "insert into {t} values (1, 100) on conflict (k) do update set n = {t}.n + 1",
+    "insert into {t} values (1, 100) on conflict (k) do update set n = {t}.n + excluded.n, k = 1",
     "insert into {t} values (1, 100) on conflict (k) do update set n = {t}.n + 1 returning k, n",
     "insert into {t} values (1, 100) on conflict (k) do update set n = {t}.n + excluded.n where {t}.n < 50 returning n",
     "insert into {t} values (1, 100) on conflict do nothing",

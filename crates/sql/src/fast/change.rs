@@ -45,10 +45,14 @@ impl Change {
     }
 }
 
+/// What a column is set to.
 #[derive(Debug)]
-enum Set {
+pub(super) enum Set {
+    /// A value.
     To(Operand),
+    /// The value that it has, and more.
     Plus(Operand),
+    /// The value that it has, and less.
     Minus(Operand),
 }
 
@@ -107,12 +111,8 @@ fn set_of(source: &Source, tree: &Tree, column: usize, value: ExprId) -> Option<
     let Expr::Op(op, left, right) = tree.expr(value) else {
         return Operand::of(tree, value).map(Set::To);
     };
-    let exact = matches!(
-        source.schema.columns[column].ty,
-        DataType::Int2 | DataType::Int4 | DataType::Int8
-    );
     let left = (*left)?;
-    if !exact || !op.schema.is_empty() {
+    if !is_whole(source.schema.columns[column].ty) || !op.schema.is_empty() {
         return None;
     }
     match (&*op.name, source.column(tree, left), source.column(tree, *right)) {
@@ -121,6 +121,11 @@ fn set_of(source: &Source, tree: &Tree, column: usize, value: ExprId) -> Option<
         ("+", None, Some(c)) if c == column => Some(Set::Plus(Operand::of(tree, left)?)),
         _ => None,
     }
+}
+
+/// Whether values are whole numbers.
+pub(super) fn is_whole(ty: DataType) -> bool {
+    matches!(ty, DataType::Int2 | DataType::Int4 | DataType::Int8)
 }
 
 /// Binds a DELETE; `None` for one that the planner is to do.
@@ -262,18 +267,27 @@ impl Change {
 }
 
 /// What a column is changed by; `None` where the planner has to compute it.
-fn change_of(what: &Set, ty: DataType, values: &[Parameter]) -> Result<Option<ColumnChange>> {
+pub(super) fn change_of(
+    what: &Set,
+    ty: DataType,
+    values: &[Parameter],
+) -> Result<Option<ColumnChange>> {
     let (operand, sign) = match what {
         Set::To(operand) => return Ok(assigned(operand, ty, values)?.map(ColumnChange::Set)),
         Set::Plus(operand) => (operand, 1),
         Set::Minus(operand) => (operand, -1),
     };
-    Ok(match operand.value(ty, values)? {
-        Some(Value::Int(n)) => n.checked_mul(sign).map(|n| ColumnChange::Add(Value::Int(n))),
+    Ok(operand.value(ty, values)?.and_then(|value| added(&value, sign)))
+}
+
+/// Adds a whole number, or takes it away where the sign is -1; `None` where the planner has to compute it.
+pub(super) fn added(value: &Value, sign: i64) -> Option<ColumnChange> {
+    match value {
+        Value::Int(n) => n.checked_mul(sign).map(|n| ColumnChange::Add(Value::Int(n))),
         // A sum with NULL is NULL.
-        Some(Value::Null) => Some(ColumnChange::Set(Value::Null)),
+        Value::Null => Some(ColumnChange::Set(Value::Null)),
         _ => None,
-    })
+    }
 }
 
 /// A value as assignment makes it, which may round where a comparison may not; `None` for one that the column cannot

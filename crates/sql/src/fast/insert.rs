@@ -90,13 +90,18 @@ fn is_now(expr: &Expr) -> bool {
 
 /// Binds an INSERT; `None` for one that needs more.
 pub(super) fn bind(view: &View, tree: &Tree, insert: &ast::Insert) -> Option<Insert> {
+    if insert.conflict.is_some() { None } else { bind_rows(view, tree, insert) }
+}
+
+/// Binds what an INSERT is to insert, whatever it does about rows that are there.
+pub(super) fn bind_rows(view: &View, tree: &Tree, insert: &ast::Insert) -> Option<Insert> {
     let ast::Insert {
         with: None,
         into,
         columns: named,
         overriding: None,
         source: Some(query),
-        conflict: None,
+        conflict: _,
         returning: wanted,
     } = insert
     else {
@@ -208,8 +213,8 @@ fn returning(
 const MANY: usize = 4;
 
 impl Insert {
-    /// Runs it; `None` where a value needs the planner.
-    pub fn run(&self, scope: &Arc<Scope>, values: &[Parameter]) -> Result<Option<Answer>> {
+    /// Its rows; `None` where a value needs the planner.
+    pub(super) fn made(&self, scope: &Scope, values: &[Parameter]) -> Result<Option<Vec<Row>>> {
         let columns = &self.source.schema.columns;
         let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len());
         for cells in &self.rows {
@@ -238,6 +243,23 @@ impl Insert {
             }
             rows.push(row);
         }
+        Ok(Some(rows))
+    }
+
+    /// Whether the only row is given a value for a column, and not its default.
+    pub(super) fn gives(&self, at: usize) -> bool {
+        matches!(&self.rows[..], [row] if !matches!(row[at], Given::Default))
+    }
+
+    /// How many rows it inserts.
+    pub(super) fn count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Runs it; `None` where a value needs the planner.
+    pub fn run(&self, scope: &Arc<Scope>, values: &[Parameter]) -> Result<Option<Answer>> {
+        let Some(rows) = self.made(scope, values)? else { return Ok(None) };
+        let columns = &self.source.schema.columns;
         let table = &self.source.table;
         if rows.len() < MANY {
             let mut tx = scope.tx()?;

@@ -10,7 +10,7 @@
 //! | SELECT of columns, with conditions on columns, ORDER BY, LIMIT, DISTINCT | [`select`]; with FOR UPDATE, [`locking`] |
 //! | count, sum, min, max without GROUP BY | [`aggregate`] |
 //! | UPDATE and DELETE by conditions that indexes decide | [`change`] |
-//! | INSERT of literals and parameters | [`insert`]; of many literals, [`literals`] |
+//! | INSERT of literals and parameters | [`insert`]; of many literals, [`literals`]; of one row with ON CONFLICT, [`upsert`] |
 
 use std::sync::Arc;
 
@@ -40,6 +40,7 @@ mod insert;
 pub mod literals;
 mod locking;
 mod select;
+mod upsert;
 
 pub use select::{Select, answer_column, bytes_of};
 
@@ -54,6 +55,8 @@ pub enum Fast {
     Change(change::Change),
     /// INSERT.
     Insert(insert::Insert),
+    /// INSERT with ON CONFLICT DO UPDATE.
+    Upsert(upsert::Upsert),
 }
 
 /// The table of a statement.
@@ -84,6 +87,11 @@ impl Source {
             [table, column] if **table == *self.alias => self.schema.position_by_name(column),
             _ => None,
         }
+    }
+
+    /// The places of its columns.
+    fn all(&self) -> Box<dyn Iterator<Item = usize>> {
+        Box::new(0..self.schema.columns.len())
     }
 
     /// Something that the statement does with columns, by their places.
@@ -155,7 +163,10 @@ impl Fast {
                     None => select::bind(view, &parts).map(Fast::Select),
                 }
             }
-            Statement::Insert(insert) => insert::bind(view, tree, insert).map(Fast::Insert),
+            Statement::Insert(insert) => match &insert.conflict {
+                None => insert::bind(view, tree, insert).map(Fast::Insert),
+                Some(conflict) => upsert::bind(view, tree, insert, conflict).map(Fast::Upsert),
+            },
             Statement::Update(update) => change::bind_update(view, tree, update).map(Fast::Change),
             Statement::Delete(delete) => change::bind_delete(view, tree, delete).map(Fast::Change),
             _ => None,
@@ -170,6 +181,7 @@ impl Fast {
             Fast::Aggregate(aggregate) => &aggregate.needs,
             Fast::Change(change) => &change.needs,
             Fast::Insert(insert) => &insert.needs,
+            Fast::Upsert(upsert) => &upsert.needs,
         }
     }
 
@@ -179,7 +191,7 @@ impl Fast {
             Fast::Select(select) => Some(&select.columns),
             Fast::Aggregate(aggregate) => Some(&aggregate.columns),
             Fast::Insert(insert) => insert.columns.as_ref(),
-            Fast::Change(_) => None,
+            Fast::Change(_) | Fast::Upsert(_) => None,
         }
     }
 
@@ -190,6 +202,7 @@ impl Fast {
             Fast::Aggregate(aggregate) => &aggregate.parameters,
             Fast::Change(change) => &change.parameters,
             Fast::Insert(insert) => &insert.parameters,
+            Fast::Upsert(upsert) => &upsert.parameters,
         }
     }
 
@@ -206,6 +219,7 @@ impl Fast {
             Fast::Aggregate(aggregate) => aggregate.run(scope, values),
             Fast::Change(change) => change.run(scope, values),
             Fast::Insert(insert) => insert.run(scope, values),
+            Fast::Upsert(upsert) => upsert.run(scope, values),
         }
     }
 
@@ -219,6 +233,7 @@ impl Fast {
             Fast::Aggregate(aggregate) => (&aggregate.source, LockMode::AccessShare),
             Fast::Change(change) => (&change.source, LockMode::RowExclusive),
             Fast::Insert(insert) => (&insert.source, LockMode::RowExclusive),
+            Fast::Upsert(upsert) => (upsert.source(), LockMode::RowExclusive),
         };
         scope.await_tables(std::slice::from_ref(&source.table), mode)
     }
@@ -232,7 +247,7 @@ impl Fast {
             Fast::Select(select) => (&select.source, &select.conditions),
             Fast::Aggregate(aggregate) => (&aggregate.source, &aggregate.conditions),
             Fast::Change(change) => (&change.source, &change.conditions),
-            Fast::Insert(_) => return Ok(false),
+            Fast::Insert(_) | Fast::Upsert(_) => return Ok(false),
         };
         if !access::has_partial(&source.schema) || conditions.is_empty() {
             return Ok(false);
@@ -255,9 +270,8 @@ impl Fast {
             Fast::Change(change) => {
                 any(&change.source, Box::new(change.conditions.columns().chain(change.written())))
             }
-            Fast::Insert(insert) => {
-                any(&insert.source, Box::new(0..insert.source.schema.columns.len()))
-            }
+            Fast::Insert(insert) => any(&insert.source, insert.source.all()),
+            Fast::Upsert(upsert) => any(upsert.source(), upsert.source().all()),
         }
     }
 
@@ -268,7 +282,7 @@ impl Fast {
             Fast::Select(select) => (&select.source, &select.conditions),
             Fast::Aggregate(aggregate) => (&aggregate.source, &aggregate.conditions),
             Fast::Change(change) => (&change.source, &change.conditions),
-            Fast::Insert(_) => return None,
+            Fast::Insert(_) | Fast::Upsert(_) => return None,
         };
         let bounds = conditions.resolve(&source.schema, values).ok()??;
         let first = bounds.alternatives.first()?;
