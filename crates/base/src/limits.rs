@@ -157,8 +157,8 @@ pub const BACKGROUND_JOBS: usize = 64;
 /// a sixth of [`MEMORY_LIMIT_MIN`]; PostgreSQL has room for 6400 locks unless it is told otherwise.
 pub const ADVISORY_LOCKS: usize = 16_384;
 
-/// Most bytes of notifications (NOTIFY) that wait for sessions that listen, or for their transaction's end: an eighth of
-/// [`MEMORY_LIMIT_MIN`], and some ten thousand of usual length.
+/// Most bytes of notifications (NOTIFY) of transactions that have committed and that sessions have not read yet, where a 32nd
+/// of the memory, up to 64 MiB, is not more: an eighth of [`MEMORY_LIMIT_MIN`], and some ten thousand of usual length.
 pub const NOTIFICATION_BYTES: usize = (4 * MIB) as usize;
 
 /// Bits per key of a filter: a false positive rate of about 1 in 1000 with one cache line touched.
@@ -240,5 +240,5 @@ pub const LIMITS: &[Limit] = limits![
     MEMORY_LIMIT_MIN, "memory_limit, at least", "bytes", "the log's share still holds one group";
     BACKGROUND_JOBS, "background jobs", "jobs", "each needs its buffers out of the budget";
     ADVISORY_LOCKS, "advisory locks of all sessions", "locks", "some 300 bytes each, a sixth of the smallest memory_limit";
-    NOTIFICATION_BYTES, "notifications that were not delivered yet", "bytes", "an eighth of the smallest memory_limit";
+    NOTIFICATION_BYTES, "notifications that were not delivered yet; 1/32 of memory_limit where that is more, up to 64 MiB", "bytes", "an eighth of the smallest memory_limit";
 ];

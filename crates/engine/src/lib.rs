@@ -61,13 +61,13 @@ pub use derive::{Formula, Formulas};
 pub use history::AsOf;
 pub use index_build::{BuildControl, BuildProgress};
 pub use locks::{
-    AdvisoryKey, AdvisoryLock, AdvisoryMark, AdvisoryOwner, AdvisoryWish, LockMode, LockWait,
-    RowLock, TableLock,
+    AdvisoryKey, AdvisoryLock, AdvisoryMark, AdvisoryOwner, AdvisoryWish, LockWait, RowLock,
+    TableLock,
 };
 pub use onlap_base::pattern::InsertPattern;
 pub use onlap_base::{
-    ColumnId, Csn, Error, ErrorKind, IndexId, OtherEnd, Result, RowId, SequenceId, Subject,
-    TableId, memory,
+    ColumnId, Csn, Error, ErrorKind, IndexId, LockMode, OtherEnd, Result, RowId, SequenceId,
+    Subject, TableId, memory,
 };
 pub use onlap_format::{
     Action, Batch, BytesVec, CheckSchema, Column, ColumnDefault, ColumnSchema, DataType,

@@ -139,7 +139,7 @@ impl Instance {
             changing: Mutex::default(),
             catalog_version: AtomicU64::new(1),
             texts: Texts::default(),
-            exchange: Exchange::default(),
+            exchange: Exchange::new(memory),
             sessions: Mutex::default(),
             next_pid: AtomicI32::new(1),
             next_object,

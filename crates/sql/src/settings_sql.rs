@@ -81,7 +81,7 @@ pub fn discard(session: &mut Session, view: &View, what: Discard) -> Result<Answ
         }
         session.settings.reset_all();
         session.set_authorization(&view.judge, None, false)?;
-        session.discard_all();
+        session.discard_all()?;
     }
     if matches!(what, Discard::All | Discard::Temporary) {
         session.discard_temporary(view)?;

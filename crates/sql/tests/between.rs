@@ -136,7 +136,7 @@ fn a_circle_over_rows_and_numbers_is_found() {
             let waiting = scope.spawn(|| first.run("select pg_advisory_lock(1)"));
             until("it waits", || waits(&fixture) == 1);
             let error = second.run("update t set b = 5").error.expect("a circle");
-            assert_eq!(error.0, "40P01");
+            assert_eq!(error, ("40P01".into(), "deadlock detected".into()));
             second.rows("rollback");
             second.rows("select pg_advisory_unlock_all()");
             assert_eq!(waiting.join().expect("it ends").error, None);
@@ -191,10 +191,7 @@ fn notifications_are_bounded() {
     reader.rows("select 1");
     let many =
         "select count(pg_notify('c', g || repeat('x', 1000))) from generate_series(1, 1000) g";
-    let mut last = None;
-    for _ in 0..20 {
-        last = first.run(many).error;
-    }
+    let last = (0..20).find_map(|_| first.run(many).error);
     let (state, text) = last.expect("they are too many");
     assert_eq!(
         (state.as_str(), text.as_str()),
@@ -203,8 +200,175 @@ fn notifications_are_bounded() {
     reader.rows("commit");
     assert_eq!(first.rows("select pg_notification_queue_usage()")[0][0].as_deref(), Some("0"));
     first.rows(many);
-    reader.session.key();
-    assert!(!fixture.instance.database().advisory_locks().iter().any(|lock| lock.granted));
+}
+
+/// What a transaction has not committed takes its own memory, and is refused at its commit where it is too much.
+#[test]
+fn who_notifies_of_much_keeps_no_other_from_it() {
+    let fixture = Fixture::new(false);
+    let (mut first, mut second) = (fixture.session(), fixture.session());
+    let mut reader = fixture.session();
+    reader.rows("listen c");
+    first.rows("begin");
+    for part in 0..10 {
+        let many = "select count(pg_notify('c', g || repeat('x', 1000)))";
+        first.rows(&format!("{many} from generate_series({part}001, {part}999) g"));
+    }
+    second.rows("notify c, 'other'");
+    first.rows("savepoint s");
+    first.rows("notify c, 'more'");
+    first.rows("rollback to s");
+    let error = first.run("commit").error.expect("they are too many");
+    assert_eq!(error.0, "54000");
+    assert_eq!(
+        first.rows("select pg_notification_queue_usage() < 0.01")[0][0].as_deref(),
+        Some("t")
+    );
+    first.rows("begin");
+    let many = "select count(pg_notify('c', g || repeat('x', 7000)))";
+    let all = format!("{many} from generate_series(1, 100000) g");
+    let (state, text) = first.run(&all).error.expect("there is no such room");
+    assert_eq!(state, "54000");
+    assert!(text.starts_with("the transaction's changes would take"), "{text}");
+    first.rows("rollback");
+    first.rows("notify c, 'again'");
+}
+
+#[test]
+fn one_that_does_not_read_keeps_no_other_channel_back() {
+    let fixture = Fixture::new(false);
+    let (mut first, mut slow, mut other) =
+        (fixture.session(), fixture.session(), fixture.session());
+    slow.rows("listen c");
+    other.rows("listen d");
+    slow.rows("begin");
+    slow.rows("select 1");
+    let many =
+        "select count(pg_notify('c', g || repeat('x', 1000))) from generate_series(1, 500) g";
+    let error = (0..50).find_map(|_| first.run(many).error).expect("it has too much to read");
+    assert_eq!(error.0, "54000");
+    for _ in 0..50 {
+        first.rows(&many.replace("'c'", "'d'"));
+        other.rows("select 1");
+    }
+    slow.rows("rollback");
+    first.rows(many);
+}
+
+/// A commit that waits for another transaction keeps no notification of others back.
+#[test]
+fn a_commit_that_waits_holds_no_notification_back() {
+    let fixture = Fixture::new(false);
+    let (mut first, mut second, mut third) =
+        (fixture.session(), fixture.session(), fixture.session());
+    let mut reader = fixture.session();
+    first.rows("create table t (a int unique deferrable initially deferred)");
+    reader.rows("listen c");
+    reader.rows("begin");
+    first.rows("begin");
+    first.rows("insert into t values (1)");
+    first.rows("set constraints all immediate");
+    second.rows("begin");
+    second.rows("insert into t values (1)");
+    second.rows("notify c, 'of second'");
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| second.run("commit"));
+        std::thread::sleep(Duration::from_millis(200));
+        assert!(!waiting.is_finished());
+        third.rows("notify c, 'of third'");
+        let used = "select pg_notification_queue_usage() > 0";
+        assert_eq!(third.rows(used)[0][0].as_deref(), Some("t"));
+        reader.rows("commit");
+        assert_eq!(third.rows(used)[0][0].as_deref(), Some("f"), "it was delivered");
+        first.rows("rollback");
+        assert_eq!(waiting.join().expect("it ends").error, None);
+    });
+}
+
+/// Who has written to a table goes on with it, while another waits to lock it.
+#[test]
+fn who_has_written_goes_before_who_waits_to_lock() {
+    let fixture = Fixture::new(false);
+    let mut first = fixture.session();
+    first.rows("create table t (a int primary key, b int)");
+    for path in ["on", "off"] {
+        first.rows(&format!("set fast_path = {path}"));
+        for began in ["insert into t values (1, 1)", "alter table t alter b set default 3"] {
+            let mut second = fixture.session();
+            first.rows("begin");
+            first.rows(began);
+            second.rows("begin");
+            std::thread::scope(|scope| {
+                let waiting = scope.spawn(|| second.run("lock table t"));
+                std::thread::sleep(Duration::from_millis(150));
+                assert!(!waiting.is_finished());
+                for sql in [
+                    "insert into t values (2, 2)",
+                    "update t set b = 5 where a = 2",
+                    "update t set b = b + 1",
+                    "select count(*) from t",
+                    "select b from t where a = 2 for update",
+                    "delete from t",
+                ] {
+                    assert_eq!(first.run(sql).error, None, "{sql}");
+                }
+                if began.starts_with("alter") {
+                    assert_eq!(first.run("alter table t alter b set default 4").error, None);
+                    assert_eq!(first.run("truncate t").error, None);
+                }
+                first.rows("commit");
+                assert_eq!(waiting.join().expect("it ends").error, None);
+            });
+            second.rows("commit");
+        }
+    }
+}
+
+/// LOCK TABLE waits for who has dropped the table, and takes what has its name then.
+#[test]
+fn a_table_that_was_dropped_is_waited_for() {
+    let fixture = Fixture::new(false);
+    let mut first = fixture.session();
+    let missing = Some(("42P01".to_string(), "relation \"t\" does not exist".to_string()));
+    let cases = [
+        ("drop table t", "commit", missing.clone()),
+        ("drop table t", "rollback", None),
+        ("drop table t; create table t (b int)", "commit", None),
+        ("alter table t rename to u", "commit", missing),
+        ("savepoint s; drop table t; rollback to s", "commit", None),
+    ];
+    for level in ["read committed", "repeatable read"] {
+        for (change, end, expected) in &cases {
+            first.rows("drop table if exists t, u");
+            first.rows("create table t (a int)");
+            let mut second = fixture.session();
+            second.rows(&format!("begin isolation level {level}"));
+            first.rows("begin");
+            for part in change.split("; ") {
+                first.rows(part);
+            }
+            let waits = !change.starts_with("savepoint");
+            std::thread::scope(|scope| {
+                let waiting = scope.spawn(|| second.run("lock table t in access share mode"));
+                std::thread::sleep(Duration::from_millis(150));
+                assert_eq!(waiting.is_finished(), !waits, "{change}");
+                first.rows(end);
+                let error = waiting.join().expect("it ends").error;
+                let anew = change.contains("create") && level == "repeatable read";
+                match anew {
+                    true => assert_eq!(error.expect("another table").0, "40001"),
+                    false => assert_eq!(error, *expected, "{change}; {end} at {level}"),
+                }
+            });
+            if expected.is_none() {
+                first.rows("begin");
+                let refused = first.run("lock table t in access exclusive mode nowait").error;
+                assert_eq!(refused.is_some(), second.run("select 1").error.is_none(), "{change}");
+                first.rows("rollback");
+            }
+            second.rows("rollback");
+        }
+    }
 }
 
 #[test]
@@ -297,7 +461,7 @@ fn a_circle_over_tables_is_found() {
         let waiting = scope.spawn(|| first.run("insert into u values (1)"));
         std::thread::sleep(Duration::from_millis(200));
         let error = second.run("lock table t in exclusive mode").error.expect("a circle");
-        assert_eq!(error.0, "40P01");
+        assert_eq!(error, ("40P01".into(), "deadlock detected".into()));
         second.rows("rollback");
         assert_eq!(waiting.join().expect("it ends").error, None);
     });

@@ -80,7 +80,7 @@ fn rows_that_were_under_way_get_them_too() {
     let (mut one, mut other) = (fixture.session(), fixture.session());
     one.rows("CREATE TABLE t (k int PRIMARY KEY, a int)");
     one.rows("INSERT INTO t SELECT i, i FROM generate_series(1, 50) i");
-    // Changes of columns in place wait for nobody before the column is there.
+    // Changes of columns in place wait for no other before the column is there.
     one.rows("UPDATE t SET a = a + 5 WHERE k < 10");
     other.rows("ALTER TABLE t ADD COLUMN g int GENERATED ALWAYS AS (a * 2 + 1) STORED");
     one.rows("UPDATE t SET a = a + 5 WHERE k < 10");

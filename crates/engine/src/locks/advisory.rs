@@ -14,12 +14,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onlap_base::limits::ADVISORY_LOCKS;
-use onlap_base::{Error, ErrorKind, Result};
+use onlap_base::{Error, ErrorKind, LockMode, Result};
 use parking_lot::Mutex;
 
 use super::entry::{Answer, Entry, Waiter};
 use super::mode::Modes;
-use super::{LockMode, TxId, WaitContext, await_turn};
+use super::{TxId, WaitContext, await_turn};
 use crate::database::{Database, Shared};
 use crate::transaction::Transaction;
 
@@ -219,6 +219,11 @@ impl AdvisoryOwner {
     ) -> WaitContext<'a> {
         let Shared { locks, tasks, clock, .. } = &*self.shared;
         WaitContext { locks, tasks: &**tasks, clock: &**clock, go_on, timeout }
+    }
+
+    /// Whether it has any.
+    pub fn has_any(&self) -> bool {
+        !self.held.lock().is_empty()
     }
 
     /// Says which transaction the owner uses, where it has locks: what that waits for the owner waits for.

@@ -43,7 +43,7 @@ use advisory::AdvisorySpace;
 pub use advisory::{AdvisoryKey, AdvisoryLock, AdvisoryMark, AdvisoryOwner, AdvisoryWish};
 use entry::Mode;
 use keys::Packs;
-pub use mode::{LockMode, LockWait, RowLock};
+pub use mode::{LockWait, RowLock};
 pub(crate) use space::LockSpace;
 use space::{Answer, IntervalLock, KeyAnswer, Request, Waiter};
 use tables::OfTables;
@@ -273,30 +273,33 @@ impl HeldLocks {
         &mut self,
         name: &str,
         mode: RowLock,
+        wait: LockWait,
         context: WaitContext<'_>,
-    ) -> Result<()> {
+    ) -> Result<Locked> {
         let space = Arc::clone(&context.locks.names);
         let target = Target::Name(name.into());
         let request = Request { tx: self.id, mode, bulk: false };
-        let before = match space.try_lock(&target, request, true, context) {
-            space::Answer::Held | space::Answer::Bulk => return Ok(()),
-            space::Answer::Granted(before) => before,
-            space::Answer::Taken => unreachable!("who would wait is queued"),
+        let queue = wait == LockWait::Block;
+        let taken = || {
+            let text = format!("another transaction holds the name {name}");
+            Error::new(ErrorKind::LockNotAvailable, text)
+        };
+        let (before, locked) = match space.try_lock(&target, request, queue, context) {
+            space::Answer::Held | space::Answer::Bulk => return Ok(Locked::Free),
+            space::Answer::Granted(before) => (before, Locked::Free),
+            space::Answer::Taken => return Err(taken()),
             space::Answer::Queued(waiter) => {
                 let granted = await_grant(&space, &target, &waiter, context);
-                let held = |e: Error| match e.kind() {
-                    ErrorKind::LockNotAvailable => {
-                        let text = format!("another transaction holds the name {name}");
-                        Error::new(ErrorKind::LockNotAvailable, text)
-                    }
+                let granted = granted.map_err(|e| match e.kind() {
+                    ErrorKind::LockNotAvailable => taken(),
                     _ => e,
-                };
-                granted.map_err(held)?
+                });
+                (granted?, Locked::Waited)
             }
         };
         let names = self.names.get_or_insert_with(|| OfNames { space, targets: Vec::new() });
         names.targets.push((target, before));
-        Ok(())
+        Ok(locked)
     }
 
     /// Locks many rows of a table at once; false, and nothing is locked, where anybody else has any of
@@ -552,10 +555,11 @@ fn await_turn<M: Mode>(
         }
         let waited = Duration::from_nanos(context.clock.monotonic_ns().saturating_sub(began));
         let left = context.timeout.map(|t| t.saturating_sub(waited));
-        let ended = match left {
+        // A statement whose time is over says so, though the wait may be as long.
+        let ended = (context.go_on)().and_then(|()| match left {
             Some(Duration::ZERO) => Err(Error::new(ErrorKind::LockNotAvailable, String::new())),
-            _ => (context.go_on)(),
-        };
+            _ => Ok(()),
+        });
         if let Err(e) = ended {
             return match give_up() {
                 Some(before) => Ok(before),
@@ -567,9 +571,9 @@ fn await_turn<M: Mode>(
 }
 
 fn deadlock() -> Error {
-    let text = "two or more transactions wait for each other; this one was chosen to end: roll it \
-                back and run it again";
-    Error::new(ErrorKind::Deadlock, text)
+    let detail = "Two or more transactions wait for each other; this one was chosen to end: roll it \
+                  back and run it again.";
+    Error::new(ErrorKind::Deadlock, "deadlock detected").with_detail(Some(detail.into()))
 }
 
 fn not_available(state: &TableState, target: &Target, timeout: Option<Duration>) -> Error {

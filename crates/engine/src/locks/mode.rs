@@ -2,8 +2,10 @@
 //!
 //! The four modes of PostgreSQL's row locks, weakest first, and its table of conflicts: a reader of
 //! a key (a child row's foreign key) goes together with a change of other columns, not with a delete.
-//! And the eight modes of its locks of tables, two of which are those of advisory locks. They do not
-//! follow one another in strength, so an owner has a set of them ([`Modes`]).
+//! The modes of its locks of tables and of advisory locks ([`LockMode`]) do not follow one another in
+//! strength, so an owner has a set of them ([`Modes`]).
+
+use onlap_base::LockMode;
 
 use super::entry::Mode;
 
@@ -11,9 +13,9 @@ use super::entry::Mode;
 /// `KeyShare` conflicts with `Update` only, and `Share` goes together with itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RowLock {
-    /// Nobody may delete the row or change its key.
+    /// No other may delete the row or change its key.
     KeyShare,
-    /// Nobody may change the row.
+    /// No other may change the row.
     Share,
     /// To change columns outside every unique key.
     NoKeyUpdate,
@@ -45,67 +47,13 @@ pub enum LockWait {
     SkipLocked,
 }
 
-/// How a table is locked, or a number by which programs agree on something: PostgreSQL's modes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LockMode {
-    /// To read.
-    AccessShare,
-    /// To lock rows.
-    RowShare,
-    /// To write rows.
-    RowExclusive,
-    /// For upkeep next to readers and writers, one at a time.
-    ShareUpdateExclusive,
-    /// No other writes; shared.
-    Share,
-    /// No other writes, or locks like this.
-    ShareRowExclusive,
-    /// Others only read.
-    Exclusive,
-    /// No other does anything.
-    AccessExclusive,
-}
-
-impl LockMode {
-    /// All of them, weakest first.
-    pub const ALL: [LockMode; 8] = [
-        LockMode::AccessShare,
-        LockMode::RowShare,
-        LockMode::RowExclusive,
-        LockMode::ShareUpdateExclusive,
-        LockMode::Share,
-        LockMode::ShareRowExclusive,
-        LockMode::Exclusive,
-        LockMode::AccessExclusive,
-    ];
-
-    /// Whether two owners cannot have these at once.
-    pub fn conflicts_with(self, other: LockMode) -> bool {
-        Modes::of(self).conflicts(Modes::of(other))
-    }
-
-    /// The modes that two owners cannot have at once, one of them in this mode: a bit each.
-    const fn conflicting(self) -> u8 {
-        match self {
-            LockMode::AccessShare => 0b1000_0000,
-            LockMode::RowShare => 0b1100_0000,
-            LockMode::RowExclusive => 0b1111_0000,
-            LockMode::ShareUpdateExclusive => 0b1111_1000,
-            LockMode::Share => 0b1110_1100,
-            LockMode::ShareRowExclusive => 0b1111_1100,
-            LockMode::Exclusive => 0b1111_1110,
-            LockMode::AccessExclusive => 0b1111_1111,
-        }
-    }
-}
-
 /// The modes that an owner has of one thing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Modes(u8);
 
 impl Modes {
     pub(crate) const fn of(mode: LockMode) -> Modes {
-        Modes(1 << mode as u8)
+        Modes(mode.bit())
     }
 
     pub(crate) fn each(self) -> impl Iterator<Item = LockMode> {
@@ -137,21 +85,5 @@ impl Mode for Modes {
 
     fn with(self, other: Modes) -> Modes {
         Modes(self.0 | other.0)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn conflicts_are_mutual() {
-        for (a, one) in LockMode::ALL.into_iter().enumerate() {
-            for (b, other) in LockMode::ALL.into_iter().enumerate() {
-                let there = one.conflicting() >> b & 1 == 1;
-                assert_eq!(there, other.conflicting() >> a & 1 == 1, "{one:?}, {other:?}");
-                assert_eq!(there, Modes::of(one).conflicts(Modes::of(other)));
-            }
-        }
     }
 }

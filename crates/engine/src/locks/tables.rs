@@ -10,7 +10,8 @@
 //!
 //! Who writes looks after it shares the table whether anything is locked against it. If so, it gives the share back, takes
 //! `RowExclusive` here, which waits, and shares the table then. Either the writer shared the table before the other had it
-//! alone, and is waited for; or it sees the count. Changes of a table's form do the same with `AccessExclusive`.
+//! alone, and is waited for; or it sees the count. Changes of a table's form do the same with `AccessExclusive`. Who shares the
+//! table already does not look again: it would wait for who waits for it.
 //!
 //! Readers take nothing either; those that begin while a table is locked against them wait here with `AccessShare`.
 //!
@@ -20,13 +21,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use onlap_base::{Error, ErrorKind, Result, TableId};
+use onlap_base::{Error, ErrorKind, LockMode, Result, TableId};
 use parking_lot::Mutex;
 
 use super::entry::{Answer, Entry, Mode, Waiter};
 use super::mode::Modes;
 use super::waits::Waits;
-use super::{HeldLocks, LockMode, LockWait, Locks, TxId, WaitContext, await_turn};
+use super::{HeldLocks, LockWait, Locks, TxId, WaitContext, await_turn};
 
 /// A lock of a table that a transaction has, or waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,17 +62,17 @@ impl TableSpace {
         self.shut.load(Ordering::SeqCst) > 0
     }
 
-    /// Whether any table is locked.
-    pub(crate) fn is_used(&self) -> bool {
-        self.any.load(Ordering::SeqCst) > 0
+    /// Whether any table is locked against a mode.
+    pub(crate) fn may_keep_from(&self, mode: LockMode) -> bool {
+        let locked = match mode {
+            LockMode::AccessShare => &self.alone,
+            LockMode::RowExclusive => &self.shut,
+            _ => &self.any,
+        };
+        locked.load(Ordering::SeqCst) > 0
     }
 
-    /// Whether any table is locked against readers.
-    pub(crate) fn is_alone(&self) -> bool {
-        self.alone.load(Ordering::SeqCst) > 0
-    }
-
-    /// Whether anybody has, or waits for, a mode of this table that conflicts.
+    /// Whether another transaction has, or waits for, a mode of this table that conflicts.
     fn may_block(&self, table: TableId, tx: TxId, mode: Modes) -> bool {
         let entries = self.entries.lock();
         let Some(entry) = entries.get(&table) else { return false };

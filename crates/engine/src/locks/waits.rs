@@ -2,8 +2,8 @@
 //!
 //! Who waits for whom. Edges are written down when a transaction begins to wait, and when somebody
 //! gets ahead of those who wait already. A deadlock is found by the last one to arrive, whose search
-//! sees all edges of the cycle. Edges to a transaction that has ended lead nowhere, as it waits for
-//! nobody.
+//! sees all edges of the cycle. Edges to a transaction that has ended lead nowhere, as it does not
+//! wait.
 //!
 //! Who has locks beyond its transactions waits through each of them: they stand for it ([`Waits::serve`]).
 //!
@@ -19,8 +19,14 @@ use super::TxId;
 #[derive(Debug, Default)]
 pub(super) struct Waits {
     edges: Mutex<HashMap<TxId, Vec<TxId>>>,
-    /// Owners of locks by the transactions that serve them.
-    owners: Mutex<HashMap<TxId, TxId>>,
+    owners: Mutex<Owners>,
+}
+
+/// Owners of locks by the transactions that serve them, and the other way round.
+#[derive(Debug, Default)]
+struct Owners {
+    by_tx: HashMap<TxId, TxId>,
+    servants: HashMap<TxId, TxId>,
 }
 
 impl Waits {
@@ -28,10 +34,16 @@ impl Waits {
     pub(super) fn serve(&self, tx: Option<TxId>, owner: TxId, before: Option<TxId>) {
         let mut owners = self.owners.lock();
         if let Some(before) = before {
-            owners.remove(&before);
+            owners.by_tx.remove(&before);
         }
-        if let Some(tx) = tx {
-            owners.insert(tx, owner);
+        match tx {
+            Some(tx) => {
+                owners.by_tx.insert(tx, owner);
+                owners.servants.insert(owner, tx);
+            }
+            None => {
+                owners.servants.remove(&owner);
+            }
         }
     }
 
@@ -62,12 +74,12 @@ impl Waits {
     /// Whether a transaction, or an owner of locks, waits for itself, over others.
     pub(super) fn closes_cycle(&self, tx: TxId) -> bool {
         let owners = self.owners.lock();
-        let served = |tx: TxId| owners.get(&tx).copied().unwrap_or(tx);
+        let served = |tx: TxId| owners.by_tx.get(&tx).copied().unwrap_or(tx);
         let edges = self.edges.lock();
         // One of both waits, never both.
         let of = |at: TxId| {
-            let mut servants = owners.iter().filter(move |(_, owner)| **owner == at);
-            edges.get(&at).or_else(|| servants.find_map(|(tx, _)| edges.get(tx)))
+            let servant = || owners.servants.get(&at);
+            edges.get(&at).or_else(|| servant().and_then(|tx| edges.get(tx)))
         };
         let start = served(tx);
         let mut seen = HashSet::new();

@@ -17,7 +17,7 @@ use onlap_format::{IndexSchema, TableSchema};
 
 use crate::database::{Shared, unknown_table};
 use crate::index_build::{self, BuildControl};
-use crate::locks::{HeldLocks, RowLock, WaitContext};
+use crate::locks::{HeldLocks, LockWait, RowLock, WaitContext};
 use crate::margin;
 use crate::rules::{FindSequence, FindTable, References};
 use crate::spec::{IndexSpec, TableChange, TableChanges, TableSpec};
@@ -118,7 +118,7 @@ pub(crate) fn hold_names<'a>(
         timeout: None,
     };
     for (name, mode) in names {
-        held.lock_name(name, mode, context)?;
+        held.lock_name(name, mode, LockWait::Block, context)?;
     }
     Ok(held)
 }

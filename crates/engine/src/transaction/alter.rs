@@ -13,7 +13,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use onlap_base::{ColumnId, Error, ErrorKind, PROVISIONAL_BASE, Result, RowId, stop};
+use onlap_base::{ColumnId, Error, ErrorKind, LockMode, PROVISIONAL_BASE, Result, RowId, stop};
 use onlap_format::{
     Batch, CheckSchema, ColumnSchema, DataType, Expr, ForeignKeySchema, IndexSchema, Row,
     TableSchema, Time,
@@ -214,6 +214,8 @@ impl Transaction {
     }
 
     fn alter(&mut self, table: &Table, changes: &TableChanges) -> Result<()> {
+        // Who has locked it shares its name.
+        self.await_table(table, LockMode::AccessExclusive)?;
         for (name, mode) in changes.names(&table.name()) {
             self.lock_name(name, mode)?;
         }

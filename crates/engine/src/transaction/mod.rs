@@ -43,6 +43,7 @@ mod reserve;
 mod rows;
 mod schema;
 mod sequences;
+mod settings;
 mod spilled;
 mod table_lock;
 mod twice;
@@ -154,6 +155,8 @@ pub struct Transaction {
     /// Number of the next savepoint, and those that were undone.
     savepoints: u64,
     undone: Vec<Range<u64>>,
+    /// Bytes that the caller keeps for it.
+    kept: usize,
     memory: Charge,
 }
 
@@ -183,6 +186,7 @@ pub struct Savepoint {
     schema: usize,
     locks: LockMark,
     due: DueMark,
+    kept: usize,
 }
 
 /// Memory that a transaction may use however much the others have: none is refused its first rows.
@@ -218,13 +222,14 @@ impl Transaction {
             cancel: None,
             savepoints: 0,
             undone: Vec::new(),
+            kept: 0,
             memory,
             shared: Arc::clone(shared),
         }
     }
 
     /// One for a single statement that is committed at once. Unless others have reserved keys, it
-    /// leaves unique keys to the commit, which is where it would wait for nobody.
+    /// leaves unique keys to the commit, where it would not have to wait for another.
     pub(crate) fn of_statement(shared: &Arc<Shared>) -> Transaction {
         let options = TransactionOptions::at(Isolation::ReadCommitted);
         Transaction { eager: false, ..Transaction::new(shared, options) }
@@ -274,26 +279,6 @@ impl Transaction {
         self.options.read_only
     }
 
-    /// Refuses changes from now on, or allows them again; what was changed before stays changed.
-    ///
-    /// ```
-    /// use onlap::{Database, DataType, ErrorKind, Options, TableSpec, Value};
-    /// let dir = tempfile::tempdir().unwrap();
-    /// let db = Database::open(dir.path(), Options::default())?;
-    /// let t = db.create_table(TableSpec::new("t").column("id", DataType::Int8))?;
-    /// let mut tx = db.begin()?;
-    /// tx.insert(&t, &[Value::Int(1)])?;
-    /// tx.set_read_only(true);
-    /// let refused = tx.insert(&t, &[Value::Int(2)]).unwrap_err();
-    /// assert_eq!(refused.kind(), ErrorKind::ReadOnlyTransaction);
-    /// tx.commit()?;
-    /// assert_eq!(db.snapshot()?.count(&t)?, 1);
-    /// # Ok::<(), onlap::Error>(())
-    /// ```
-    pub fn set_read_only(&mut self, only: bool) {
-        self.options.read_only = only;
-    }
-
     /// The place that the transaction has come to.
     pub fn savepoint(&mut self) -> Savepoint {
         self.savepoints += 1;
@@ -304,6 +289,7 @@ impl Transaction {
             schema: self.schema.len(),
             locks: self.locks.mark(),
             due: self.due.mark(),
+            kept: self.kept,
         }
     }
 
@@ -332,11 +318,12 @@ impl Transaction {
         if !undone.is_empty() {
             self.undone.push(undone);
         }
+        self.kept = savepoint.kept;
         self.charge();
         Ok(())
     }
 
-    /// The level that it was begun at.
+    /// Its level.
     pub fn isolation(&self) -> Isolation {
         self.options.isolation
     }
@@ -688,6 +675,7 @@ impl Transaction {
     fn kept_bytes(&self) -> usize {
         self.locks.heap_bytes()
             + self.due.heap_bytes()
+            + self.kept
             + self.undone.capacity() * size_of::<Range<u64>>()
             + self.reads.as_ref().map_or(0, ReadSet::heap_bytes)
     }
@@ -703,6 +691,7 @@ fn may_wait<'a>(
             let text = "canceling statement due to user request";
             return Err(Error::new(ErrorKind::Cancelled, text));
         }
+        stop::check()?;
         shared.check_open()
     }
 }

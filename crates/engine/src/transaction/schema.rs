@@ -307,7 +307,7 @@ impl Transaction {
         let go_on = may_wait(&self.shared, &self.cancel);
         let context = wait_context(&self.shared, &self.options, &go_on);
         let context = WaitContext { timeout: Some(context.timeout.unwrap_or(WAIT)), ..context };
-        self.locks.lock_name(name, mode, context)
+        self.locks.lock_name(name, mode, LockWait::Block, context).map(|_| ())
     }
 
     /// The lock that keeps others from changing the schema of a table: other transactions by a lock whose

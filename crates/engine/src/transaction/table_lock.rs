@@ -7,12 +7,20 @@
 //!
 //! Such a wait is one for a lock as any other: deadlocks are told, and it ends with the lock timeout.
 
-use onlap_base::{Error, ErrorKind, Result};
+use onlap_base::{Error, ErrorKind, LockMode, Result};
 
 use super::{Isolation, Transaction, may_wait, wait_context};
 use crate::database::Table;
 use crate::flush;
-use crate::locks::{LockMode, LockWait, Locked, RowLock, Target};
+use crate::locks::{LockWait, Locked, RowLock, Target};
+
+impl Table {
+    /// Whether some table, this one or another, is locked against a mode: where not, there is no need to ask more of
+    /// [`Transaction::await_table`].
+    pub fn may_be_locked(&self, mode: LockMode) -> bool {
+        self.shared.locks.tables.may_keep_from(mode)
+    }
+}
 
 impl Transaction {
     /// Keeps others from changing the form of a table.
@@ -91,12 +99,14 @@ impl Transaction {
     ///
     /// # Errors
     /// [`ErrorKind::LockNotAvailable`] after the timeout, or where no wait was wanted; [`ErrorKind::Deadlock`];
-    /// [`ErrorKind::Cancelled`].
+    /// [`ErrorKind::Cancelled`]; [`ErrorKind::Conflict`]: another transaction has dropped it, or given it another name, see
+    /// [`Transaction::is_outdated`].
     pub fn lock_table_as(&mut self, table: &Table, mode: LockMode, wait: LockWait) -> Result<()> {
         table.check_same(&self.shared)?;
         if self.schema.has_created(&table.state) {
             return Ok(());
         }
+        self.keep_name(table, wait)?;
         let whole = self.locks.whole_count();
         self.lock_whole(table, mode, wait)?;
         let others = match mode >= LockMode::Share {
@@ -121,6 +131,21 @@ impl Transaction {
         Ok(())
     }
 
+    /// Keeps others from dropping a table, and from giving it another name; those who did so already are waited for.
+    fn keep_name(&mut self, table: &Table, wait: LockWait) -> Result<()> {
+        let name = table.name();
+        {
+            let go_on = may_wait(&self.shared, &self.cancel);
+            let context = wait_context(&self.shared, &self.options, &go_on);
+            self.locks.lock_name(&name, RowLock::KeyShare, wait, context)?;
+        }
+        let known = self.shared.catalog.by_name(&name);
+        match known.is_some_and(|state| state.id == table.state.id) {
+            true => Ok(()),
+            false => Err(self.begin_anew(table)),
+        }
+    }
+
     /// Waits for transactions that have locked a table against those who read it, or write to it (`RowExclusive`); whether
     /// there were any. A statement that begins with this, and then sees what is newest, sees what they committed.
     ///
@@ -130,6 +155,14 @@ impl Transaction {
         if self.schema.has_created(&table.state) || !self.is_kept_from(table, mode) {
             return Ok(false);
         }
+        // Who keeps it from this waits for what this one has of the table already.
+        let has = match mode <= LockMode::RowExclusive {
+            true => RowLock::KeyShare,
+            false => RowLock::Update,
+        };
+        if self.locks.has_table(&table.state, has) {
+            return Ok(false);
+        }
         self.lock_whole(table, mode, LockWait::Block)?;
         Ok(true)
     }
@@ -137,12 +170,7 @@ impl Transaction {
     /// Whether another transaction keeps this one from a mode of a table, or waits for one that does.
     fn is_kept_from(&self, table: &Table, mode: LockMode) -> bool {
         let locks = &self.shared.locks;
-        let any = match mode {
-            LockMode::AccessShare => locks.tables.is_alone(),
-            LockMode::RowExclusive => locks.tables.is_shut(),
-            _ => locks.tables.is_used(),
-        };
-        any && self.locks.is_kept_from(table.state.id, mode, locks)
+        locks.tables.may_keep_from(mode) && self.locks.is_kept_from(table.state.id, mode, locks)
     }
 
     fn lock_whole(&mut self, table: &Table, mode: LockMode, wait: LockWait) -> Result<()> {

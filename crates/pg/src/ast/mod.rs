@@ -43,8 +43,8 @@ pub use statement::{
 };
 pub use utility::{
     Copy as CopyRows, CopyOf, CopyWith, Declare, Discard, Do, Execute, Explain, Fetch, Isolation,
-    LockTable, Mode, Prepare, Reach, Reindex, Set as SetStatement, SetTo, TableLock, Transaction,
-    Utility, Vacuum, Way,
+    LockTable, Mode, Prepare, Reach, Reindex, Set as SetStatement, SetTo, Transaction, Utility,
+    Vacuum, Way,
 };
 pub use walk::Part;
 

@@ -1,5 +1,7 @@
 //! Statements about transactions, settings, cursors and upkeep as they were written.
 
+use onlap_base::LockMode;
+
 use super::{ExprId, Name, OptionValue, Path, Relation, Said, Setting, Span, Statement, TypeName};
 
 /// How isolated a transaction is.
@@ -315,28 +317,7 @@ pub struct LockTable {
     /// The tables.
     pub tables: Vec<Relation>,
     /// The mode.
-    pub mode: TableLock,
+    pub mode: LockMode,
     /// Whether it fails instead of waiting.
     pub nowait: bool,
-}
-
-/// Modes in which tables are locked, weakest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TableLock {
-    /// ACCESS SHARE
-    AccessShare,
-    /// ROW SHARE
-    RowShare,
-    /// ROW EXCLUSIVE
-    RowExclusive,
-    /// SHARE UPDATE EXCLUSIVE
-    ShareUpdateExclusive,
-    /// SHARE
-    Share,
-    /// SHARE ROW EXCLUSIVE
-    ShareRowExclusive,
-    /// EXCLUSIVE
-    Exclusive,
-    /// ACCESS EXCLUSIVE
-    AccessExclusive,
 }

@@ -1,13 +1,14 @@
 //! Transactions, and statements about upkeep.
 
+use onlap_base::LockMode;
+
 use super::define::object;
 use super::keyword::Keyword;
 use super::parser::Parser;
 use super::token::Kind;
 use crate::Result;
 use crate::ast::{
-    Discard, Do, LockTable, Name, Path, Reindex, Setting, Statement, TableLock, Transaction,
-    Utility, Vacuum,
+    Discard, Do, LockTable, Name, Path, Reindex, Setting, Statement, Transaction, Utility, Vacuum,
 };
 
 /// A statement as the tree has it.
@@ -292,7 +293,7 @@ impl Parser<'_> {
         self.advance();
         self.accept_word(K::Table);
         let tables = self.relations()?;
-        let mut mode = TableLock::AccessExclusive;
+        let mut mode = LockMode::AccessExclusive;
         if self.accept_word(K::In) {
             mode = self.table_lock()?;
             self.expect_word(K::Mode)?;
@@ -301,35 +302,35 @@ impl Parser<'_> {
         utility(Utility::Lock(LockTable { tables, mode, nowait }))
     }
 
-    fn table_lock(&mut self) -> Result<TableLock> {
+    fn table_lock(&mut self) -> Result<LockMode> {
         use Keyword as K;
         Ok(match self.kind() {
             Kind::Word(K::Access) => {
                 self.advance();
                 match self.accept_word(K::Share) {
-                    true => TableLock::AccessShare,
+                    true => LockMode::AccessShare,
                     false => {
                         self.expect_word(K::Exclusive)?;
-                        TableLock::AccessExclusive
+                        LockMode::AccessExclusive
                     }
                 }
             }
             Kind::Word(K::Row) => {
                 self.advance();
                 match self.accept_word(K::Share) {
-                    true => TableLock::RowShare,
+                    true => LockMode::RowShare,
                     false => {
                         self.expect_word(K::Exclusive)?;
-                        TableLock::RowExclusive
+                        LockMode::RowExclusive
                     }
                 }
             }
             Kind::Word(K::Share) => {
                 self.advance();
                 let mode = match self.kind() {
-                    Kind::Word(K::Update) => TableLock::ShareUpdateExclusive,
-                    Kind::Word(K::Row) => TableLock::ShareRowExclusive,
-                    _ => return Ok(TableLock::Share),
+                    Kind::Word(K::Update) => LockMode::ShareUpdateExclusive,
+                    Kind::Word(K::Row) => LockMode::ShareRowExclusive,
+                    _ => return Ok(LockMode::Share),
                 };
                 self.advance();
                 self.expect_word(K::Exclusive)?;
@@ -337,7 +338,7 @@ impl Parser<'_> {
             }
             _ => {
                 self.expect_word(K::Exclusive)?;
-                TableLock::Exclusive
+                LockMode::Exclusive
             }
         })
     }

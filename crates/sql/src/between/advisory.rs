@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use crate::error::{Result, SqlError, state};
 use crate::instance::Instance;
-use crate::scope::{Scope, too_late};
+use crate::scope::Scope;
 
 /// How a lock is wanted.
 #[derive(Clone, Copy, Debug)]
@@ -100,10 +100,6 @@ impl Advisory {
                 Err(e) if e.kind() == ErrorKind::Cancelled => {
                     scope.go_on()?;
                     return Err(e.into());
-                }
-                Err(e) if e.kind() == ErrorKind::LockNotAvailable => {
-                    let of_statement = scope.lock_timeout() != timeout;
-                    return Err(if of_statement { too_late() } else { refusal(e) });
                 }
                 waited => waited.map_err(refusal)?,
             };

@@ -1,7 +1,8 @@
 //! Which channels does a session listen to, and what does its transaction notify others of?
 //!
 //! LISTEN, UNLISTEN and NOTIFY count when the transaction commits, and not at all where it is undone, also back to a
-//! savepoint. What is notified twice alike is told once. Thread safety: as [`super`] says.
+//! savepoint. What is notified twice alike is told once. Until then it is memory of the transaction
+//! (`onlap::Transaction::keep`). Thread safety: as [`super`] says.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,13 +11,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use onlap::Csn;
 use parking_lot::Mutex;
 
-use super::exchange::{Exchange, Note, Room};
+use super::exchange::{Exchange, Room, Ticket, Told};
 use crate::error::{Result, SqlError, state};
+use crate::scope::Scope;
 use crate::session::Waker;
 
 /// Bytes from which on a channel's name, and what is told, are too long.
 const NAME_BYTES: usize = 64;
 const PAYLOAD_BYTES: usize = 8000;
+/// What each takes next to its texts until the transaction commits.
+const PENDING_BYTES: usize = 200;
 
 /// A session's channels.
 pub struct Channels {
@@ -28,25 +32,46 @@ pub struct Channels {
 
 #[derive(Default)]
 struct State {
-    /// Those that it listens to, in the order in which it began, with the room that they take.
-    listening: Vec<(Arc<str>, Room)>,
+    /// Those that it listens to, in the order in which it began.
+    listening: Vec<Arc<Heard>>,
     pending: Pending,
     /// Where the statement under way began.
     statement: Mark,
+}
+
+/// A channel that a session listens to.
+struct Heard {
+    name: Arc<str>,
+    room: Room,
 }
 
 /// What a transaction asked for.
 #[derive(Default)]
 struct Pending {
     changes: Vec<Change>,
-    notes: Vec<Note>,
-    known: HashSet<(Arc<str>, Arc<str>)>,
+    notes: Vec<Told>,
+    known: HashSet<Told>,
+    /// What all of that takes.
+    bytes: usize,
 }
 
 enum Change {
-    Listen(Arc<str>, Room),
-    Unlisten(Arc<str>, #[expect(dead_code, reason = "it is given back with the change")] Room),
+    Listen(Arc<str>),
+    Unlisten(Arc<str>),
     UnlistenAll,
+}
+
+impl Change {
+    fn bytes(&self) -> usize {
+        match self {
+            Change::Listen(name) | Change::Unlisten(name) => name.len() + PENDING_BYTES,
+            Change::UnlistenAll => PENDING_BYTES,
+        }
+    }
+}
+
+fn note_bytes((channel, payload): &Told) -> usize {
+    channel.len() + payload.len() + PENDING_BYTES
 }
 
 /// A place in a transaction to go back to.
@@ -58,14 +83,30 @@ pub struct Mark {
 
 impl Pending {
     fn truncate(&mut self, mark: Mark) {
-        self.changes.truncate(mark.changes);
-        for note in self.notes.drain(mark.notes.min(self.notes.len())..) {
-            self.known.remove(&(note.channel, note.payload));
+        let (changes, notes) = (self.changes.len(), self.notes.len());
+        let gone = self.changes.drain(mark.changes.min(changes)..);
+        self.bytes -= gone.map(|change| change.bytes()).sum::<usize>();
+        for note in self.notes.drain(mark.notes.min(notes)..) {
+            self.bytes -= note_bytes(&note);
+            self.known.remove(&note);
         }
     }
 
     fn mark(&self) -> Mark {
         Mark { changes: self.changes.len(), notes: self.notes.len() }
+    }
+
+    /// Fails where the transaction has no room for so much more.
+    fn grow(&mut self, scope: &Scope, more: usize) -> Result<()> {
+        scope.tx()?.keep(self.bytes + more)?;
+        self.bytes += more;
+        Ok(())
+    }
+
+    fn change(&mut self, scope: &Scope, change: Change) -> Result<()> {
+        self.grow(scope, change.bytes())?;
+        self.changes.push(change);
+        Ok(())
     }
 }
 
@@ -83,47 +124,48 @@ impl Channels {
 
     /// The channels that it listens to.
     pub fn listening(&self) -> Vec<String> {
-        self.state.lock().listening.iter().map(|(name, _)| name.to_string()).collect()
+        self.state.lock().listening.iter().map(|heard| heard.name.to_string()).collect()
+    }
+
+    /// Whether the transaction is to notify others.
+    pub fn notifies(&self) -> bool {
+        !self.state.lock().pending.notes.is_empty()
+    }
+
+    /// What the transaction asked for takes of its memory.
+    pub fn bytes(&self) -> usize {
+        self.state.lock().pending.bytes
     }
 
     /// LISTEN.
     ///
     /// # Errors
     /// `54000`.
-    pub fn listen(&self, exchange: &Exchange, channel: &str) -> Result<()> {
-        let room = exchange.take_channel(channel)?;
-        self.state.lock().pending.changes.push(Change::Listen(channel.into(), room));
-        Ok(())
+    pub fn listen(&self, scope: &Scope, channel: &str) -> Result<()> {
+        self.state.lock().pending.change(scope, Change::Listen(channel.into()))
     }
 
     /// UNLISTEN; none for all.
     ///
     /// # Errors
     /// `54000`.
-    pub fn unlisten(&self, exchange: &Exchange, channel: Option<&str>) -> Result<()> {
-        match channel {
-            Some(channel) => {
-                let room = exchange.take_channel(channel)?;
-                self.state.lock().pending.changes.push(Change::Unlisten(channel.into(), room));
-            }
-            None => self.unlisten_all(),
-        }
-        Ok(())
-    }
-
-    /// UNLISTEN *.
-    pub fn unlisten_all(&self) {
+    pub fn unlisten(&self, scope: &Scope, channel: Option<&str>) -> Result<()> {
         let mut state = self.state.lock();
-        if !matches!(state.pending.changes.last(), Some(Change::UnlistenAll)) {
-            state.pending.changes.push(Change::UnlistenAll);
-        }
+        let change = match channel {
+            Some(channel) => Change::Unlisten(channel.into()),
+            None if matches!(state.pending.changes.last(), Some(Change::UnlistenAll)) => {
+                return Ok(());
+            }
+            None => Change::UnlistenAll,
+        };
+        state.pending.change(scope, change)
     }
 
     /// NOTIFY.
     ///
     /// # Errors
-    /// `22023`: no name, or too much; `54000`: there are too many.
-    pub fn notify(&self, exchange: &Exchange, channel: &str, payload: &str) -> Result<()> {
+    /// `22023`: no name, or too much; `54000`.
+    pub fn notify(&self, scope: &Scope, channel: &str, payload: &str) -> Result<()> {
         let wrong = |text| Err(SqlError::new(state::BAD_PARAMETER, text));
         if channel.is_empty() {
             return wrong("channel name cannot be empty");
@@ -134,15 +176,14 @@ impl Channels {
         if payload.len() >= PAYLOAD_BYTES {
             return wrong("payload string too long");
         }
-        let mut state = self.state.lock();
-        let (channel, payload): (Arc<str>, Arc<str>) = (channel.into(), payload.into());
-        if state.pending.known.contains(&(Arc::clone(&channel), Arc::clone(&payload))) {
+        let note: Told = (channel.into(), payload.into());
+        let pending = &mut self.state.lock().pending;
+        if pending.known.contains(&note) {
             return Ok(());
         }
-        let room = exchange.take(channel.len() + payload.len())?;
-        state.pending.known.insert((Arc::clone(&channel), Arc::clone(&payload)));
-        let database = Arc::clone(&self.database);
-        state.pending.notes.push(Note { database, channel, payload, pid: 0, _room: room });
+        pending.grow(scope, note_bytes(&note))?;
+        pending.known.insert(note.clone());
+        pending.notes.push(note);
         Ok(())
     }
 
@@ -176,58 +217,93 @@ impl Channels {
         state.statement = Mark::default();
     }
 
-    /// The transaction is about to commit: what it asked for goes on its way with the result ([`Letter::send`]).
-    pub fn close(&self, exchange: &Exchange, pid: i32) -> Letter<'_> {
-        let mut pending = std::mem::take(&mut self.state.lock().pending);
-        pending.notes.iter_mut().for_each(|note| note.pid = pid);
-        let ticket = (!pending.notes.is_empty()).then(|| exchange.open());
-        Letter { channels: self, pid, pending, ticket }
+    /// The transaction is about to commit: what it asked for goes on its way when it has ([`Letter::send`]).
+    ///
+    /// # Errors
+    /// `54000`: there is no room for it; the transaction must not commit.
+    pub fn close<'a>(&'a self, exchange: &'a Exchange, pid: i32) -> Result<Letter<'a>> {
+        let mut state = self.state.lock();
+        let Pending { changes, notes, .. } = std::mem::take(&mut state.pending);
+        let listening = match changes.is_empty() {
+            true => None,
+            false => Some(state.changed(exchange, changes)?),
+        };
+        drop(state);
+        let ticket = match notes.is_empty() {
+            true => None,
+            false => Some(exchange.open(&self.database, pid, notes)?),
+        };
+        Ok(Letter { channels: self, exchange, pid, listening, ticket })
     }
 
-    /// Listens as the transaction asked for.
-    fn change(&self, exchange: &Exchange, pid: i32, changes: Vec<Change>) {
-        if changes.is_empty() {
-            return;
-        }
-        let mut state = self.state.lock();
-        for change in changes {
-            match change {
-                Change::Listen(name, room) => {
-                    if state.listening.iter().all(|(known, _)| *known != name) {
-                        state.listening.push((name, room));
-                    }
-                }
-                Change::Unlisten(name, _) => state.listening.retain(|(known, _)| *known != name),
-                Change::UnlistenAll => state.listening.clear(),
-            }
-        }
-        let names = state.listening.iter().map(|(name, _)| Arc::clone(name)).collect();
+    /// Listens to these channels from now on.
+    fn hear(&self, exchange: &Exchange, pid: i32, listening: Vec<Arc<Heard>>) {
+        let names = listening.iter().map(|heard| Arc::clone(&heard.name)).collect();
+        self.listens.store(!listening.is_empty(), Ordering::Relaxed);
+        self.state.lock().listening = listening;
         exchange.listen(pid, &self.database, names, self.bell.clone());
-        self.listens.store(!state.listening.is_empty(), Ordering::Relaxed);
     }
 }
 
-/// What a transaction that commits asked for.
+impl State {
+    /// The channels that it listens to after changes.
+    fn changed(&self, exchange: &Exchange, changes: Vec<Change>) -> Result<Vec<Arc<Heard>>> {
+        let mut names: Vec<Arc<str>> =
+            self.listening.iter().map(|heard| Arc::clone(&heard.name)).collect();
+        let mut known: HashSet<Arc<str>> = names.iter().cloned().collect();
+        for change in changes {
+            match change {
+                Change::Listen(name) => {
+                    if known.insert(Arc::clone(&name)) {
+                        names.push(name);
+                    }
+                }
+                Change::Unlisten(name) => {
+                    if known.remove(&name) {
+                        names.retain(|other| *other != name);
+                    }
+                }
+                Change::UnlistenAll => {
+                    known.clear();
+                    names.clear();
+                }
+            }
+        }
+        let before: std::collections::HashMap<&str, &Arc<Heard>> =
+            self.listening.iter().map(|heard| (&*heard.name, heard)).collect();
+        let (mut after, mut bytes) = (Vec::with_capacity(names.len()), 0);
+        for name in names {
+            let heard = match before.get(&*name) {
+                Some(heard) => Arc::clone(heard),
+                None => {
+                    let room = exchange.take_channel(&name, bytes)?;
+                    Arc::new(Heard { name, room })
+                }
+            };
+            bytes += heard.room.bytes();
+            after.push(heard);
+        }
+        Ok(after)
+    }
+}
+
+/// What a transaction that commits asked for: forgotten where this is dropped.
 pub struct Letter<'a> {
     channels: &'a Channels,
+    exchange: &'a Exchange,
     pid: i32,
-    pending: Pending,
-    ticket: Option<u64>,
+    listening: Option<Vec<Arc<Heard>>>,
+    ticket: Option<Ticket<'a>>,
 }
 
 impl Letter<'_> {
-    /// The transaction has committed, or has not.
-    pub fn send(self, exchange: &Exchange, committed: Option<Csn>) {
-        let Letter { channels, pid, pending, ticket } = self;
-        let notes = match committed {
-            Some(csn) => {
-                channels.change(exchange, pid, pending.changes);
-                Some((csn, pending.notes))
-            }
-            None => None,
-        };
-        if let Some(ticket) = ticket {
-            exchange.close(ticket, notes);
+    /// The transaction has committed.
+    pub fn send(self, csn: Csn) {
+        if let Some(listening) = self.listening {
+            self.channels.hear(self.exchange, self.pid, listening);
+        }
+        if let Some(ticket) = self.ticket {
+            ticket.send(csn);
         }
     }
 }

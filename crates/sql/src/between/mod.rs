@@ -5,7 +5,8 @@
 //! session tells it.
 //!
 //! A statement may be run again before it has answered (`crate::query::until_locked`, `crate::plan`): what it did here is
-//! undone first ([`Between::undo_statement`]), so that a lock is counted once.
+//! undone first ([`Between::undo_statement`]), so that a lock is counted once. A session that asks for nothing of this pays
+//! for no more than a look at one flag.
 //!
 //! Thread safety: shared; one thread of the session uses it at a time.
 
@@ -14,26 +15,27 @@ pub mod channels;
 pub mod exchange;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use onlap::{AdvisoryMark, Transaction};
 use parking_lot::Mutex;
 
-use crate::error::SqlError;
+use crate::error::{Result, SqlError};
 use crate::instance::Instance;
 use crate::session::Waker;
 use advisory::Advisory;
-use channels::Channels;
+use channels::{Channels, Letter};
+use exchange::Exchange;
 
 /// Warnings of a statement that are kept until the client is told: each is some 100 bytes.
 const WARNINGS: usize = 10_000;
 
 /// A session's locks and channels.
 pub struct Between {
-    /// Its advisory locks.
-    pub advisory: Advisory,
-    /// The channels that it listens to, and what it is to notify others of.
-    pub channels: Channels,
+    advisory: Advisory,
+    channels: Channels,
+    /// Whether the transaction has asked for any of it, or the session has locks.
+    used: AtomicBool,
     /// The transaction under way, or the last one, among those that have locks.
     pub tx: Arc<AtomicU64>,
     /// What functions of the statement under way have to tell the client.
@@ -53,25 +55,74 @@ impl Between {
         Arc::new(Between {
             advisory: Advisory::new(instance),
             channels: Channels::new(database, bell),
+            used: AtomicBool::new(false),
             tx: Arc::default(),
             warnings: Mutex::default(),
         })
     }
 
+    /// Its advisory locks, for who is about to change them.
+    pub fn advisory(&self) -> &Advisory {
+        self.used.store(true, Ordering::Relaxed);
+        &self.advisory
+    }
+
+    /// The channels that it listens to, and what it is to notify others of, for who is about to change that.
+    pub fn channels(&self) -> &Channels {
+        self.used.store(true, Ordering::Relaxed);
+        &self.channels
+    }
+
+    /// Its number among those who have advisory locks.
+    pub fn owner(&self) -> u64 {
+        self.advisory.owner().id()
+    }
+
+    /// Whether it listens to any channels.
+    pub fn listens(&self) -> bool {
+        self.channels.listens()
+    }
+
+    /// The channels that it listens to.
+    pub fn listening(&self) -> Vec<String> {
+        self.channels.listening()
+    }
+
+    /// Whether the transaction is to notify others.
+    pub fn notifies(&self) -> bool {
+        self.is_used() && self.channels.notifies()
+    }
+
+    /// What the transaction's memory has of it.
+    pub fn bytes(&self) -> usize {
+        if self.is_used() { self.channels.bytes() } else { 0 }
+    }
+
+    fn is_used(&self) -> bool {
+        self.used.load(Ordering::Relaxed)
+    }
+
     /// A transaction begins.
     pub fn begin(&self, tx: &Transaction) {
         self.tx.store(tx.lock_id(), Ordering::Relaxed);
-        self.advisory.owner().use_in(tx);
+        if self.is_used() {
+            self.advisory.owner().use_in(tx);
+        }
     }
 
     /// A statement begins.
     pub fn begin_statement(&self) {
-        self.advisory.begin_statement();
-        self.channels.begin_statement();
+        if self.is_used() {
+            self.advisory.begin_statement();
+            self.channels.begin_statement();
+        }
     }
 
     /// The statement is run again: what it did is undone.
     pub fn undo_statement(&self) {
+        if !self.is_used() {
+            return;
+        }
         self.advisory.undo_statement();
         self.channels.undo_statement();
     }
@@ -87,10 +138,23 @@ impl Between {
         self.channels.back_to(mark.channels);
     }
 
-    /// The transaction is undone.
+    /// The transaction is about to commit.
+    ///
+    /// # Errors
+    /// `54000`: what it notifies of has no room; it must not commit.
+    pub fn close<'a>(&'a self, exchange: &'a Exchange, pid: i32) -> Result<Option<Letter<'a>>> {
+        self.is_used().then(|| self.channels.close(exchange, pid)).transpose()
+    }
+
+    /// The transaction has ended, or is undone: what it asked for and was not sent is forgotten.
     pub fn undo(&self) {
+        if !self.is_used() {
+            return;
+        }
         self.advisory.owner().end_transaction();
+        self.advisory.begin_statement();
         self.channels.undo();
+        self.used.store(self.advisory.owner().has_any(), Ordering::Relaxed);
     }
 
     /// The session ends.

@@ -4,14 +4,13 @@
 //! reads, with the rights of its owner. What each mode keeps others from is the engine's (`onlap::LockMode`).
 
 use onlap::{ErrorKind, LockMode, LockWait, Table};
-use onlap_pg::ast::{LockTable, TableLock};
+use onlap_pg::ast::LockTable;
 
 use crate::ddl::{self, RelationKind};
 use crate::deep::Depth;
 use crate::error::{Result, SqlError, state};
 use crate::query::Bound;
 use crate::rights::{Action, Class, Need};
-use crate::scope::too_late;
 use crate::session::Session;
 use crate::source::strings;
 use crate::view::{View, no_table};
@@ -25,18 +24,23 @@ pub fn run(session: &mut Session, view: &View, lock: &LockTable) -> Result<()> {
         let text = "LOCK TABLE can only be used in transaction blocks";
         return Err(SqlError::new(state::NO_TRANSACTION, text));
     }
-    session.current()?.locked = true;
     for named in &lock.tables {
         let parts = strings(&named.name);
         for table in tables(view, &parts, named.only, lock.mode)? {
-            one(view, &table, lock)?;
+            let name = table.name();
+            one(view, &table, lock).map_err(|e| {
+                // Where the statement may be run again it looks the name up again.
+                let gone = e.state() == "40001" && !session.must_run_again();
+                let gone = gone && view.instance.db.table(&name).is_err();
+                if gone { no_table(&parts) } else { e }
+            })?;
         }
     }
     Ok(())
 }
 
 /// The tables that a name stands for, which the role may lock.
-fn tables(view: &View, parts: &[String], only: bool, mode: TableLock) -> Result<Vec<Table>> {
+fn tables(view: &View, parts: &[String], only: bool, mode: LockMode) -> Result<Vec<Table>> {
     let Some((name, relation)) = ddl::relation(view, parts)? else { return Err(no_table(parts)) };
     if name.schema == crate::view::PG_CATALOG || name.schema == crate::view::INFORMATION_SCHEMA {
         return Err(SqlError::unsupported("LOCK TABLE of a catalog"));
@@ -78,10 +82,10 @@ fn tables(view: &View, parts: &[String], only: bool, mode: TableLock) -> Result<
 }
 
 /// Fails unless the role of a need may lock what it is about: one of several rights is enough.
-fn may(view: &View, need: &Need, mode: TableLock) -> Result<()> {
+fn may(view: &View, need: &Need, mode: LockMode) -> Result<()> {
     let actions: &[Action] = match mode {
-        TableLock::AccessShare => &[Action::Read],
-        TableLock::RowExclusive => {
+        LockMode::AccessShare => &[Action::Read],
+        LockMode::RowExclusive => {
             &[Action::Update, Action::Delete, Action::Truncate, Action::Insert]
         }
         _ => &[Action::Update, Action::Delete, Action::Truncate],
@@ -96,35 +100,17 @@ fn may(view: &View, need: &Need, mode: TableLock) -> Result<()> {
 }
 
 fn one(view: &View, table: &Table, lock: &LockTable) -> Result<()> {
-    let mode = match lock.mode {
-        TableLock::AccessShare => LockMode::AccessShare,
-        TableLock::RowShare => LockMode::RowShare,
-        TableLock::RowExclusive => LockMode::RowExclusive,
-        TableLock::ShareUpdateExclusive => LockMode::ShareUpdateExclusive,
-        TableLock::Share => LockMode::Share,
-        TableLock::ShareRowExclusive => LockMode::ShareRowExclusive,
-        TableLock::Exclusive => LockMode::Exclusive,
-        TableLock::AccessExclusive => LockMode::AccessExclusive,
-    };
     let wait = if lock.nowait { LockWait::NoWait } else { LockWait::Block };
-    let locked = view.scope.tx()?.lock_table_as(table, mode, wait);
+    let locked = view.scope.tx()?.lock_table_as(table, lock.mode, wait);
     locked.map_err(|e| match e.kind() {
         ErrorKind::LockNotAvailable if lock.nowait => {
             let name = crate::catalog::Name::of_engine(&table.name()).1.name;
             let text = format!("could not obtain lock on relation \"{name}\"");
             SqlError::new("55P03", text)
         }
-        ErrorKind::LockNotAvailable => late(view),
+        ErrorKind::LockNotAvailable => {
+            SqlError::new("55P03", "canceling statement due to lock timeout")
+        }
         _ => e.into(),
     })
-}
-
-/// A wait for a table that was too long: for the statement, or for a lock.
-pub fn late(view: &View) -> SqlError {
-    let scope = &view.scope;
-    let waits = scope.tx().ok().and_then(|tx| tx.lock_timeout());
-    match scope.lock_timeout() == waits {
-        true => SqlError::new("55P03", "canceling statement due to lock timeout"),
-        false => too_late(),
-    }
 }

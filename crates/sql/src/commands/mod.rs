@@ -67,16 +67,16 @@ fn utilities(
         Utility::Do(block) => crate::routine::run_block(session, view, block, client),
         Utility::Discard(what) => settings_sql::discard(session, view, *what),
         Utility::Listen(channel) => {
-            session.between.channels.listen(&session.instance.exchange, channel)?;
+            session.between.channels().listen(&view.scope, channel)?;
             Ok(Answer::Done("LISTEN".into()))
         }
         Utility::Unlisten(channel) => {
-            session.between.channels.unlisten(&session.instance.exchange, channel.as_deref())?;
+            session.between.channels().unlisten(&view.scope, channel.as_deref())?;
             Ok(Answer::Done("UNLISTEN".into()))
         }
         Utility::Notify(channel, payload) => {
-            let (exchange, payload) = (&session.instance.exchange, payload.as_deref());
-            session.between.channels.notify(exchange, channel, payload.unwrap_or(""))?;
+            let payload = payload.as_deref().unwrap_or("");
+            session.between.channels().notify(&view.scope, channel, payload)?;
             Ok(Answer::Done("NOTIFY".into()))
         }
         Utility::Lock(tables) => {

@@ -35,7 +35,7 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
     let wanted = Wanted { mode, of_transaction, waits };
     Some(Function::new(move |arguments| {
         let key = key_of(database, arguments);
-        let has = scope.between().advisory.lock(&scope, key, wanted)?;
+        let has = scope.between().advisory().lock(&scope, key, wanted)?;
         Ok(if waits { "".into() } else { has.into() })
     }))
 }
@@ -53,7 +53,7 @@ fn key_of(database: u32, arguments: &[Datum]) -> AdvisoryKey {
 fn unlock(view: &View, mode: LockMode) -> Function {
     let (scope, database) = (Arc::clone(&view.scope), own_database(view));
     Function::new(move |arguments| {
-        let had = scope.between().advisory.unlock(key_of(database, arguments), mode);
+        let had = scope.between().advisory().unlock(key_of(database, arguments), mode);
         if !had {
             let text = format!("you don't own a lock of type {mode:?}Lock");
             scope.between().warn(SqlError::new("01000", text));
@@ -65,7 +65,7 @@ fn unlock(view: &View, mode: LockMode) -> Function {
 fn unlock_all(view: &View) -> Function {
     let scope = Arc::clone(&view.scope);
     Function::new(move |_| {
-        scope.between().advisory.unlock_all();
+        scope.between().advisory().unlock_all();
         Ok("".into())
     })
 }
@@ -79,8 +79,7 @@ fn notifying(view: &View, name: &str) -> Option<Function> {
                 Some(Datum::Text(text)) => text.as_str(),
                 _ => "",
             };
-            let channels = &scope.between().channels;
-            channels.notify(&instance.exchange, text(0), text(1))?;
+            scope.between().channels().notify(&scope, text(0), text(1))?;
             Ok("".into())
         }),
         "pg_notification_queue_usage" => {

@@ -236,7 +236,7 @@ impl Batches {
             let turn = Arc::clone(&turns).acquire_owned();
             let turn = async { tokio::time::timeout(LOOK_EVERY, turn).await };
             if let Ok(turn) = self.handle.block_on(turn) {
-                break Some(turn.expect("nobody closes it"));
+                break Some(turn.expect("turns are never closed"));
             }
         };
         let _turn = turn.map(|turn| scope.turns().hold(turn));

@@ -49,7 +49,7 @@ impl Scope {
             drop(pause);
             for turns in all {
                 let turn = Handle::current().block_on(turns.acquire_owned());
-                self.turns().0.lock().push(turn.expect("nobody closes it"));
+                self.turns().0.lock().push(turn.expect("turns are never closed"));
             }
             waited
         })

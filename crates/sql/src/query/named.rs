@@ -27,7 +27,7 @@ pub fn call(seen: &Seen, name: &str, args: &[Datum<'_>]) -> Result<Option<Datum<
         ("aclexplode", [Datum::Bytes(items)]) => exploded(seen, items)?,
         ("pg_listening_channels", []) => {
             let mut made = Builder::new(Repr::Text);
-            for channel in seen.view.scope.between().channels.listening() {
+            for channel in seen.view.scope.between().listening() {
                 made.push(&Datum::text(channel))?;
             }
             Datum::bytes(made.finish())

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use onlap::{Isolation, Savepoint};
+use onlap::{Isolation, Savepoint, Transaction};
 
 use crate::between::{self, Between};
 use crate::catalog::objects::Pending;
@@ -41,8 +41,6 @@ pub struct Block {
     pub used: bool,
     /// Whether a statement saw anything: from then on its snapshot stands.
     looked: bool,
-    /// Whether LOCK TABLE has locked anything.
-    pub locked: bool,
     /// How it is carried out.
     pub modes: Modes,
     /// Named places to go back to.
@@ -84,7 +82,6 @@ impl Block {
             failed: false,
             used: false,
             looked: false,
-            locked: false,
             modes,
             savepoints: Vec::new(),
             changed_catalog: false,
@@ -102,7 +99,6 @@ impl Block {
             failed: false,
             used: true,
             looked: true,
-            locked: false,
             modes,
             savepoints: Vec::new(),
             changed_catalog: false,
@@ -130,7 +126,7 @@ impl Block {
 
     /// Whether anything was asked or written in it.
     pub fn is_used(&self) -> bool {
-        self.looked || self.changed || self.locked
+        self.looked || self.changed
     }
 
     /// Whether it is behind a savepoint.
@@ -138,31 +134,48 @@ impl Block {
         !self.savepoints.is_empty()
     }
 
-    /// Goes on with other modes, at the level that it was begun at.
+    /// Goes on with other modes; at another level where it was not used.
     ///
     /// # Errors
-    /// The transaction has ended.
+    /// The transaction has ended; it was used.
     pub fn be(&mut self, modes: Modes) -> Result<()> {
+        let level = modes.options().isolation;
+        let mut tx = self.scope.tx()?;
+        if tx.isolation() != level {
+            tx.set_isolation(level)?;
+        }
+        tx.set_read_only(modes.read_only);
         self.modes = modes;
-        self.scope.tx()?.set_read_only(modes.read_only);
         Ok(())
     }
 
     /// Makes everything visible.
     ///
     /// # Errors
-    /// Those of the engine's commit.
+    /// Those of the engine's commit; `54000`: what it notifies of has no room.
     pub fn commit(self, instance: &Instance, pid: i32) -> Result<()> {
         let between = self.scope.between();
         if let Some(tx) = self.scope.take() {
-            let letter = between.channels.close(&instance.exchange, pid);
-            let committed = instance.commit(tx, &self.pending);
-            letter.send(&instance.exchange, committed.as_ref().ok().copied());
+            let committed = self.commit_and_send(tx, instance, pid);
             between.undo();
             committed?;
         }
         if self.changed_for_others {
             instance.catalog_changed();
+        }
+        Ok(())
+    }
+
+    fn commit_and_send(&self, mut tx: Transaction, instance: &Instance, pid: i32) -> Result<()> {
+        let between = self.scope.between();
+        if between.notifies() {
+            // What waits for other transactions comes before the place among those who notify, which others wait for.
+            tx.set_all_constraints(false)?;
+        }
+        let letter = between.close(&instance.exchange, pid)?;
+        let csn = instance.commit(tx, &self.pending)?;
+        if let Some(letter) = letter {
+            letter.send(csn);
         }
         Ok(())
     }
@@ -246,6 +259,10 @@ impl Block {
         match self.savepoints.last() {
             Some(place) => self.scope.between().back_to(&place.between),
             None => self.scope.between().undo(),
+        }
+        if let Ok(mut tx) = self.scope.tx() {
+            // Less always fits.
+            let _ = tx.keep(self.scope.between().bytes());
         }
     }
 

@@ -218,7 +218,7 @@ impl Session {
         let cancel = Arc::new(AtomicBool::new(false));
         let between = Between::new(instance, &database, info.bell);
         let presence = instance.enter(|key| Presence {
-            locks: between.advisory.owner().id(),
+            locks: between.owner(),
             tx: Arc::clone(&between.tx),
             key,
             role,
@@ -316,7 +316,7 @@ impl Session {
 
     /// Whether notifications may come for the client now: it listens, and no transaction is under way.
     pub fn may_deliver(&self) -> bool {
-        self.block.is_none() && self.between.channels.listens()
+        self.block.is_none() && self.between.listens()
     }
 
     /// Tells the client of notifications, unless a transaction is under way.

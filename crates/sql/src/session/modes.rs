@@ -1,8 +1,8 @@
 //! How is a transaction carried out, and how does it change that while it runs?
 //!
 //! A block has [`Modes`]; the settings `transaction_isolation`, `transaction_read_only` and `transaction_deferrable` show
-//! them, and SET of one is the same as SET TRANSACTION. A transaction that nothing was asked in begins anew with other
-//! modes; one that was used may only become one that reads.
+//! them, and SET of one is the same as SET TRANSACTION. A transaction that nothing was asked in may become any other, and
+//! keeps the tables that it has locked; one that was used may only become one that reads.
 
 use onlap::{Isolation as Level, TransactionOptions};
 use onlap_pg::ast::{Isolation, Mode};
@@ -118,7 +118,7 @@ impl Session {
     /// `25001`: the transaction was used already.
     pub(crate) fn set_modes(&mut self, said: &[Mode]) -> Result<()> {
         let block = self.block()?;
-        let (known, modes, explicit) = (block.modes, block.modes.with(said), block.explicit);
+        let (known, modes) = (block.modes, block.modes.with(said));
         if modes == known {
             return Ok(());
         }
@@ -145,11 +145,6 @@ impl Session {
         if modes.deferrable != known.deferrable && is_within {
             let text = "SET TRANSACTION [NOT] DEFERRABLE cannot be called within a subtransaction";
             return refuse(text);
-        }
-        if modes.level != known.level {
-            // Nothing was asked or written in it yet.
-            self.begin_block(modes, explicit)?;
-            return Ok(());
         }
         block.be(modes)?;
         self.show_modes(modes);

@@ -166,14 +166,18 @@ fn type_of(view: &View, source: Source<'_>, ty: &TypeName) -> Result<u32> {
 }
 
 impl Session {
-    /// Forgets prepared statements, cursors and what was taken of sequences.
-    pub(crate) fn discard_all(&mut self) {
+    /// Forgets prepared statements, cursors, what was taken of sequences, locks and channels.
+    ///
+    /// # Errors
+    /// The transaction has ended; it has no room.
+    pub(crate) fn discard_all(&mut self) -> Result<()> {
         self.statements.clear();
         self.listed.lock().clear();
         self.portals.clear();
         *self.taken.lock() = Default::default();
-        self.between.advisory.unlock_all();
-        self.between.channels.unlisten_all();
+        self.between.advisory().unlock_all();
+        let scope = Arc::clone(&self.current()?.scope);
+        self.between.channels().unlisten(&scope, None)
     }
 
     /// SET ROLE, `local` to the transaction: goes on with the rights of another role; `None` for the

@@ -89,8 +89,6 @@ fn sees_nothing(parsed: &Parsed) -> bool {
             matches!(
                 **utility,
                 Utility::Set(_)
-                    | Utility::Prepare(_)
-                    | Utility::Deallocate(_)
                     | Utility::Lock(_)
                     | Utility::Listen(_)
                     | Utility::Unlisten(_)
@@ -143,7 +141,7 @@ impl Session {
             // is there when the commit has ended that changed it.
             drop(self.instance.newest_objects());
             self.between.undo_statement();
-            self.begin_statement(true)?;
+            self.begin_statement(!sees_nothing(parsed))?;
             answer = self.run_in_transaction(prepared, parsed, values, client);
         }
         self.ended(answer)
@@ -193,7 +191,6 @@ impl Session {
             block.scope.set_utc(utc);
             block.scope.confine(memory);
             block.scope.limit(statement);
-            block.scope.limit_waits(lock);
             if let Ok(mut tx) = block.scope.tx() {
                 tx.set_lock_timeout(wait);
             }
