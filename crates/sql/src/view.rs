@@ -45,6 +45,8 @@ pub struct View {
     pub session_role: u32,
     /// What the role may do.
     pub judge: Judge,
+    /// Whether the role is that of a routine's owner, which stays until the routine ends.
+    pub confined: bool,
     /// The session's process id as clients know it.
     pub pid: i32,
     /// When the transaction began, in microseconds since 1970-01-01 UTC.

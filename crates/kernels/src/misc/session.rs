@@ -341,6 +341,7 @@ asked! {
     "pg_tablespace_location(oid)",
     "pg_terminate_backend(int4,int8)",
     "pg_total_relation_size(regclass)",
+    "pg_trigger_depth()",
     "pg_try_advisory_lock(int4,int4)",
     "pg_try_advisory_lock(int8)",
     "pg_try_advisory_lock_shared(int4,int4)",

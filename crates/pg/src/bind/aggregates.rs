@@ -257,6 +257,7 @@ impl Binder<'_> {
             Clause::Default => "DEFAULT expressions",
             Clause::Generation => "column generation expressions",
             Clause::MergeWhen => "MERGE WHEN conditions",
+            Clause::TriggerWhen => "trigger WHEN conditions",
             other => other.name(),
         };
         Err(Error::new("42803", format!("{what} are not allowed in {clause}"))).at(place)

@@ -384,6 +384,7 @@ impl Binder<'_> {
             Clause::Default => "DEFAULT expressions",
             Clause::Generation => "column generation expressions",
             Clause::MergeWhen => "MERGE WHEN conditions",
+            Clause::TriggerWhen => "trigger WHEN conditions",
             other => other.name(),
         };
         let text = format!("set-returning functions are not allowed in {name}");
@@ -457,6 +458,7 @@ impl Binder<'_> {
             Clause::Default => "DEFAULT expressions",
             Clause::Generation => "column generation expressions",
             Clause::MergeWhen => "MERGE WHEN conditions",
+            Clause::TriggerWhen => "trigger WHEN conditions",
             other => other.name(),
         };
         let text = format!("window functions are not allowed in {place_of}");

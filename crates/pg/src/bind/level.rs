@@ -70,6 +70,8 @@ pub enum Clause {
     Generation,
     /// The condition of an action of MERGE
     MergeWhen,
+    /// The condition of a trigger
+    TriggerWhen,
 }
 
 impl Clause {
@@ -104,7 +106,7 @@ impl Clause {
             Clause::Check => "CHECK",
             Clause::Default => "DEFAULT",
             Clause::Generation => "GENERATED AS",
-            Clause::MergeWhen => "WHEN",
+            Clause::MergeWhen | Clause::TriggerWhen => "WHEN",
         }
     }
 }

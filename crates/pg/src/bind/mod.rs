@@ -48,7 +48,7 @@ mod with;
 pub(crate) use names::SYSTEM;
 
 pub use locks::{check as check_lock, name as lock_name};
-pub use rules::{rule_command, rule_condition};
+pub use rules::{rule_command, rule_condition, trigger_condition};
 pub use variables::{Variable, Variables};
 
 use std::collections::HashMap;

@@ -59,6 +59,26 @@ pub fn rule_condition(
     Ok((bound, query, value))
 }
 
+/// Binds the condition of a trigger of a relation, likewise; it is to be printed, too. [`OLD`] and [`NEW`] are its entries.
+///
+/// # Errors
+/// As of [`super::bind()`].
+pub fn trigger_condition(
+    tree: &Tree,
+    condition: ast::ExprId,
+    of: &Arc<Relation>,
+    (schema, catalog): (&dyn Schema, &Catalog),
+) -> Result<(Bound, QueryId, ExprId)> {
+    let mut binder = Binder::new(tree, schema, catalog, &[]);
+    binder.out.keep_written();
+    binder.around_rule(of, Some(RuleEvent::Update))?;
+    let value = binder.condition(Some(condition), Clause::TriggerWhen, "WHEN")?;
+    let value = value.expect("it is there");
+    let entries = std::mem::take(&mut binder.level().entries);
+    let (bound, query) = binder.alone(value, entries);
+    Ok((bound, query, value))
+}
+
 impl Binder<'_> {
     /// OLD and NEW. A condition sees those that the event has, and their columns by their names alone; a command sees both.
     fn around_rule(&mut self, of: &Relation, event: Option<RuleEvent>) -> Result<()> {

@@ -25,6 +25,7 @@ impl Binder<'_> {
             Clause::Check => "check constraint",
             Clause::Default => "DEFAULT expression",
             Clause::Generation => "column generation expression",
+            Clause::TriggerWhen => "trigger WHEN condition",
             _ => return Ok(()),
         };
         let text = format!("cannot use subquery in {what}");

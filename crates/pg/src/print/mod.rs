@@ -123,6 +123,22 @@ pub fn expression(source: Source<'_>, within: QueryId, id: ExprId, look: Look) -
     Ok(printer.out)
 }
 
+/// An expression over rows that have names, such as OLD and NEW, which stand before all columns.
+///
+/// # Errors
+/// As of [`query()`].
+pub fn of_rows(source: Source<'_>, within: QueryId, id: ExprId, look: Look) -> Result<String> {
+    let mut printer = Printer::new(source, look);
+    let query = source.bound.query(within);
+    let mut scope = printer.scope(query)?;
+    scope.names = query.entries.iter().map(|of| Some(of.name.clone())).collect();
+    printer.prefix = true;
+    printer.indent = STEP;
+    printer.scopes.push(scope);
+    printer.expr(id, false)?;
+    Ok(printer.out)
+}
+
 /// Steps of the indentation.
 const STEP: i32 = 8;
 /// Of a JOIN below its FROM, and of columns below SELECT.

@@ -273,6 +273,30 @@ impl<'t, 'r> Binding<'t, 'r> {
     }
 }
 
+/// The text of an expression over OLD and NEW, in which a column of both has another name; `None` where it may be named as a
+/// field of a whole row.
+pub fn renamed_in_rows(text: &str, from: &str, to: &str) -> Option<String> {
+    const SELECT: &str = "SELECT ";
+    let whole = format!("{SELECT}{text}");
+    let tree = grammar::parse(&whole).ok()?;
+    let expr = tree.only_target()?;
+    let (mut edits, mut is_clear) = (Edits::new(&whole), true);
+    tree.mentions_in(expr, &mut |mention| {
+        let Mention::Column(path, place) = mention else { return };
+        match &path[..] {
+            [_, column] if **column == *from => {
+                let (_, last) = edits.name(place, 2);
+                edits.replace(edits.start(last), edits.end(last), quote(to));
+            }
+            [_] => is_clear = false,
+            _ => {}
+        }
+    });
+    let span =
+        Span { start: u32::try_from(SELECT.len()).ok()?, end: u32::try_from(whole.len()).ok()? };
+    is_clear.then(|| edits.made(span))
+}
+
 /// The one query of a text that is kept: its tree, its number, its place.
 pub fn query_of(text: &str) -> Option<(Tree, QueryId, Span)> {
     let tree = grammar::parse(text).ok()?;

@@ -14,6 +14,7 @@ use super::names::quote;
 use super::objects::Object;
 use super::{Name, oids as numbers};
 use crate::rights::{Class, Key};
+use crate::system::row_types;
 use crate::view::View;
 
 /// A function or procedure.
@@ -177,8 +178,13 @@ impl Function {
     }
 
     /// Its name with the types of what a call gives, as messages write it.
-    pub fn signature(&self, catalog: &Catalog, qualified: bool) -> String {
-        let types: Vec<String> = self.arguments().iter().map(|oid| catalog.shown(*oid)).collect();
+    pub fn signature(&self, view: &View, qualified: bool) -> String {
+        let catalog = view.objects.made_types().catalog();
+        let shown = |oid: &u32| match catalog.get_type(*oid) {
+            Some(_) => catalog.shown(*oid),
+            None => row_types::name_of(view, *oid).unwrap_or_else(|| catalog.shown(*oid)),
+        };
+        let types: Vec<String> = self.arguments().iter().map(shown).collect();
         let name = quote(&self.name.name);
         match qualified {
             true => format!("{}.{name}({})", quote(&self.name.schema), types.join(",")),
@@ -188,7 +194,7 @@ impl Function {
 
     /// The same, with its schema where the name alone would mean another.
     pub fn shown(&self, view: &View) -> String {
-        self.signature(view.objects.made_types().catalog(), !self.is_seen(view))
+        self.signature(view, !self.is_seen(view))
     }
 
     /// Whether its name alone means it.
@@ -291,6 +297,11 @@ impl Functions {
             functions.procs.insert(database, procs.into());
         }
         Ok(functions)
+    }
+
+    /// Whether a database has any.
+    pub fn has_any(&self, database: &str) -> bool {
+        self.procs.contains_key(database)
     }
 
     /// Whether there are none.

@@ -66,16 +66,9 @@ impl<'a> Conflict<'a> {
     pub fn put(&self, row: Row) -> Result<Option<Row>> {
         let Some(fires) = &self.statement.fires else { return self.put_one(row) };
         let to = self.to(&row)?;
-        let new = Some(to.fit(&row));
-        match fires.before_row(&to.table, Event::Insert, (None, new), &[])? {
-            Some(row) => {
-                let row = to.unfit(row);
-                let now = self.to(&row)?;
-                if now.table.schema.id != to.table.schema.id {
-                    return Err(super::fired::moved(&to.table, &now.table));
-                }
-                self.put_one(row)
-            }
+        let mut now = |row: &Row| Ok(self.to(&to.unfit(row.clone()))?.table.schema.id);
+        match fires.before_insert(&to.table, to.fit(&row), Some(&mut now))? {
+            Some(row) => self.put_one(to.unfit(row)),
             None => Ok(None),
         }
     }

@@ -83,21 +83,19 @@ impl Statement<'_> {
         self.view.scope.go_on()?;
         let Some(routes) = &self.routes else {
             let table = self.target;
-            let row = fires.before_row(table, Event::Insert, (None, Some(row)), &[])?;
-            let Some(row) = row else { return Ok(None) };
+            let Some(row) = fires.before_insert(table, row, None)? else { return Ok(None) };
             self.put(std::slice::from_ref(&row))?;
             fires.after_row(table, Event::Insert, (None, Some(row.clone())), &[])?;
             return Ok(Some(row));
         };
         let leaf = routes.borrow_mut().leaf_of(&row)?;
-        let made =
-            fires.before_row(&leaf.table, Event::Insert, (None, Some(leaf.fit(&row))), &[])?;
+        let mut now = |row: &Row| {
+            let now = routes.borrow_mut().leaf_of(&leaf.unfit(row.clone()))?;
+            Ok(now.table.schema.id)
+        };
+        let made = fires.before_insert(&leaf.table, leaf.fit(&row), Some(&mut now))?;
         let Some(made) = made else { return Ok(None) };
         let row = leaf.unfit(made.clone());
-        let now = routes.borrow_mut().leaf_of(&row)?;
-        if now.table.schema.id != leaf.table.schema.id {
-            return Err(moved(&leaf.table, &now.table));
-        }
         self.put(std::slice::from_ref(&row))?;
         fires.after_row(&leaf.table, Event::Insert, (None, Some(made)), &[])?;
         Ok(Some(row))
@@ -345,16 +343,4 @@ fn modified_before(what: &str) -> SqlError {
     let hint = "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes \
                 to other rows.";
     SqlError::new("27000", text).hint(hint)
-}
-
-/// A function has given the row another partition.
-pub fn moved(from: &TableHandle, _to: &TableHandle) -> SqlError {
-    let name = crate::catalog::Name::of_engine(&from.schema.name).1;
-    let text = "moving row to another partition during a BEFORE FOR EACH ROW trigger is not \
-                supported";
-    let detail = format!(
-        "Before executing trigger, the row was to be in partition \"{}.{}\".",
-        name.schema, name.name
-    );
-    SqlError::new("0A000", text).detail(detail)
 }

@@ -16,7 +16,7 @@ use onlap_kernels::Datum;
 
 use crate::catalog::triggers::{self, Trigger};
 use crate::catalog::{Kind, Name, oids};
-use crate::error::Result;
+use crate::error::{Result, SqlError};
 use crate::fast::bytes_of;
 use crate::plan::TableHandle;
 use crate::query::family::by_id;
@@ -300,6 +300,47 @@ impl<'a> Fires<'a> {
         Ok(Some(row.unwrap_or_default()))
     }
 
+    /// The same before a row is inserted into a table: `leaf` says which table a row goes to, where that depends on it.
+    ///
+    /// # Errors
+    /// `0A000`: a trigger of a table above gives it another partition; `23514`: one of the partition itself does.
+    pub fn before_insert(
+        &self,
+        table: &TableHandle,
+        row: Row,
+        leaf: Option<Leaf<'_>>,
+    ) -> Result<Option<Row>> {
+        let Some(leaf) = leaf else {
+            return self.before_row(table, Event::Insert, (None, Some(row)), &[]);
+        };
+        let of = self.of_table(table)?;
+        let own = oids::of_table(table.schema.id);
+        let (mut row, mut stays) = (row, true);
+        for known in &of.all {
+            let trigger = &known.trigger.trigger;
+            if trigger.time != 'B' || !trigger.row || !known.is_of(Event::Insert, &[]) {
+                continue;
+            }
+            let Some(given) = of.call(self.view, known, Event::Insert, (None, Some(&row)))? else {
+                continue;
+            };
+            let Some(given) = given else { return Ok(None) };
+            if given != row {
+                stays = match leaf(&given) {
+                    Ok(id) => id == table.schema.id,
+                    // It goes nowhere.
+                    Err(e) if e.state() == "23514" => false,
+                    Err(e) => return Err(e),
+                };
+                row = given;
+            }
+            if !stays && trigger.relation != own {
+                return Err(moved(table, &trigger.name));
+            }
+        }
+        if stays { Ok(Some(row)) } else { Err(strayed(table)) }
+    }
+
     /// Notes that those are due that come after a row was changed.
     ///
     /// # Errors
@@ -321,6 +362,28 @@ impl<'a> Fires<'a> {
         }
         self.queue.push(self.view, Due { of, event, row: true, old, new, set: Arc::from(set) })
     }
+}
+
+/// Says which table a row goes to.
+pub type Leaf<'a> = &'a mut dyn FnMut(&Row) -> Result<TableId>;
+
+/// A function has given the row another partition.
+fn moved(from: &TableHandle, trigger: &str) -> SqlError {
+    let name = Name::of_engine(&from.schema.name).1;
+    let text = "moving row to another partition during a BEFORE FOR EACH ROW trigger is not \
+                supported";
+    let detail = format!(
+        "Before executing trigger \"{trigger}\", the row was to be in partition \"{}.{}\".",
+        name.schema, name.name
+    );
+    SqlError::new("0A000", text).detail(detail)
+}
+
+/// One of the partition's own has done so.
+fn strayed(from: &TableHandle) -> SqlError {
+    let name = Name::of_engine(&from.schema.name).1;
+    let text = format!("new row for relation \"{}\" violates partition constraint", name.name);
+    SqlError::new("23514", text).about_table(&name.schema, &name.name)
 }
 
 /// Whether a table, or one above or below it, has triggers for rows.

@@ -19,7 +19,6 @@ mod routes;
 mod shared;
 mod update;
 
-pub use fired::moved;
 pub use insert::fill;
 pub use routes::{Router, hold};
 

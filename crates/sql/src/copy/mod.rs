@@ -23,6 +23,7 @@ use crate::rights::Action;
 use crate::rights::ask::{numbers, of_table, sequences};
 use crate::session::Session;
 use crate::session::answer::Answer;
+use crate::session::lent::Using;
 use crate::source::{Source, strings};
 use crate::view::View;
 use crate::wire::{Client, CopyData};
@@ -124,6 +125,10 @@ fn copy_in(
     let binary = options.format == Format::Binary;
     must_convert(client.reply().encoding(), binary, true)?;
     let width = columns.len();
+    let _using = Using::of(view, || {
+        let below = view.objects.families().all_below(schema.id);
+        std::iter::once(schema.id).chain(below).collect()
+    });
     let due = Queue::default();
     let mut sink = Sink::new(view, &name, &table, columns, &due)?;
     client.reply().copy_response(b'G', binary, width);

@@ -288,14 +288,15 @@ impl<'a> Sink<'a> {
             }
             None => (None, TableHandle::new(self.view, self.table.clone()), row),
         };
-        let row = fires.before_row(&handle, Event::Insert, (None, Some(row)), &[])?;
-        let Some(row) = row else { return Ok(()) };
-        if let (Some(leaf), Some(routes)) = (leaf, &mut self.routes) {
-            let now = routes.leaf_of(&leaf.unfit(row.clone()))?;
-            if now.table.schema.id != handle.schema.id {
-                return Err(crate::change::moved(&handle, &now.table));
+        let row = match (leaf, &mut self.routes) {
+            (Some(leaf), Some(routes)) => {
+                let mut now =
+                    |row: &Row| Ok(routes.leaf_of(&leaf.unfit(row.clone()))?.table.schema.id);
+                fires.before_insert(&handle, row, Some(&mut now))?
             }
-        }
+            _ => fires.before_insert(&handle, row, None)?,
+        };
+        let Some(row) = row else { return Ok(()) };
         self.view.scope.tx()?.insert(&handle.table, &row)?;
         self.rows += 1;
         fires.after_row(&handle, Event::Insert, (None, Some(row)), &[])

@@ -61,3 +61,16 @@ impl Session {
 pub fn notice(client: &mut dyn Client, state: &'static str, text: impl Into<String>) {
     client.reply().notice("NOTICE", &SqlError::new(state, text));
 }
+
+/// Says what goes with something that is dropped, a line for each.
+pub fn tell_cascades(client: &mut dyn Client, lines: &[String]) {
+    match lines {
+        [] => {}
+        [one] => notice(client, "00000", one.clone()),
+        many => {
+            let text = format!("drop cascades to {} other objects", many.len());
+            let error = SqlError::new("00000", text).detail(many.join("\n"));
+            client.reply().notice("NOTICE", &error);
+        }
+    }
+}

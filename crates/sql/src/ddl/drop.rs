@@ -6,7 +6,8 @@ use onlap_pg::ast::{Drop, DropKind};
 use super::change::notice;
 use super::naming::Relation;
 use super::privileges::class_of;
-use super::{alter, index, materialized, rule, schema, sequence, view as views};
+use super::{alter, function, index, materialized, rule, schema, sequence, view as views};
+use crate::catalog::functions::Function;
 use crate::catalog::rules::Rule;
 use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
@@ -222,7 +223,7 @@ pub fn tables(
     };
     let tables = with_below(session, view, tables, cascade)?;
     for table in &tables {
-        index::must_have_nothing_due(view, table, "DROP TABLE")?;
+        index::must_be_unused(view, table, "DROP TABLE")?;
     }
     let ids: Vec<TableId> = tables.iter().map(|t| t.schema().id).collect();
     let mut engines: Vec<String> = tables.iter().map(Table::name).collect();
@@ -252,6 +253,7 @@ pub fn tables(
         let oid = oids::of_table(table.schema().id);
         readers_of(session, view, (oid, engine), &all, &called, cascade)?;
         rules_of_others(session, view, ("table", oid), (engine, &together), cascade)?;
+        functions_of(session, view, (oid, engine), cascade)?;
     }
     // Foreign keys between the tables themselves go first too: none outlives its parent.
     for table in &tables {
@@ -350,6 +352,30 @@ fn rules_of_others(
         rule::forget_one(session, view, &rule.key())?;
     }
     Ok(())
+}
+
+/// Drops functions that have a parameter or a result of the rows of a relation that goes.
+fn functions_of(
+    session: &mut Session,
+    view: &View,
+    (oid, engine): (u32, &str),
+    cascade: bool,
+) -> Result<()> {
+    let row = oids::of_row(oid);
+    let arrays = function::with_types(view, &[row + 1]);
+    let mut all = function::with_types(view, &[row, row + 1]);
+    all.sort_by_key(|of| std::cmp::Reverse(of.oid));
+    if !cascade && !all.is_empty() {
+        let ty = &Name::of_engine(engine).1.name;
+        let line = |of: &std::sync::Arc<Function>| {
+            let array = if arrays.iter().any(|with| with.oid == of.oid) { "[]" } else { "" };
+            format!("{} {} depends on type {ty}{array}", of.word(), of.shown(view))
+        };
+        let detail: Vec<String> = all.iter().map(line).collect();
+        let (what, name) = (materialized::word(view, engine), Name::of_engine(engine).1);
+        return Err(in_use(view, what, &name, Some(detail.join("\n"))));
+    }
+    all.iter().try_for_each(|of| function::with_users(session, view, of))
 }
 
 /// Tables with those that go with them: partitions, and where CASCADE is said all that stand below.
@@ -476,6 +502,7 @@ pub fn one_view(
     let goes: Vec<u32> =
         together.iter().filter_map(object).map(|object| oids::of_object(object.number)).collect();
     rules_of_others(session, view, ("view", oid), (engine, &goes), cascade)?;
+    functions_of(session, view, (oid, engine), cascade)?;
     rule::forget(session, view, oid)?;
     // Sessions of superusers may read what is temporary elsewhere by such a view.
     session.temporary.is_private = false;
@@ -493,6 +520,12 @@ fn one_index(session: &mut Session, view: &View, name: &Name, concurrently: bool
         ));
     };
     let schema = table.schema();
+    if view.scope.lent().uses(schema.id) {
+        let text = format!(
+            "cannot DROP INDEX \"{found}\" because it is being used by active queries in this session"
+        );
+        return Err(SqlError::new("55006", text));
+    }
     let index = schema.index_by_name(&found).expect("was just found");
     let unique = view.objects.get(Kind::Unique, &index.id.0.to_string()).is_some();
     if index.is_primary() || unique {

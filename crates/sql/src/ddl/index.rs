@@ -59,7 +59,7 @@ pub fn create(
         return Err(e);
     }
     spec = spec.named(&name);
-    must_have_nothing_due(view, &table, "CREATE INDEX")?;
+    must_be_unused(view, &table, "CREATE INDEX")?;
     let families = view.objects.families();
     if let Some(divided) = families.divided(table.schema().id).cloned() {
         if create.filter.is_some() || create.elements.iter().any(is_expression) {
@@ -83,19 +83,20 @@ pub fn create(
     Ok("CREATE INDEX")
 }
 
-/// Fails where rules of a table are still to be judged.
+/// Fails where a statement that has called a routine uses a table, or where rules of it are still to be judged.
 ///
 /// # Errors
 /// `55006`.
-pub fn must_have_nothing_due(view: &View, table: &Table, what: &str) -> Result<()> {
-    match view.scope.tx()?.has_due(table) {
-        true => {
-            let name = Name::of_engine(&table.name()).1.name;
-            let text = format!("cannot {what} \"{name}\" because it has pending trigger events");
-            Err(SqlError::new("55006", text))
+pub fn must_be_unused(view: &View, table: &Table, what: &str) -> Result<()> {
+    let because = match () {
+        () if view.scope.lent().uses(table.schema().id) => {
+            "it is being used by active queries in this session"
         }
-        false => Ok(()),
-    }
+        () if view.scope.tx()?.has_due(table) => "it has pending trigger events",
+        () => return Ok(()),
+    };
+    let name = Name::of_engine(&table.name()).1.name;
+    Err(SqlError::new("55006", format!("cannot {what} \"{name}\" because {because}")))
 }
 
 /// An index of a partitioned table, and of its partitions.

@@ -175,7 +175,7 @@ pub fn refresh(
         let text = "CONCURRENTLY and WITH NO DATA options cannot be used together";
         return refuse(state::SYNTAX, text.into());
     }
-    super::index::must_have_nothing_due(view, &table, TAG)?;
+    super::index::must_be_unused(view, &table, TAG)?;
     if concurrently && !has_whole_key(&table) {
         let shown = format!(
             "{}.{}",
@@ -207,7 +207,7 @@ pub fn refresh(
         session.lend();
         fill(now, &name, &table, &body, (concurrently, no_data))
     });
-    session.together_again(apart);
+    session.together_again(apart, &[]);
     session.lend();
     filled?;
     session.current()?.changed = true;

@@ -4,9 +4,9 @@
 //! number behind where the name is taken.
 
 use crate::catalog::made_types::Made;
-use crate::catalog::{Kind, Name};
+use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
-use crate::view::View;
+use crate::view::{Relation as Seen, View};
 
 /// Bytes of a name, as in PostgreSQL.
 const NAME_BYTES: usize = 63;
@@ -159,4 +159,61 @@ pub fn check_no_type(view: &View, name: &Name) -> Result<()> {
 /// The name is taken.
 pub fn taken(name: &str) -> SqlError {
     SqlError::new(state::DUPLICATE_TABLE, format!("relation \"{name}\" already exists"))
+}
+
+/// A table or view that rules or triggers are on.
+pub struct OnRelation {
+    /// Its name.
+    pub name: Name,
+    /// What it is.
+    pub found: Relation,
+    /// Its OID.
+    pub oid: u32,
+    /// The table, if it is one.
+    pub table: Option<onlap::Table>,
+}
+
+impl OnRelation {
+    /// By its name; `None` where there is none. `what`: rules or triggers.
+    ///
+    /// # Errors
+    /// It is the system's; `42809`: it is none that has such.
+    pub fn find(view: &View, parts: &[String], what: &str) -> Result<Option<OnRelation>> {
+        let before = view.find_before_system(parts)?;
+        let system = match parts {
+            [_] if before.is_some() => None,
+            [name] => crate::system::definitions::find(crate::view::PG_CATALOG, name),
+            [.., schema, name] => crate::system::definitions::find(schema, name),
+            [] => None,
+        };
+        if let Some(system) = system {
+            let text = format!("permission denied: \"{}\" is a system catalog", system.name);
+            return Err(SqlError::new(state::NO_PRIVILEGE, text));
+        }
+        let found = match before {
+            Some(found) => Some(found),
+            None => view.find(parts)?,
+        };
+        Ok(match found {
+            Some(Seen::Table(name, table)) => {
+                let oid = oids::of_table(table.schema().id);
+                Some(OnRelation { name, found: Relation::Table, oid, table: Some(table) })
+            }
+            Some(Seen::View(name)) => {
+                let oid = view.view_key(&name).oid;
+                Some(OnRelation { name, found: Relation::View, oid, table: None })
+            }
+            None => match super::alter::relation(view, parts)? {
+                Some((name, Relation::Index)) => {
+                    return Err(SqlError::new("42809", format!("\"{}\" is an index", name.name)));
+                }
+                Some((name, _)) => {
+                    let text = format!("relation \"{}\" cannot have {what}", name.name);
+                    let detail = "This operation is not supported for sequences.";
+                    return Err(SqlError::new("42809", text).detail(detail));
+                }
+                None => None,
+            },
+        })
+    }
 }

@@ -5,14 +5,12 @@
 
 use std::sync::Arc;
 
-use onlap_pg::Oid;
 use onlap_pg::ast::{CreateRule, RuleEvent, RuleState, Statement};
 use onlap_pg::bind::{self, Relation, Schema};
 use onlap_pg::bound::{Bound, ExprId, QueryId};
 
-use super::alter;
 use super::change::notice;
-use super::naming::Relation as Found;
+use super::naming::{OnRelation, Relation as Found};
 use crate::catalog::called;
 use crate::catalog::rules::{self as kept, Rule};
 use crate::catalog::{Kind, Name, bound};
@@ -21,7 +19,7 @@ use crate::query::{Names, sql_error};
 use crate::rights::Action;
 use crate::session::Session;
 use crate::source::{Source, strings};
-use crate::view::{Relation as Seen, View};
+use crate::view::View;
 use crate::wire::Client;
 
 mod check;
@@ -30,51 +28,12 @@ mod check;
 pub const OF_VIEW: &str = "_RETURN";
 
 /// A table or view that has rules.
-struct Ruled {
-    name: Name,
-    found: Found,
-    oid: Oid,
-}
+struct Ruled(OnRelation);
 
 impl Ruled {
     /// By its name; `None` where there is none.
     fn find(view: &View, parts: &[String]) -> Result<Option<Ruled>> {
-        let before = view.find_before_system(parts)?;
-        let system = match parts {
-            [_] if before.is_some() => None,
-            [name] => crate::system::definitions::find(crate::view::PG_CATALOG, name),
-            [.., schema, name] => crate::system::definitions::find(schema, name),
-            [] => None,
-        };
-        if let Some(system) = system {
-            let text = format!("permission denied: \"{}\" is a system catalog", system.name);
-            return Err(SqlError::new(state::NO_PRIVILEGE, text));
-        }
-        let found = match before {
-            Some(found) => Some(found),
-            None => view.find(parts)?,
-        };
-        Ok(match found {
-            Some(Seen::Table(name, table)) => {
-                let oid = crate::catalog::oids::of_table(table.schema().id);
-                Some(Ruled { name, found: Found::Table, oid })
-            }
-            Some(Seen::View(name)) => {
-                let oid = view.view_key(&name).oid;
-                Some(Ruled { name, found: Found::View, oid })
-            }
-            None => match alter::relation(view, parts)? {
-                Some((name, Found::Index)) => {
-                    return Err(SqlError::new("42809", format!("\"{}\" is an index", name.name)));
-                }
-                Some((name, _)) => {
-                    let text = format!("relation \"{}\" cannot have rules", name.name);
-                    let detail = "This operation is not supported for sequences.";
-                    return Err(SqlError::new("42809", text).detail(detail));
-                }
-                None => None,
-            },
-        })
+        Ok(OnRelation::find(view, parts, "rules")?.map(Ruled))
     }
 
     fn must(view: &View, parts: &[String]) -> Result<Ruled> {
@@ -82,18 +41,18 @@ impl Ruled {
     }
 
     fn rule<'a>(&self, view: &'a View, name: &str) -> Result<Rule<'a>> {
-        let all = kept::of_relation(&view.objects, self.oid);
+        let all = kept::of_relation(&view.objects, self.0.oid);
         all.into_iter().find(|rule| rule.name == name).ok_or_else(|| self.missing(name))
     }
 
     fn missing(&self, rule: &str) -> SqlError {
-        let text = format!("rule \"{rule}\" for relation \"{}\" does not exist", self.name.name);
+        let text = format!("rule \"{rule}\" for relation \"{}\" does not exist", self.0.name.name);
         SqlError::new(state::NO_OBJECT, text)
     }
 
     /// Keeps others from changing the relation, and fails where one has changed the rule since the statement began.
     fn hold(&self, session: &mut Session, view: &View, key: &str) -> Result<()> {
-        let engine = self.name.engine(&view.database);
+        let engine = self.0.name.engine(&view.database);
         view.scope.tx()?.hold_name(&engine)?;
         let newest = view.newest_objects();
         let pending = &session.current()?.pending;
@@ -101,10 +60,10 @@ impl Ruled {
             pending.has(kind, name) || newest.get(kind, name) == view.objects.get(kind, name)
         };
         let there =
-            match self.found {
+            match self.0.found {
                 Found::View => same(Kind::View, &engine),
                 _ => view.scope.tx()?.table(&engine).is_ok_and(|table| {
-                    crate::catalog::oids::of_table(table.schema().id) == self.oid
+                    crate::catalog::oids::of_table(table.schema().id) == self.0.oid
                 }),
             };
         match there && same(Kind::Rule, key) {
@@ -135,22 +94,22 @@ pub fn create(
         RuleEvent::Delete => "DELETE",
     };
     let names = Names::new(view);
-    if view.judge.rights().materialized(ruled.oid).is_some() {
+    if view.judge.rights().materialized(ruled.0.oid).is_some() {
         return Err(SqlError::new("0A000", "rules on materialized views are not supported"));
     }
     let failed = |e: onlap_pg::Error| sql_error(&e, source.text);
     let relation = names.relation(&create.on.name).map_err(failed)?.ok_or_else(missing)?;
     let said = read(&names, source, create, &relation)?;
-    view.must_own(Action::Alter, &ruled.name, ruled.found)?;
+    view.must_own(Action::Alter, &ruled.0.name, ruled.0.found)?;
     said.check(create, &relation, names.catalog())?;
     if create.name.as_ref() == OF_VIEW {
         let text =
-            format!("non-view rule for \"{}\" must not be named \"{OF_VIEW}\"", ruled.name.name);
+            format!("non-view rule for \"{}\" must not be named \"{OF_VIEW}\"", ruled.0.name.name);
         return Err(SqlError::new("42P17", text));
     }
     let mut new = texts(view, source, create, &ruled, event)?;
-    said.note_columns(&names, &mut new.uses, ruled.oid);
-    let key = kept::key(ruled.oid, &create.name);
+    said.note_columns(&names, &mut new.uses, ruled.0.oid);
+    let key = kept::key(ruled.0.oid, &create.name);
     let old = view.objects.get(Kind::Rule, &key);
     if old.is_some() && !create.replace {
         return Err(taken(&create.name, &ruled));
@@ -165,7 +124,7 @@ pub fn create(
 }
 
 fn taken(rule: &str, ruled: &Ruled) -> SqlError {
-    let text = format!("rule \"{rule}\" for relation \"{}\" already exists", ruled.name.name);
+    let text = format!("rule \"{rule}\" for relation \"{}\" already exists", ruled.0.name.name);
     SqlError::new(state::DUPLICATE_OBJECT, text)
 }
 
@@ -222,7 +181,7 @@ fn texts(
     ruled: &Ruled,
     event: &'static str,
 ) -> Result<kept::New> {
-    let parts = [ruled.name.schema.clone(), ruled.name.name.clone()];
+    let parts = [ruled.0.name.schema.clone(), ruled.0.name.name.clone()];
     let own = super::view::stands_for(view, &parts).ok_or_else(|| crate::view::no_table(&parts))?;
     let mut uses = vec![own];
     let mut resolve = |parts: &[String]| super::view::stands_for(view, parts);
@@ -257,12 +216,12 @@ pub fn rename(
     (name, on, to): (&str, &[onlap_pg::ast::Name], &str),
 ) -> Result<&'static str> {
     let ruled = Ruled::must(view, &strings(on))?;
-    view.must_own(Action::Alter, &ruled.name, ruled.found)?;
-    if ruled.found == Found::View && name == OF_VIEW {
+    view.must_own(Action::Alter, &ruled.0.name, ruled.0.found)?;
+    if ruled.0.found == Found::View && name == OF_VIEW {
         return Err(SqlError::new("42P17", "renaming an ON SELECT rule is not allowed"));
     }
     let rule = ruled.rule(view, name)?;
-    let new = kept::key(ruled.oid, to);
+    let new = kept::key(ruled.0.oid, to);
     if view.objects.get(Kind::Rule, &new).is_some() || is_of_view(&ruled, to) {
         return Err(taken(to, &ruled));
     }
@@ -274,7 +233,7 @@ pub fn rename(
 }
 
 fn is_of_view(ruled: &Ruled, name: &str) -> bool {
-    ruled.found == Found::View && name == OF_VIEW
+    ruled.0.found == Found::View && name == OF_VIEW
 }
 
 /// DROP RULE.
@@ -300,17 +259,17 @@ pub fn drop(
         }
         found => found?,
     };
-    if view.must_own(Action::Drop, &ruled.name, ruled.found).is_err() {
-        let text = format!("must be owner of relation {}", ruled.name.name);
+    if view.must_own(Action::Drop, &ruled.0.name, ruled.0.found).is_err() {
+        let text = format!("must be owner of relation {}", ruled.0.name.name);
         return Err(SqlError::new(state::NO_PRIVILEGE, text));
     }
     if is_of_view(&ruled, name) {
-        let of = &ruled.name.name;
+        let of = &ruled.0.name.name;
         let text = format!("cannot drop rule {name} on view {of} because view {of} requires it");
         let hint = format!("You can drop view {of} instead.");
         return Err(SqlError::new(state::IN_USE, text).hint(hint));
     }
-    let key = kept::key(ruled.oid, name);
+    let key = kept::key(ruled.0.oid, name);
     ruled.hold(session, view, &key)?;
     forget_one(session, view, &key)?;
     Ok(TAG)

@@ -203,8 +203,8 @@ impl Content {
                 dropping::one_sequence(session, view, &Name::of_engine(engine).1, true)?;
             }
         }
-        super::made::drop_in_schema(session, view, &self.schema)?;
-        super::function::drop_in_schema(session, view, &self.schema)
+        super::function::drop_in_schema(session, view, &self.schema)?;
+        super::made::drop_in_schema(session, view, &self.schema)
     }
 }
 
@@ -321,11 +321,11 @@ pub fn drop_database(
     for key in schemas {
         session.forget_rights(view, key)?;
     }
-    for kind in [Kind::View, Kind::Schema, Kind::Type] {
+    for kind in [Kind::View, Kind::Schema, Kind::Type, Kind::Function] {
         let all: Vec<String> =
             view.objects.of_kind(kind).map(|(name, _)| name.to_string()).collect();
         let is_own = |key: &String| match kind {
-            Kind::View | Kind::Type => own(key),
+            Kind::View | Kind::Type | Kind::Function => own(key),
             _ => key.split_once('/').is_some_and(|(database, _)| database == name),
         };
         for key in all.into_iter().filter(is_own) {

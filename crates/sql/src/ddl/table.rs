@@ -211,6 +211,7 @@ impl Related<'_> {
             kin::take_default(session, &now, &self.parents[0])?;
             kin::judge_default(&now, &self.parents[0], true)?;
             kin::complete(session, &self.parents[0].table, &table)?;
+            super::trigger::must_go_together(&session.view()?, schema.id)?;
         }
         Ok(())
     }

@@ -12,6 +12,7 @@ use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
 use crate::rights::ask::of_table;
 use crate::session::Session;
+use crate::session::lent::Using;
 use crate::source::strings;
 use crate::view::View;
 use crate::wire::Client;
@@ -52,8 +53,9 @@ pub fn truncate(
     let several = found.len() > tables.len();
     let refers = complete(view, &mut found, cascade, client)?;
     for table in &found {
-        super::index::must_have_nothing_due(view, table, "TRUNCATE")?;
+        super::index::must_be_unused(view, table, "TRUNCATE")?;
     }
+    let _using = Using::of(view, || found.iter().map(|table| table.schema().id).collect());
     let fires = found.iter().any(|table| has_any(view, table.schema().id));
     if fires {
         truncated(view, &found, true)?;

@@ -54,6 +54,10 @@ pub fn find(seen: &Arc<catalogs::Seen>, name: &str) -> Option<Function> {
         "current_user" | "user" | "current_role" => Function::value(view.user.as_str()),
         "session_user" => Function::value(view.session_user.as_str()),
         "current_schema" => Function::value(view.creation_schema().ok()),
+        "pg_trigger_depth" => {
+            let scope = Arc::clone(&view.scope);
+            Function::new(move |_| Ok(i64::from(scope.lent().depth_of_triggers()).into()))
+        }
         "pg_backend_pid" => Function::value(i64::from(view.pid)),
         _ => {
             return sequences::find(view, name)

@@ -10,7 +10,8 @@ use parking_lot::Mutex;
 use super::Function;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Judge;
-use crate::settings;
+use crate::session::{is_mode, no_role_here};
+use crate::settings::{self, Value};
 use crate::system::rows::Datum;
 use crate::view::View;
 
@@ -26,6 +27,10 @@ struct SetConfig {
     session_role: u32,
     /// The role that connected.
     connected: u32,
+    /// Whether the role is an owner's, and stays so.
+    confined: bool,
+    /// The settings by name.
+    now: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
 }
 
 /// The function, for a session.
@@ -35,17 +40,22 @@ pub fn of_session(view: &View) -> Function {
     let session_role = view.session_role;
     let own = sessions.iter().find(|session| session.key.pid == view.pid);
     let connected = own.map_or(session_role, |session| session.role);
-    let made = SetConfig { asked, judge, session_role, connected };
+    let (confined, now) = (view.confined, Arc::clone(&view.settings));
+    let made = SetConfig { asked, judge, session_role, connected, confined, now };
     Function::new(move |arguments| made.call(arguments))
 }
 
 impl SetConfig {
     /// Fails for what the session will not do: become a role, or set what its role may not.
     fn must_set(&self, setting: &str, name: &str) -> Result<()> {
+        if self.confined && matches!(setting, "role" | "session_authorization") {
+            return Err(no_role_here(setting));
+        }
         let what = match setting {
             "role" if name == "none" => return Ok(()),
             "role" => "role",
             "session_authorization" => "session authorization",
+            mode if is_mode(mode) => return self.must_be_mode(mode, name),
             _ => return settings::may_be(setting, name, self.judge.is_superuser()),
         };
         let rights = self.judge.rights();
@@ -64,6 +74,22 @@ impl SetConfig {
                 Err(SqlError::new(state::NO_PRIVILEGE, text))
             }
         }
+    }
+
+    /// Fails for another mode of the transaction, whose query this is, than it has: it may only become one that reads.
+    fn must_be_mode(&self, setting: &str, value: &str) -> Result<()> {
+        let checked = settings::checked(setting, value)?;
+        let now = (self.now)(setting).map(|now| settings::checked(setting, &now)).transpose()?;
+        let text = match setting {
+            _ if now.as_ref() == Some(&checked) => return Ok(()),
+            "transaction_read_only" if checked == Value::Flag(true) => return Ok(()),
+            "transaction_isolation" => {
+                "SET TRANSACTION ISOLATION LEVEL must be called before any query"
+            }
+            "transaction_read_only" => "transaction read-write mode must be set before any query",
+            _ => "SET TRANSACTION [NOT] DEFERRABLE must be called before any query",
+        };
+        Err(SqlError::new(state::ACTIVE_TRANSACTION, text))
     }
 
     fn call(&self, arguments: &[Datum]) -> Result<Datum> {

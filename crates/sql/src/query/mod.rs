@@ -263,7 +263,8 @@ impl Bound {
         Bound::read(view, &tree, depth, &reading).map_err(SqlError::nowhere)
     }
 
-    /// Binds a statement within a routine, whose variables it sees; some are rows of these types.
+    /// Binds a statement within a routine, whose variables it sees; some are rows of these types. Whether the role may look where
+    /// functions are that it names is asked by [`Bound::must_reach`].
     ///
     /// # Errors
     /// As of [`Bound::must`].
@@ -277,13 +278,25 @@ impl Bound {
         let variables = Some((variables, rows));
         let reading = Reading { text: &text, given, variables, body: None };
         let mut made = Bound::read(view, &parsed.tree, parsed.depth, &reading)?;
-        made.ask_to_write(view)?;
+        made.add_writing(view)?;
         Ok(made)
+    }
+
+    /// Fails where a function that is named is not where the role may look.
+    ///
+    /// # Errors
+    /// `42501`
+    pub fn must_reach(&self, view: &View) -> Result<()> {
+        needs::must_reach(view, &self.tree, self.query)
     }
 
     /// What writing rows needs is needed, too; functions that are named have to be where the role may look.
     fn ask_to_write(&mut self, view: &View) -> Result<()> {
-        needs::must_reach(view, &self.tree, self.query)?;
+        self.must_reach(view)?;
+        self.add_writing(view)
+    }
+
+    fn add_writing(&mut self, view: &View) -> Result<()> {
         let writing = change::needs(view, self)?;
         self.needs = self.needs.iter().cloned().chain(writing).collect();
         Ok(())
@@ -678,7 +691,8 @@ impl Bound {
         let encoder = Arc::new(Encoder::new(env, self.types()));
         let source = answer::Encoded::new(batches, encoder);
         let tag = if self.is_call { "CALL" } else { "SELECT" };
-        Ok(Answer::Rows(RowsAnswer::new(Arc::clone(&self.columns), Box::new(source), tag)))
+        let answer = RowsAnswer::new(Arc::clone(&self.columns), Box::new(source), tag);
+        Ok(Answer::Rows(answer.telling(view)))
     }
 
     /// Its rows, in the representations of its columns' types, without asking what the role may.
@@ -805,7 +819,7 @@ impl Bound {
 
     fn env(&self, view: &View, values: &[Datum<'static>]) -> (Arc<Env>, Arc<Asked>) {
         let runner = &view.instance.runner;
-        let asked = Arc::new(Asked::new(view));
+        let asked = Arc::new(Asked::using(view, &self.tables));
         let env = Arc::new(Env {
             catalog: Arc::clone(&self.catalog),
             settings: session::settings(view),

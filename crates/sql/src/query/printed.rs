@@ -128,6 +128,22 @@ impl<'a> Printed<'a> {
         print().unwrap_or_else(|_| sql.to_string())
     }
 
+    /// The condition of a trigger of a relation; one that cannot be bound stays what it is.
+    pub fn when(&self, relation: &Relation, sql: &str, look: Look) -> String {
+        let print = || {
+            let tree = grammar::parse(&format!("SELECT {sql}"))?;
+            let unserved = || onlap_pg::Error::unserved("one condition");
+            let expr = tree.only_target().ok_or_else(unserved)?;
+            let path = [relation.name.schema.as_str().into(), relation.name.name.as_str().into()];
+            let of = self.names.relation(&path)?.ok_or_else(unserved)?;
+            let within = (&self.names as &dyn Schema, self.names.catalog());
+            let (bound, query, value) = bind::trigger_condition(&tree, expr, &of, within)?;
+            let source = Source { bound: &bound, catalog: self.names.catalog(), facts: self };
+            print::of_rows(source, query, value, look)
+        };
+        print().unwrap_or_else(|_: onlap_pg::Error| sql.to_string())
+    }
+
     fn printed(
         &self,
         sql: &str,

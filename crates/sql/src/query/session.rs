@@ -21,12 +21,14 @@ use parking_lot::Mutex;
 use super::catalogs::datum;
 use super::domains::Domains;
 use super::stored::moment_of;
+use super::tables::Known;
 use super::views::of_sql;
 use super::{catalog, named};
 use crate::error::SqlError;
 use crate::functions::catalogs::Seen;
 use crate::functions::{self, Function};
 use crate::routine::{self, Called};
+use crate::session::lent::Using;
 use crate::system::{row_types, rows};
 use crate::types::PgType;
 use crate::view::View;
@@ -76,6 +78,8 @@ pub struct Asked {
     fields: Mutex<HashMap<Oid, Option<Fields>>>,
     /// The conditions of domains.
     domains: Domains,
+    /// The statement's tables, which functions that it calls leave as they are.
+    _using: Option<Using>,
 }
 
 /// Names and types of fields.
@@ -111,7 +115,13 @@ impl Asked {
             functions: Mutex::default(),
             fields: Mutex::default(),
             domains: Domains::default(),
+            _using: None,
         }
+    }
+
+    /// The session of a statement that uses tables.
+    pub fn using(view: &View, tables: &Known) -> Asked {
+        Asked { _using: Using::of(view, || tables.ids()), ..Asked::new(view) }
     }
 
     /// The session of conditions, which are calculated for values that were asked for before; `depth` conditions ask each

@@ -5,7 +5,7 @@
 //! when the scan is opened.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryArray, Float32Array, Float64Array,
@@ -17,7 +17,7 @@ use datafusion_common::DataFusionError;
 use datafusion_execution::TaskContext;
 use datafusion_physical_plan::ExecutionPlan;
 use onlap::{
-    Column, DataType, KeyRange, RowBatch, Rows, Scan, TableSchema, Value, Vector, convert,
+    Column, DataType, KeyRange, RowBatch, Rows, Scan, TableId, TableSchema, Value, Vector, convert,
 };
 use onlap_kernels::{Repr, arrow_type};
 use onlap_pg::ast::{LockStrength, LockWait};
@@ -37,7 +37,7 @@ use crate::types::{Cell, PgType, Style, oid};
 
 /// The tables of a statement, by OID.
 #[derive(Default)]
-pub struct Known(HashMap<Oid, Table>);
+pub struct Known(HashMap<Oid, Table>, OnceLock<Arc<[TableId]>>);
 
 struct Table {
     handle: TableHandle,
@@ -58,6 +58,12 @@ impl Known {
     /// A table.
     pub fn handle(&self, oid: Oid) -> Option<&TableHandle> {
         self.0.get(&oid).map(|table| &table.handle)
+    }
+
+    /// The ids of all tables.
+    pub fn ids(&self) -> Arc<[TableId]> {
+        let all = || self.all().iter().map(|table| table.schema().id).collect();
+        Arc::clone(self.1.get_or_init(all))
     }
 
     /// All tables, each once.

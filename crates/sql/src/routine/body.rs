@@ -115,6 +115,8 @@ pub enum Role {
     Assignment,
     /// A statement.
     Statement,
+    /// The condition of a trigger, whose functions were looked for when it was made.
+    Condition,
     /// A statement of a function of SQL, which says itself where it was.
     Whole,
 }

@@ -12,7 +12,7 @@ use onlap_kernels::{Datum, repr};
 use onlap_pg::TypeRef;
 use onlap_pg::catalog::{Kind as TypeKind, oids};
 
-use super::body::{Body, Gives, Kind, Slot, Target};
+use super::body::{Body, Gives, Kind, Slot, Sql, Target};
 use super::give::{Row, value_of};
 use super::host::Host;
 use super::machine::{BoundTexts, Machine};
@@ -30,6 +30,7 @@ use crate::scope::Scope;
 use crate::session::Session;
 use crate::session::lent::Told;
 use crate::view::View;
+use crate::wire::Client;
 
 /// Routines that run one within the other. PostgreSQL's limit is one of its stack.
 const MAX_DEPTH: usize = 300;
@@ -52,11 +53,13 @@ pub struct Known {
     call: MadeCall,
     stamp: crate::session::Stamp,
     version: u64,
+    /// The function as messages call it.
+    name: Arc<str>,
     /// The body.
-    pub body: Arc<Body>,
-    statements: Arc<[super::body::Sql]>,
+    body: Arc<Body>,
+    statements: Arc<[Sql]>,
     /// Its texts that are bound.
-    pub bound: BoundTexts,
+    bound: BoundTexts,
     _memory: MemoryReservation,
 }
 
@@ -158,7 +161,7 @@ pub fn apart<T>(
         .iter()
         .try_for_each(|(name, value)| session.settings.set(name, value, true));
     let done = set.and_then(|()| run(session));
-    session.together_again(before);
+    session.together_again(before, &function.settings);
     done
 }
 
@@ -169,27 +172,41 @@ fn run(
     args: &[Datum<'_>],
 ) -> Result<Given> {
     let view = session.view()?;
-    let mut known = known(session, &view, function, call)?;
+    by_machine(session, &view, (function, call), |machine, statements| {
+        start(machine, function, call, args)?;
+        match function.language.as_str() {
+            "sql" => sql::run(machine, function, statements)?,
+            _ => machine.run()?,
+        }
+        Ok(given(machine))
+    })
+}
+
+/// Lets a machine carry out the body of a function.
+///
+/// # Errors
+/// Those of the body; `53200`.
+pub fn by_machine<T>(
+    session: &mut Session,
+    view: &View,
+    (function, call): (&Arc<Function>, &MadeCall),
+    run: impl FnOnce(&mut Machine<'_, '_>, &[Sql]) -> Result<T>,
+) -> Result<T> {
+    let mut known = known(session, view, function, call)?;
     let (body, statements) = (Arc::clone(&known.body), Arc::clone(&known.statements));
-    let mut told = Told::default();
+    let mut told = Told::new(view);
     let version = session.version_lent();
-    let instance = Arc::clone(&session.instance);
     let host = Host::new(session, &mut told, view.clone());
     let host = host.calm(function.volatility != 'v').seen_at(version);
-    let name = function.shown(&view);
+    let name = Arc::clone(&known.name);
     let mut machine = Machine::new(host, &body, &name);
     machine.bound = std::mem::take(&mut known.bound);
-    let done =
-        start(&mut machine, function, call, args).and_then(|()| match function.language.as_str() {
-            "sql" => sql::run(&mut machine, function, &statements),
-            _ => machine.run(),
-        });
-    let given = done.map(|()| given(&mut machine));
+    let done = run(&mut machine, &statements);
     known.bound = std::mem::take(&mut machine.bound);
     drop(machine);
     session.bodies.0.push(known);
-    view.scope.lent().tell(told.reply.bytes(), &instance)?;
-    given
+    told.send()?;
+    done
 }
 
 fn given(machine: &mut Machine<'_, '_>) -> Given {
@@ -210,7 +227,7 @@ fn given(machine: &mut Machine<'_, '_>) -> Given {
 }
 
 /// A body that is known, taken out of what the session keeps, or read now.
-pub fn known(
+fn known(
     session: &mut Session,
     view: &View,
     function: &Arc<Function>,
@@ -248,6 +265,7 @@ pub fn known(
         call: call.clone(),
         stamp,
         version,
+        name: function.shown(view).into(),
         body: Arc::new(body),
         statements: statements.into(),
         bound: BoundTexts::default(),

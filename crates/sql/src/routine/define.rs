@@ -83,6 +83,7 @@ pub fn check(view: &View, function: &Function, at: Option<usize>) -> Result<()> 
             yields: true,
         };
         let bound = Bound::within(view, &sql.parsed, &[], (&seen, &rows));
+        let bound = bound.and_then(|bound| bound.must_reach(view).map(|()| bound));
         last = Some(bound.map_err(|e| placed(e, sql.parsed.before))?);
     }
     check_result(view, function, &form, last.as_ref()).map_err(|e| e.around(&context))

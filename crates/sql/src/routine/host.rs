@@ -89,7 +89,7 @@ impl<'h> Host<'h> {
         if outdated || !self.view.asked.lock().is_empty() {
             self.renew()?;
         }
-        self.view.scope.lent().hand_on(self.client);
+        self.hand_on()?;
         match self.calm {
             true => Ok(()),
             false => self.session.begin_within(),
@@ -140,6 +140,7 @@ impl<'h> Host<'h> {
         let view = self.view.clone();
         let done = commands::run(self.session, &view, parsed.source(&text), &[], self.client);
         self.renew()?;
+        self.told()?;
         let rows = match done? {
             Answer::Done(tag) => tag.rsplit(' ').next().and_then(|n| n.parse().ok()),
             Answer::Rows(_) => None,
@@ -193,9 +194,25 @@ impl<'h> Host<'h> {
             Level::Notice => "NOTICE",
             Level::Warning | Level::Exception => "WARNING",
         };
-        self.view.scope.lent().hand_on(self.client);
+        self.hand_on()?;
         self.client.reply().notice(severity, error);
-        send_if_large(self.client)
+        self.told()
+    }
+
+    /// Hands on what routines that were called have told: to the client alone, since within a routine it waits with theirs.
+    fn hand_on(&mut self) -> Result<()> {
+        match self.session.is_within() {
+            true => Ok(()),
+            false => self.view.scope.lent().hand_on(self.client),
+        }
+    }
+
+    /// The client was told something.
+    fn told(&mut self) -> Result<()> {
+        match self.session.is_within() {
+            true => self.client.send(),
+            false => send_if_large(self.client),
+        }
     }
 
     /// Memory of queries.

@@ -140,7 +140,7 @@ impl<'a, 'h> Machine<'a, 'h> {
             Role::Expression => e.around(&format!("SQL expression \"{shown}\"")),
             Role::Assignment => e.around(&format!("PL/pgSQL assignment \"{shown}\"")),
             Role::Statement => e.around(&format!("SQL statement \"{shown}\"")),
-            Role::Whole => e,
+            Role::Condition | Role::Whole => e,
         }
     }
 
@@ -166,6 +166,9 @@ impl<'a, 'h> Machine<'a, 'h> {
         });
         let rows: Vec<Oid> = rows.collect();
         let bound = Bound::within(&self.host.view, &sql.parsed, &[], (&seen, &rows))?;
+        if sql.role != Role::Condition {
+            bound.must_reach(&self.host.view)?;
+        }
         let used = seen.used.into_inner();
         let mut shapes: Vec<(Slot, Shape)> = Vec::new();
         for (slot, field, ty) in &used {

@@ -31,7 +31,7 @@ mod words;
 
 pub use called::{Bodies, Given as Called, TRIGGER, VOID, call as call_made, is_polymorphic};
 pub use define::check;
-pub use trigger::{Conditioned, Firing, check_when, fire};
+pub use trigger::{Conditioned, Firing, fire, must_be_served};
 
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use onlap_pg::ast::Do;

@@ -10,10 +10,11 @@ use onlap_pg::catalog::{Catalog, oids};
 use parking_lot::Mutex;
 
 use super::body::{Body, Gives, Kind, Role, Sql};
-use super::called::{apart, inside};
+use super::called::{apart, by_machine, inside};
 use super::host::Host;
 use super::machine::{BoundTexts, Machine};
 use super::read::{Around, Form, Reader};
+use super::types::kind_of;
 use super::values::{Held, Row, Seen};
 use crate::catalog::functions::Function;
 use crate::catalog::triggers::Trigger;
@@ -23,6 +24,7 @@ use crate::query::{Bound, sql_error};
 use crate::session::Session;
 use crate::session::lent::Told;
 use crate::view::View;
+use crate::wire::Client;
 
 /// name
 const NAME: u32 = 19;
@@ -51,46 +53,32 @@ pub fn form(_view: &View, row: Option<&Kind>) -> Result<Form> {
     Ok(Form { parameters: Vec::new(), row: None, gives: Gives::Trigger, told })
 }
 
-/// Checks the condition of a new trigger.
+/// Fails where a condition of rows of a relation, which is right, cannot be calculated here.
 ///
 /// # Errors
-/// Those of the condition; `42P17`: it names rows that there are none of.
-pub fn check_when(view: &View, trigger: &Trigger, text: &str) -> Result<()> {
-    let row = row_kind(view, trigger.relation)?;
+/// `0A000`
+pub fn must_be_served(view: &View, relation: u32, text: &str) -> Result<()> {
+    let row = kind_of(view, TypeRef::new(crate::catalog::oids::of_row(relation)))?;
     let form = when_form(&row);
-    let around = Around { view, name: "", form: &form };
-    let (body, scope) = Reader::parameters_alone(&around);
+    let (body, scope) = Reader::parameters_alone(&Around { view, name: "", form: &form });
     let sql = when_sql(text, scope)?;
-    let held: Vec<Held> = body.slots.iter().map(|slot| full(&slot.kind)).collect();
-    let rows = match &row {
+    let rows: Vec<u32> = match &row {
         Kind::Row(oid, _) => vec![*oid],
         _ => Vec::new(),
     };
+    let full = |kind: &Kind| match kind {
+        Kind::Row(oid, fields) => {
+            let row = Row { shape: fields.clone(), values: vec![Datum::Null; fields.len()] };
+            Held::Row(*oid, fields.clone(), Some(row))
+        }
+        kind => Held::of(kind),
+    };
+    let held: Vec<Held> = body.slots.iter().map(|slot| full(&slot.kind)).collect();
     let (used, yields) = (Mutex::default(), false);
     let seen = Seen { body: &body, held: &held, scope: sql.scope, used, yields };
     let bound = Bound::within(view, &sql.parsed, &[], (&seen, &rows));
-    let bound = bound.map_err(|e| no_column(&e).unwrap_or(e).nowhere())?;
-    let refuse = |text: &str| Err(SqlError::new("42P17", text));
-    let names_of = |slot: usize| seen.used.lock().iter().any(|used| used.0 == slot);
-    let (new, old) = (names_of(body.told[0]), names_of(body.told[1]));
-    if !trigger.row && (new || old) {
-        return refuse("statement trigger's WHEN condition cannot reference column values");
-    }
-    if trigger.insert && old {
-        return refuse("INSERT trigger's WHEN condition cannot reference OLD values");
-    }
-    if trigger.delete && new {
-        return refuse("DELETE trigger's WHEN condition cannot reference NEW values");
-    }
-    match bound.shape().first() {
-        Some((_, ty)) if ty.oid == oids::BOOL || ty.oid == oids::UNKNOWN => Ok(()),
-        Some((_, ty)) => {
-            let shown = bound.catalog().shown(ty.oid);
-            let text = format!("argument of WHEN must be type boolean, not type {shown}");
-            Err(SqlError::new("42804", text))
-        }
-        None => Ok(()),
-    }
+    let served = bound.and_then(|bound| bound.served(view, &sql.parsed.bindable()));
+    served.map(drop).map_err(SqlError::nowhere)
 }
 
 fn when_form(row: &Kind) -> Form {
@@ -106,39 +94,15 @@ fn when_sql(text: &str, scope: Option<usize>) -> Result<Sql> {
         return Err(SqlError::new(crate::error::state::SYNTAX, "a condition was expected"));
     };
     let is_plain = super::texts::is_plain(&parsed);
-    if !is_plain {
-        let text = "cannot use subquery in trigger WHEN condition";
-        return Err(SqlError::new("0A000", text));
-    }
     Ok(Sql {
         parsed: Arc::new(parsed),
         shown: text.to_string(),
         further: -7,
-        role: Role::Expression,
+        role: Role::Condition,
         is_plain,
         scope,
         number: 0,
     })
-}
-
-/// A variable that holds a row, so that its fields are known.
-fn full(kind: &Kind) -> Held {
-    match kind {
-        Kind::Row(oid, fields) => {
-            let values = vec![onlap_kernels::Datum::Null; fields.len()];
-            let row = Row { shape: fields.clone(), values };
-            Held::Row(*oid, fields.clone(), Some(row))
-        }
-        kind => Held::of(kind),
-    }
-}
-
-/// What a row of a table or view is.
-///
-/// # Errors
-/// The table has gone.
-pub fn row_kind(view: &View, relation: u32) -> Result<Kind> {
-    super::types::kind_of(view, TypeRef::new(crate::catalog::oids::of_row(relation)))
 }
 
 /// A trigger with what its condition is.
@@ -164,7 +128,7 @@ impl Conditioned {
     /// # Errors
     /// A condition that cannot be read.
     pub fn new(view: &View, trigger: Trigger, row_type: u32) -> Result<Conditioned> {
-        let row = super::types::kind_of(view, TypeRef::new(row_type))?;
+        let row = kind_of(view, TypeRef::new(row_type))?;
         let when = match &trigger.when {
             None => None,
             Some(text) => {
@@ -223,6 +187,7 @@ pub fn fire(view: &View, firing: Firing<'_>) -> Result<Fired> {
         {
             return Ok(None);
         }
+        let _fires = view.scope.lent().fires();
         apart(session, view, &function, |session| called(session, &function, &firing)).map(Some)
     })
 }
@@ -230,8 +195,8 @@ pub fn fire(view: &View, firing: Firing<'_>) -> Result<Fired> {
 /// Whether the condition of a trigger holds.
 fn holds(session: &mut Session, firing: &Firing<'_>, when: &When) -> Result<bool> {
     let view = session.view()?;
-    let mut told = Told::default();
-    let (version, instance) = (session.version_lent(), Arc::clone(&session.instance));
+    let mut told = Told::new(&view);
+    let version = session.version_lent();
     let host = Host::new(session, &mut told, view.clone()).calm(true).seen_at(version);
     let mut machine = Machine::new(host, &when.body, "");
     machine.bound = std::mem::take(&mut *when.bound.lock());
@@ -240,7 +205,7 @@ fn holds(session: &mut Session, firing: &Firing<'_>, when: &When) -> Result<bool
     let holds = machine.truth(&when.sql);
     *when.bound.lock() = std::mem::take(&mut machine.bound);
     drop(machine);
-    view.scope.lent().tell(told.reply.bytes(), &instance)?;
+    told.send()?;
     holds
 }
 
@@ -256,29 +221,19 @@ fn called(
         args: vec![TypeRef::new(firing.of.row_type)],
         result: TypeRef::new(super::called::TRIGGER),
     };
-    let mut known = super::called::known(session, &view, function, &call)?;
-    let body = Arc::clone(&known.body);
-    let mut told = Told::default();
-    let (version, instance) = (session.version_lent(), Arc::clone(&session.instance));
-    let host = Host::new(session, &mut told, view.clone());
-    let host = host.calm(function.volatility != 'v').seen_at(version);
-    let name = function.shown(&view);
-    let mut machine = Machine::new(host, &body, &name);
-    machine.bound = std::mem::take(&mut known.bound);
-    tell(&mut machine, firing)?;
-    let done = machine.run();
-    let given = machine.given.value.take();
-    known.bound = std::mem::take(&mut machine.bound);
-    drop(machine);
-    session.bodies.0.push(known);
-    view.scope.lent().tell(told.reply.bytes(), &instance)?;
-    done?;
+    let given = by_machine(session, &view, (function, &call), |machine, _| {
+        tell(machine, firing)?;
+        machine.run()?;
+        Ok(machine.given.value.take())
+    })?;
     let catalog = Arc::clone(view.objects.made_types().catalog());
     match given {
         Some(Datum::Bytes(bytes)) if firing.of.trigger.row => {
             let row = row_given(&catalog, &firing.of.row, &bytes);
-            let context = format!("PL/pgSQL function {name} during function exit");
-            row.map(Some).map_err(|e| e.around(&context))
+            row.map(Some).map_err(|e| {
+                let name = function.shown(&view);
+                e.around(&format!("PL/pgSQL function {name} during function exit"))
+            })
         }
         _ => Ok(None),
     }
@@ -369,12 +324,4 @@ fn misfit(detail: Option<String>) -> SqlError {
         Some(detail) => e.detail(detail),
         None => e,
     }
-}
-
-/// What is wrong where a row has no such field: to a condition it is a column.
-fn no_column(e: &SqlError) -> Option<SqlError> {
-    let rest = e.message().strip_prefix("record \"")?;
-    let (record, rest) = rest.split_once("\" has no field \"")?;
-    let text = format!("column {record}.{} does not exist", rest.strip_suffix('"')?);
-    Some(SqlError::new("42703", text))
 }

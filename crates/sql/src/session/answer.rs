@@ -13,7 +13,9 @@ use onlap::{Row, RowBatch};
 use crate::encoding::Form;
 use crate::error::Result;
 use crate::query::Encoder;
+use crate::scope::Scope;
 use crate::types::{Cell, PgType, Style};
+use crate::view::View;
 use crate::wire::{Client, Field, format_of, send_if_large};
 
 /// Rows that come as they are asked for.
@@ -102,6 +104,8 @@ pub struct RowsAnswer {
     left: Option<(Chunk, usize)>,
     /// Rows sent so far.
     sent: u64,
+    /// Where routines that it calls tell what the client is to hear with its rows.
+    scope: Option<Arc<Scope>>,
 }
 
 /// A column of an answer.
@@ -144,7 +148,14 @@ impl RowsAnswer {
         source: Box<dyn Source>,
         tag: &'static str,
     ) -> RowsAnswer {
-        RowsAnswer { columns, source, tag, left: None, sent: 0 }
+        RowsAnswer { columns, source, tag, left: None, sent: 0, scope: None }
+    }
+
+    /// The same, with what routines tell that its steps call.
+    #[must_use]
+    pub fn telling(self, view: &View) -> RowsAnswer {
+        let scope = (!view.objects.functions().is_empty()).then(|| Arc::clone(&view.scope));
+        RowsAnswer { scope, ..self }
     }
 
     /// Sends at most `limit` rows (0: all); true when there are no more.
@@ -167,6 +178,9 @@ impl RowsAnswer {
                     None => return Ok(true),
                 },
             };
+            if let Some(scope) = &self.scope {
+                scope.lent().hand_on(client)?;
+            }
             let to = chunk.len().min(from.saturating_add(room));
             for row in from..to {
                 self.send_row(&chunk, row, formats, style, client)?;

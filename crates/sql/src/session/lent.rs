@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use onlap::TableId;
 use parking_lot::Mutex;
 
 use super::block::Block;
@@ -26,8 +27,8 @@ use crate::functions::set_config::Asked;
 use crate::instance::{Instance, Presence};
 use crate::scope::Scope;
 use crate::settings::Settings;
-use crate::view::Listed;
-use crate::wire::{Client, CopyData, Reply};
+use crate::view::{Listed, View};
+use crate::wire::{Client, CopyData, Reply, send_if_large};
 
 /// What a routine that runs as its owner, or with settings of its own, comes back to.
 pub(crate) struct Apart {
@@ -49,6 +50,8 @@ struct Inner {
     left: Vec<Session>,
     /// Routines that run, one within the other.
     depth: usize,
+    /// Functions of triggers among them.
+    fires: u32,
     /// Whether one has run in the statement under way.
     has_run: bool,
     /// What they have told the client, and the memory of it.
@@ -56,6 +59,8 @@ struct Inner {
     memory: Option<MemoryReservation>,
     /// The error of a routine, as it is carried through the steps that have called it.
     failed: Option<SqlError>,
+    /// The tables of statements under way.
+    used: Vec<Arc<[TableId]>>,
 }
 
 /// What a session of a routine begins with.
@@ -133,6 +138,17 @@ impl Lent {
         inner.depth = inner.depth.saturating_sub(1);
     }
 
+    /// The function of a trigger runs until what is given is dropped.
+    pub fn fires(&self) -> Fires<'_> {
+        self.0.lock().fires += 1;
+        Fires(self)
+    }
+
+    /// How many functions of triggers run, one within the other.
+    pub fn depth_of_triggers(&self) -> u32 {
+        self.0.lock().fires
+    }
+
     /// A statement of the client begins.
     pub fn begin(&self) {
         self.0.lock().has_run = false;
@@ -186,11 +202,60 @@ impl Lent {
     }
 
     /// Hands on what routines have told.
-    pub fn hand_on(&self, client: &mut dyn Client) {
+    ///
+    /// # Errors
+    /// The client is gone.
+    pub fn hand_on(&self, client: &mut dyn Client) -> Result<()> {
         let mut inner = self.0.lock();
-        if !inner.told.is_empty() {
-            client.reply().bytes().append(&mut inner.told);
-            inner.memory = None;
+        if inner.told.is_empty() {
+            return Ok(());
+        }
+        client.reply().bytes().append(&mut inner.told);
+        inner.memory = None;
+        drop(inner);
+        send_if_large(client)
+    }
+
+    /// Whether a statement that has called a routine uses a table.
+    pub fn uses(&self, table: TableId) -> bool {
+        let inner = self.0.lock();
+        inner.depth > 0 && inner.used.iter().any(|of| of.contains(&table))
+    }
+}
+
+/// The function of a trigger runs.
+pub struct Fires<'a>(&'a Lent);
+
+impl Drop for Fires<'_> {
+    fn drop(&mut self) {
+        self.0.0.lock().fires -= 1;
+    }
+}
+
+/// A statement uses tables, which routines that it calls may not change the form of.
+pub struct Using {
+    scope: Arc<Scope>,
+    tables: Arc<[TableId]>,
+}
+
+impl Using {
+    /// These, until it is dropped. Without functions there is none that could ask: nothing is noted then.
+    pub fn of(view: &View, tables: impl FnOnce() -> Arc<[TableId]>) -> Option<Using> {
+        if view.objects.functions().is_empty() {
+            return None;
+        }
+        let (scope, tables) = (Arc::clone(&view.scope), tables());
+        scope.lent().0.lock().used.push(Arc::clone(&tables));
+        Some(Using { scope, tables })
+    }
+}
+
+impl Drop for Using {
+    fn drop(&mut self) {
+        let mut inner = self.scope.lent().0.lock();
+        let own = |of: &Arc<[TableId]>| Arc::ptr_eq(of, &self.tables);
+        if let Some(at) = inner.used.iter().rposition(own) {
+            inner.used.swap_remove(at);
         }
     }
 }
@@ -201,11 +266,19 @@ impl std::fmt::Debug for Lent {
     }
 }
 
-/// A client that takes what a routine tells.
-#[derive(Default)]
+/// A client that takes what a routine tells. It waits with the transaction, in memory that is counted.
 pub struct Told {
-    /// What was told.
-    pub reply: Reply,
+    reply: Reply,
+    scope: Arc<Scope>,
+    instance: Arc<Instance>,
+}
+
+impl Told {
+    /// Nothing was told yet.
+    pub fn new(view: &View) -> Told {
+        let (scope, instance) = (Arc::clone(&view.scope), Arc::clone(&view.instance));
+        Told { reply: Reply::default(), scope, instance }
+    }
 }
 
 impl Client for Told {
@@ -213,7 +286,8 @@ impl Client for Told {
         &mut self.reply
     }
     fn send(&mut self) -> Result<()> {
-        Ok(())
+        let told = std::mem::take(self.reply.bytes());
+        self.scope.lent().tell(&told, &self.instance)
     }
     fn copy_data(&mut self) -> Result<CopyData> {
         Err(SqlError::unsupported("COPY from a client in a routine"))
@@ -281,9 +355,13 @@ impl Session {
     }
 
     /// Hands on what routines have told the client.
-    pub(crate) fn hand_on(&self, client: &mut dyn Client) {
-        if let Some(block) = &self.block {
-            block.scope.lent().hand_on(client);
+    ///
+    /// # Errors
+    /// The client is gone.
+    pub(crate) fn hand_on(&self, client: &mut dyn Client) -> Result<()> {
+        match &self.block {
+            Some(block) => block.scope.lent().hand_on(client),
+            None => Ok(()),
         }
     }
 
@@ -295,12 +373,17 @@ impl Session {
         }
     }
 
+    /// Whether it is one of a routine.
+    pub(crate) fn is_within(&self) -> bool {
+        self.within
+    }
+
     /// The version of what is lent that it knows.
     pub(crate) fn version_lent(&self) -> u64 {
         self.lent
     }
 
-    /// Goes on as another role, where one is given, which nothing changes meanwhile; `sets`: settings are its own, too. What
+    /// Goes on as another role, where one is given, which nothing changes meanwhile; `sets`: it has settings of its own. What
     /// [`Session::together_again`] comes back to.
     pub(crate) fn apart(&mut self, role: Option<u32>, sets: bool) -> Apart {
         self.take_asked();
@@ -316,12 +399,12 @@ impl Session {
         apart
     }
 
-    /// Comes back to the role and the settings of before.
-    pub(crate) fn together_again(&mut self, apart: Apart) {
+    /// Comes back to the role of before, and gives back the settings that were the routine's `own`.
+    pub(crate) fn together_again(&mut self, apart: Apart, own: &[(String, String)]) {
         self.take_asked();
         self.confined = apart.confined;
         if let Some(settings) = &apart.settings {
-            self.settings.back_to(settings);
+            self.settings.give_back(own.iter().map(|(name, _)| name.as_str()), settings);
         }
         if let Some((roles, before, after)) = apart.roles {
             (self.roles_before, self.roles_after) = (before, after);

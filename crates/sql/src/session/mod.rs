@@ -52,6 +52,7 @@ use block::Block;
 pub(crate) use block::Place;
 pub use modes::{is_mode, level_name};
 pub use prepare::{Prepared, Stamp, missing_parameter};
+pub(crate) use prepared::no_role_here;
 use scroll::Scroll;
 use temporary::Temporary;
 pub use values::Parameter;
@@ -300,7 +301,7 @@ impl Session {
             Ok(tag) => tag.iter().for_each(|tag| client.reply().complete(tag)),
             Err(e) if is_gone(&e) => return Err(e),
             Err(e) => {
-                self.hand_on(client);
+                self.hand_on(client)?;
                 let e = self.whole(e);
                 client.reply().error("ERROR", &e);
                 self.failed();
@@ -375,9 +376,9 @@ impl Session {
             self.note_statement(&parsed.text);
         }
         let mut answer = self.run(prepared, &[], client)?;
-        self.hand_on(client);
+        self.hand_on(client)?;
         let tag = self.send_whole(&mut answer, client)?;
-        self.hand_on(client);
+        self.hand_on(client)?;
         Ok(tag)
     }
 
@@ -552,7 +553,7 @@ impl Session {
             true => self.execute_cursor(name, &mut portal, rows, client),
             false => self.execute_portal(&mut portal, rows, client),
         };
-        self.hand_on(client);
+        self.hand_on(client)?;
         let result = result.map_err(|e| self.whole(e));
         // Rows that are still to come keep it for as long as they do.
         self.room = None;

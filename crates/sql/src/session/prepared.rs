@@ -236,8 +236,7 @@ impl Session {
         if !self.confined {
             return Ok(());
         }
-        let text = format!("cannot set parameter \"{setting}\" within security-definer function");
-        Err(SqlError::new(state::NO_PRIVILEGE, text))
+        Err(no_role_here(setting))
     }
 
     fn turn(&mut self, roles: Roles, local: bool) {
@@ -281,4 +280,10 @@ fn named(judge: &Judge, name: &str) -> Result<u32> {
     judge.rights().role_named(name).map(|role| role.oid).ok_or_else(|| {
         SqlError::new(state::BAD_PARAMETER, format!("role \"{name}\" does not exist"))
     })
+}
+
+/// A role may not be set where it is an owner's, and stays so.
+pub(crate) fn no_role_here(setting: &str) -> SqlError {
+    let text = format!("cannot set parameter \"{setting}\" within security-definer function");
+    SqlError::new(state::NO_PRIVILEGE, text)
 }

@@ -148,6 +148,7 @@ impl Session {
     pub(crate) fn view(&mut self) -> Result<View> {
         self.take_asked();
         let (roles, database, pid) = (self.roles, self.database.clone(), self.key().pid);
+        let confined = self.confined;
         let instance = Arc::clone(&self.instance);
         let (asked, prepared) = (Arc::clone(&self.asked), Arc::clone(&self.listed));
         let path = self.settings.text(Id::SearchPath).to_string();
@@ -175,6 +176,7 @@ impl Session {
             judge: Judge::new(rights, roles.current, database_oid(&objects, &database)),
             session_user: rights.name_of(roles.session),
             session_role: roles.session,
+            confined,
             scope: Arc::clone(&block.scope),
             objects,
             changed,
@@ -192,7 +194,7 @@ impl Session {
             settings: Arc::new(move |name| settings.show(name).ok()),
             instance,
         };
-        if !view.objects.functions().is_empty() {
+        if view.objects.functions().has_any(&view.database) {
             self.lend();
         }
         Ok(view)

@@ -52,7 +52,7 @@ pub struct Settings {
     /// Values of all layers together, by id.
     values: Arc<Vec<Value>>,
     /// What the client was told last, in the order of the registry.
-    reported: Vec<Option<Value>>,
+    reported: Arc<Vec<Option<Value>>>,
 }
 
 /// A place to go back to.
@@ -74,7 +74,7 @@ impl Settings {
             marked: false,
             marked_bytes: 0,
             values: Arc::default(),
-            reported: vec![None; SETTINGS.len()],
+            reported: Arc::new(vec![None; SETTINGS.len()]),
         };
         settings.refresh();
         settings
@@ -213,6 +213,21 @@ impl Settings {
         self.refresh();
     }
 
+    /// Lets settings that were SET LOCAL for a while be what they were; one that SET or RESET have changed meanwhile stays, as in
+    /// PostgreSQL.
+    pub fn give_back<'n>(&mut self, names: impl Iterator<Item = &'n str>, mark: &Mark) {
+        for key in names.filter_map(|name| key(name).ok()) {
+            if !self.local.contains_key(&key) {
+                continue;
+            }
+            match mark.local.get(&key) {
+                Some(value) => Arc::make_mut(&mut self.local).insert(key, value.clone()),
+                None => Arc::make_mut(&mut self.local).remove(&key),
+            };
+            self.refresh();
+        }
+    }
+
     /// SHOW.
     ///
     /// # Errors
@@ -257,7 +272,7 @@ impl Settings {
             let at = setting.id as usize;
             if self.reported[at].as_ref() != Some(&self.values[at]) {
                 changed.push((setting.name, self.show_id(setting.id)));
-                self.reported[at] = Some(self.values[at].clone());
+                Arc::make_mut(&mut self.reported)[at] = Some(self.values[at].clone());
             }
         }
         changed

@@ -17,7 +17,7 @@ pub fn of(relation: &Relation) -> u32 {
     if let What::Composite(row, ..) = relation.what {
         return row;
     }
-    let has_rows = matches!(relation.kind(), "r" | "p" | "v");
+    let has_rows = matches!(relation.kind(), "r" | "p" | "v" | "m");
     if has_rows { oids::of_row(relation.oid) } else { 0 }
 }
 
@@ -31,6 +31,17 @@ pub fn fields(view: &View, row: u32) -> Option<Vec<(String, PgType)>> {
     let model = Model::of(view).ok()?;
     let relation = model.relations.iter().find(|relation| of(relation) == row)?;
     Some(classes::columns(view, relation))
+}
+
+/// The name of the type of a relation's rows, or of arrays of them.
+pub fn name_of(view: &View, row: u32) -> Option<String> {
+    let model = Model::of(view).ok()?;
+    let named = |of: &Relation, array: &str| format!("{}{array}", model.display(of));
+    model.relations.iter().find_map(|relation| match of(relation) {
+        own if own == row => Some(named(relation, "")),
+        own if own + 1 == row => Some(named(relation, "[]")),
+        _ => None,
+    })
 }
 
 /// pg_type.

@@ -1,9 +1,12 @@
 //! What do the catalogs say of triggers, and how do they read as SQL?
 
+use onlap_pg::print::Look;
+
 use super::model::{Model, Relation};
 use super::rows::Rows;
 use crate::catalog::names::quote;
 use crate::catalog::triggers::{self as kept, Trigger};
+use crate::query::Printed;
 use crate::row;
 use crate::view::View;
 
@@ -104,7 +107,10 @@ pub fn definition_of(view: &View, model: &Model, oid: u32, pretty: bool) -> Opti
         false => format!("{}.{}", quote(&relation.name.schema), quote(&relation.name.name)),
     };
     let each = if of.row { "ROW" } else { "STATEMENT" };
-    let when = of.when.as_ref().map_or(String::new(), |text| format!(" WHEN (({text}))"));
+    let look = if pretty { Look::PRETTY } else { Look::PLAIN };
+    let when = of.when.as_ref().map_or(String::new(), |text| {
+        format!(" WHEN ({})", Printed::new(view, model).when(relation, text, look))
+    });
     Some(format!(
         "CREATE TRIGGER {} {time} {} ON {on} FOR EACH {each}{when} EXECUTE FUNCTION {}",
         quote(&of.name),
@@ -135,6 +141,7 @@ pub fn standard(view: &View, model: &Model) -> Rows {
          action_orientation action_timing",
     );
     let all = of_database(view, model);
+    let printed = Printed::new(view, model);
     for (of, relation) in &all {
         for (is, word) in [(of.insert, "INSERT"), (of.delete, "DELETE"), (of.update, "UPDATE")] {
             if !is {
@@ -160,7 +167,7 @@ pub fn standard(view: &View, model: &Model) -> Rows {
                 &relation.name.schema,
                 &relation.name.name,
                 before.count() + 1,
-                of.when.as_ref().map(|text| format!("({text})")),
+                of.when.as_ref().map(|text| printed.when(relation, text, Look::PLAIN)),
                 format!("EXECUTE FUNCTION {}", call(view, of)),
                 if of.row { "ROW" } else { "STATEMENT" },
                 match of.time {

@@ -57,3 +57,12 @@ pub fn answer(outcome: &Outcome) -> String {
     let names: Vec<&String> = columns.iter().map(|column| &column.0).collect();
     format!("{tags:?} {error:?} {detail:?} {names:?} {rows:?}")
 }
+
+/// Tags, rows, SQLSTATE, message, detail, hint, context and notices.
+#[allow(dead_code, reason = "not every file of tests needs it")]
+pub fn all_but_columns(outcome: &Outcome) -> String {
+    let Outcome { tags, error, detail, hint, context, rows, notices, .. } = outcome;
+    let (error, notices) = (error.as_ref(), notices.iter().map(|(state, text)| (state, text)));
+    let notices: Vec<_> = notices.collect();
+    format!("{tags:?} {error:?} {detail:?} {hint:?} {context:?} {rows:?} {notices:?}")
+}

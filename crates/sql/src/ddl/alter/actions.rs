@@ -8,11 +8,13 @@ use onlap_pg::print::Look;
 
 use super::steps::Step;
 use crate::catalog::names::TEMPORARY;
+use crate::catalog::rules::Rule;
+use crate::catalog::triggers::Trigger;
 use crate::catalog::{Name, oids};
 use crate::columns::Types;
-use crate::ddl::change::notice;
+use crate::ddl::change::{notice, tell_cascades};
 use crate::ddl::constraints::{Collector, Constraint, time_of};
-use crate::ddl::{naming, rule, temporary, trigger, view as views};
+use crate::ddl::{materialized, naming, rule, temporary, trigger, view as views};
 use crate::error::{Result, SqlError, state};
 use crate::formulas;
 use crate::query::sql_error;
@@ -159,6 +161,9 @@ impl<'a> Actions<'a> {
             changes = changes.rename_derived(derived.column.id, name);
         }
         self.change(changes);
+        for trigger in trigger::renamed(self.view, &self.schema, id, (from, to))? {
+            self.steps.push(Step::PutTrigger(trigger));
+        }
         Ok(())
     }
 
@@ -445,27 +450,81 @@ impl<'a> Actions<'a> {
         let number = id.0 + 1;
         let readers = views::users_of_column(self.view, oids::of_table(self.schema.id), number);
         let rules = rule::users_of_column(self.view, oids::of_table(self.schema.id), number);
-        if (referred || !readers.is_empty() || !rules.is_empty()) && !cascade {
-            let table = self.shown()?;
-            let text = format!(
-                "cannot drop column {name} of table {table} because other objects depend on it"
-            );
-            let error = SqlError::new(state::IN_USE, text)
-                .hint("Use DROP ... CASCADE to drop the dependent objects too.");
-            if referred || !readers.is_empty() {
-                return Err(error);
-            }
-            let on = format!("column {name} of table {table}");
-            return Err(error.detail(rule::dependents(self.view, &rules, &on)?));
+        let triggers = trigger::of_column(self.view, &self.schema, id);
+        if !cascade {
+            let others = referred || !readers.is_empty();
+            self.must_have_no_users(name, others, &rules, &triggers)?;
+        }
+        if !triggers.is_empty() {
+            self.tell_users(&readers, &rules, &triggers, client)?;
         }
         self.steps.extend(readers.into_iter().map(Step::DropView));
         self.steps.extend(rules.iter().map(|rule| Step::DropRule(rule.key())));
+        self.steps.extend(triggers.into_iter().map(Step::DropTrigger));
         self.change(changes.drop_column_cascade(name));
         Ok(())
     }
 }
 
 impl Actions<'_> {
+    /// Fails where something depends on a column that goes: `others` than rules and triggers, or these.
+    fn must_have_no_users(
+        &self,
+        name: &str,
+        others: bool,
+        rules: &[Rule<'_>],
+        triggers: &[Trigger],
+    ) -> Result<()> {
+        if !others && rules.is_empty() && triggers.is_empty() {
+            return Ok(());
+        }
+        let table = self.shown()?;
+        let text = match self.view.objects.families().below(self.schema.id).is_empty() {
+            true => format!(
+                "cannot drop column {name} of table {table} because other objects depend on it"
+            ),
+            // It goes in tables below, too.
+            false => "cannot drop desired object(s) because other objects depend on them".into(),
+        };
+        let error = SqlError::new(state::IN_USE, text)
+            .hint("Use DROP ... CASCADE to drop the dependent objects too.");
+        if others {
+            return Err(error);
+        }
+        let on = format!("column {name} of table {table}");
+        let mut lines = Vec::new();
+        if !rules.is_empty() {
+            lines.push(rule::dependents(self.view, rules, &on)?);
+        }
+        let own = |of: &Trigger| format!("trigger {} on table {table} depends on {on}", of.name);
+        lines.extend(triggers.iter().map(own));
+        Err(error.detail(lines.join("\n")))
+    }
+
+    /// Says what goes with a column.
+    fn tell_users(
+        &self,
+        readers: &[String],
+        rules: &[Rule<'_>],
+        triggers: &[Trigger],
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        let table = self.shown()?;
+        let named = |of: &String| {
+            format!("{} {}", materialized::word(self.view, of), Name::of_engine(of).1.name)
+        };
+        let mut gone: Vec<String> = readers.iter().map(named).collect();
+        for rule in rules {
+            let on = rule::shown_relation(self.view, rule.relation)?;
+            gone.push(format!("rule {} on {on}", rule.name));
+        }
+        gone.extend(triggers.iter().map(|of| format!("trigger {} on table {table}", of.name)));
+        let lines: Vec<String> =
+            gone.iter().map(|what| format!("drop cascades to {what}")).collect();
+        tell_cascades(client, &lines);
+        Ok(())
+    }
+
     /// The table, as PostgreSQL has it: with the schema where the name alone would not find it.
     fn shown(&self) -> Result<String> {
         let alone = self.view.find(std::slice::from_ref(&self.name.name))?;
@@ -507,14 +566,7 @@ impl Actions<'_> {
             .iter()
             .map(|of| format!("drop cascades to column {of} of table {table}"))
             .collect();
-        match &lines[..] {
-            [one] => notice(client, "00000", one.clone()),
-            lines => {
-                let text = format!("drop cascades to {} other objects", lines.len());
-                let told = SqlError::new("00000", text).detail(lines.join("\n"));
-                client.reply().notice("NOTICE", &told);
-            }
-        }
+        tell_cascades(client, &lines);
         names.into_iter().try_for_each(|of| self.drop_column(of, true, client))
     }
 }

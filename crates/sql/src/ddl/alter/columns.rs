@@ -354,6 +354,17 @@ impl Actions<'_> {
                 format!("Column \"{}\" is used by generated column \"{of}\".", column.name);
             return Err(SqlError::new(state::UNSUPPORTED, text).detail(detail));
         }
+        if let Some(trigger) =
+            crate::ddl::trigger::of_column(self.view, &self.schema, column.id).first()
+        {
+            let text = "cannot alter type of a column used in a trigger definition";
+            let relation = crate::ddl::rule::shown_relation(self.view, table)?;
+            let detail = format!(
+                "trigger {} on {relation} depends on column \"{}\"",
+                trigger.name, column.name
+            );
+            return Err(SqlError::new(state::UNSUPPORTED, text).detail(detail));
+        }
         let text = "cannot alter type of a column used by a view or rule";
         let rules = crate::ddl::rule::users_of_column(self.view, table, number);
         if let (None, Some(rule)) = (readers.first(), rules.first()) {

@@ -121,11 +121,15 @@ impl Named<'_> {
             found => found?,
         };
         self.view.must_own(Action::Alter, &name, Relation::Table)?;
-        super::index::must_have_nothing_due(self.view, &table, TAG)?;
+        super::index::must_be_unused(self.view, &table, TAG)?;
         if materialized::is(self.view, &table) {
             changes.iter().try_for_each(|change| of_materialized(&name, change))?;
         }
         if kin::reaches(self.view, &table, changes) {
+            if !only_here(self.only, changes) {
+                let below = kin::all_below(self.view, table.schema().id)?;
+                below.iter().try_for_each(|of| super::index::must_be_unused(self.view, of, TAG))?;
+            }
             for change in changes {
                 let of = (&name, self.only);
                 kin::below_alter(self.session, source, of, change, self.client)?;
@@ -275,6 +279,22 @@ impl Named<'_> {
             _ => Err(SqlError::unsupported("this form of ALTER SEQUENCE")),
         }
     }
+}
+
+/// Whether changes reach no table below the one that is named.
+fn only_here(only: bool, changes: &[TableChange]) -> bool {
+    let is_own = |change: &TableChange| {
+        matches!(
+            change,
+            TableChange::Rename(_)
+                | TableChange::Schema(_)
+                | TableChange::Attach(..)
+                | TableChange::Detach(..)
+                | TableChange::Inherit(_)
+                | TableChange::NoInherit(_)
+        )
+    };
+    only || changes.iter().all(is_own)
 }
 
 /// Fails with what may not be changed of a materialized view.

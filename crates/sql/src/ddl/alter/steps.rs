@@ -4,6 +4,7 @@ use onlap::{CheckSpec, ForeignKeySpec, IndexSpec, Table, TableChanges, Time};
 use serde_json::Value as Json;
 
 use crate::catalog::Kind;
+use crate::catalog::triggers::Trigger;
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError};
 use crate::session::Session;
@@ -41,6 +42,10 @@ pub enum Step {
     DropView(String),
     /// Drops a rule that names a column which goes.
     DropRule(String),
+    /// Drops a trigger that is about a column which goes.
+    DropTrigger(Trigger),
+    /// Keeps a trigger whose condition says something else.
+    PutTrigger(Trigger),
     /// The table has another name: what follows finds it there.
     Renamed(String),
 }
@@ -182,6 +187,8 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
         }
         Step::NoteUnique(index) => note_unique(session, view, name, &index)?,
         Step::DropRule(key) => crate::ddl::rule::forget_one(session, view, &key)?,
+        Step::DropTrigger(of) => crate::ddl::trigger::forget_one(session, &of)?,
+        Step::PutTrigger(of) => session.put(Kind::Trigger, &of.key(), Some(of.body()))?,
         Step::DropView(engine) => crate::ddl::drop::one_view(session, view, &engine, &[], true)?,
         Step::Renamed(to) => *name = to,
     }

@@ -32,7 +32,7 @@ pub fn alter(
     let mut function = (*known).clone();
     view.scope.tx()?.hold_name(&known.key())?;
     let moves = matches!(alter.change, FunctionChange::Rename(_) | FunctionChange::Schema(_));
-    if moves && !super::users::users(view, &known)?.is_empty() {
+    if moves && super::users::is_named(view, &known)? {
         return Err(SqlError::unsupported("another name of a function that others use"));
     }
     match &alter.change {

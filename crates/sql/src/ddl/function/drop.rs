@@ -5,13 +5,11 @@ use std::sync::Arc;
 use onlap_pg::ast::DropFunction;
 
 use super::find::word;
-use super::users::users;
+use super::users::{User, users};
 use super::{find, must_own};
 use crate::catalog::Kind;
 use crate::catalog::functions::Function;
-use crate::catalog::triggers;
-use crate::ddl::change::notice;
-use crate::ddl::rule;
+use crate::ddl::change::{notice, tell_cascades};
 use crate::error::{Result, SqlError, state};
 use crate::rights::{Action, Need};
 use crate::session::Session;
@@ -88,20 +86,9 @@ fn drop_these(
     cascade: bool,
     client: &mut dyn Client,
 ) -> Result<()> {
-    let mut lines: Vec<(String, String)> = Vec::new();
-    let mut others = Vec::new();
-    for function in all {
-        let of = format!("{} {}", function.word(), function.shown(view));
-        for user in users(view, function)? {
-            lines.push((user.shown(view)?, of.clone()));
-            others.push(user);
-        }
-        for trigger in triggers::all(&view.objects).filter(|t| t.function == function.oid) {
-            let on = rule::shown_relation(view, trigger.relation)?;
-            let what = format!("trigger {} on {on}", trigger.name);
-            lines.push((what, of.clone()));
-        }
-    }
+    let others = dependents(view, all)?;
+    let lines = others.iter().map(|(user, of)| Ok((user.shown(view)?, of.clone())));
+    let lines: Vec<(String, String)> = lines.collect::<Result<_>>()?;
     if !lines.is_empty() && !cascade {
         let text = match all {
             [one] => format!(
@@ -116,43 +103,61 @@ fn drop_these(
         let hint = "Use DROP ... CASCADE to drop the dependent objects too.";
         return Err(SqlError::new("2BP01", text).detail(detail.join("\n")).hint(hint));
     }
-    match &lines[..] {
-        [] => {}
-        [(what, _)] => notice(client, "00000", format!("drop cascades to {what}")),
-        many => {
-            let e =
-                SqlError::new("00000", format!("drop cascades to {} other objects", many.len()));
-            let detail: Vec<String> =
-                many.iter().map(|(what, _)| format!("drop cascades to {what}")).collect();
-            client.reply().notice("NOTICE", &e.detail(detail.join("\n")));
-        }
-    }
-    for user in others {
-        user.drop(session, view)?;
-    }
-    for function in all {
-        forget(session, view, function)?;
-    }
-    Ok(())
+    let gone = lines.iter().map(|(what, _)| format!("drop cascades to {what}"));
+    tell_cascades(client, &gone.collect::<Vec<_>>());
+    others.into_iter().try_for_each(|(user, _)| user.drop(session, view))?;
+    all.iter().try_for_each(|function| forget(session, view, function))
 }
 
-/// Forgets a function and the triggers that call it.
-fn forget(session: &mut Session, view: &View, function: &Function) -> Result<()> {
+/// What would go with functions, each with what it uses; what uses something comes behind it.
+///
+/// # Errors
+/// The transaction has ended.
+pub fn dependents(view: &View, all: &[Arc<Function>]) -> Result<Vec<(User, String)>> {
+    let mut known: Vec<u32> = all.iter().map(|function| function.oid).collect();
+    let (mut found, mut left) = (Vec::new(), Vec::new());
+    let add = |function: &Function, left: &mut Vec<(User, String)>| -> Result<()> {
+        let of = format!("{} {}", function.word(), function.shown(view));
+        left.extend(users(view, function)?.into_iter().rev().map(|user| (user, of.clone())));
+        Ok(())
+    };
+    all.iter().rev().try_for_each(|function| add(function, &mut left))?;
+    while let Some((user, of)) = left.pop() {
+        if let User::Function(function) = &user {
+            if known.contains(&function.oid) {
+                continue;
+            }
+            known.push(function.oid);
+            add(function, &mut left)?;
+        }
+        found.push((user, of));
+    }
+    Ok(found)
+}
+
+/// Drops a function with what uses it.
+///
+/// # Errors
+/// Those of the engine.
+pub fn with_users(session: &mut Session, view: &View, function: &Arc<Function>) -> Result<()> {
+    let others = dependents(view, std::slice::from_ref(function))?;
+    others.into_iter().try_for_each(|(user, _)| user.drop(session, view))?;
+    forget(session, view, function)
+}
+
+/// Forgets a function.
+///
+/// # Errors
+/// Those of the engine.
+pub fn forget(session: &mut Session, view: &View, function: &Function) -> Result<()> {
     session.catalog_changed()?;
     view.scope.tx()?.hold_name(&function.key())?;
-    let triggers: Vec<String> = triggers::all(&view.objects)
-        .filter(|trigger| trigger.function == function.oid)
-        .map(|trigger| trigger.key())
-        .collect();
-    for key in triggers {
-        session.put(Kind::Trigger, &key, None)?;
-    }
     session.put(Kind::Comment, &format!("{}:0", function.oid), None)?;
     session.forget_rights(view, function.rights())?;
     session.put(Kind::Function, &function.key(), None)
 }
 
-/// Drops the functions of a schema that goes.
+/// Drops the functions of a schema that goes, and what uses them elsewhere.
 ///
 /// # Errors
 /// Those of the engine.
@@ -164,7 +169,7 @@ pub fn drop_in_schema(session: &mut Session, view: &View, schema: &str) -> Resul
         .filter(|function| function.name.schema == schema)
         .cloned()
         .collect();
-    all.iter().try_for_each(|function| forget(session, view, function))
+    all.iter().try_for_each(|function| with_users(session, view, function))
 }
 
 /// Drops the functions of some roles.
@@ -173,7 +178,7 @@ pub fn drop_in_schema(session: &mut Session, view: &View, schema: &str) -> Resul
 /// Others depend on one.
 pub fn drop_all(session: &mut Session, view: &View, roles: &[u32], cascade: bool) -> Result<()> {
     let all = of_roles(view, roles);
-    let mut told = crate::session::lent::Told::default();
+    let mut told = crate::session::lent::Told::new(view);
     drop_these(session, view, &all, cascade, &mut told)
 }
 

@@ -20,8 +20,9 @@ use crate::source::{Source, strings};
 use crate::view::View;
 
 pub use alter::{alter, give_all};
-pub use drop::{drop, drop_all, drop_in_schema, of_roles};
+pub use drop::{dependents, drop, drop_all, drop_in_schema, of_roles, with_users};
 pub use find::{find, named};
+pub use users::with_types;
 
 /// CREATE FUNCTION and CREATE PROCEDURE.
 ///
@@ -64,7 +65,7 @@ pub fn create(
 
 /// The function's name with its arguments, as hints write it.
 fn signature(view: &View, function: &Function) -> String {
-    function.signature(view.objects.made_types().catalog(), false)
+    function.signature(view, false)
 }
 
 /// Fails unless a function may stand in the place of another.

@@ -274,7 +274,8 @@ pub fn attach(
         return Err(SqlError::new("23514", text).about_table(&name.schema, &name.name));
     }
     judge_default(&now, parent, false)?;
-    complete(session, &parent.table, &child.table)
+    complete(session, &parent.table, &child.table)?;
+    crate::ddl::trigger::must_go_together(&session.view()?, child.table.schema().id)
 }
 
 /// Keeps others from writing to a table's default partition: its rows are judged.

@@ -1,6 +1,6 @@
 //! Where do texts that are kept name a type, and what becomes of them when it changes?
 //!
-//! Defaults of columns and domains, and conditions of domains, name made types with their schemas.
+//! Defaults of columns and domains, and conditions of domains and triggers, name made types with their schemas.
 
 use onlap::TableId;
 use onlap_pg::ast::TypeName;
@@ -12,6 +12,7 @@ use crate::catalog::bound::query_of;
 use crate::catalog::column_types::ids;
 use crate::catalog::made_types::{Made, What};
 use crate::catalog::objects::Object;
+use crate::catalog::triggers::{self, Trigger};
 use crate::catalog::{Kind, Name};
 use crate::columns::rewritten;
 use crate::error::{Result, SqlError};
@@ -74,6 +75,13 @@ pub fn rename_in_defaults(
             return Err(SqlError::unsupported(text));
         }
     }
+    for trigger in triggers::all(&view.objects) {
+        let Some(text) = trigger.when.as_deref() else { continue };
+        if text.contains(&format!("'{label}'")) {
+            let text = format!("RENAME VALUE of a label that the condition {text} may name");
+            return Err(SqlError::unsupported(text));
+        }
+    }
     for (key, sql) in defaults(view)? {
         let own = view.objects.column_types().of_key(&key).map(|ty| ty.oid);
         let own = own.filter(|oid| *oid == before.oid || *oid == before.array);
@@ -131,6 +139,13 @@ pub fn move_in_texts(session: &mut Session, view: &View, made: &Made, to: &Name)
             session.put(Kind::Default, &key, Some(json!({ "sql": sql })))?;
         }
     }
+    for trigger in triggers::all(&view.objects) {
+        let when = trigger.when.as_deref().map(moved).transpose()?.flatten();
+        if when.is_some() {
+            let trigger = Trigger { when, ..trigger };
+            session.put(Kind::Trigger, &trigger.key(), Some(trigger.body()))?;
+        }
+    }
     for other in view.objects.made_types().of_database(&view.database) {
         let mut other = other.clone();
         let What::Domain(domain) = &mut other.what else { continue };
@@ -150,6 +165,11 @@ pub fn move_in_texts(session: &mut Session, view: &View, made: &Made, to: &Name)
 
 /// Whether a text of a domain names a type.
 pub fn domain_names(domain: &crate::catalog::made_types::Domain, made: &Made) -> bool {
-    let texts = domain.default.iter().chain(domain.checks.iter().map(|check| &check.sql));
-    texts.into_iter().any(|sql| !places(&format!("{SELECT}{sql}"), made).is_empty())
+    let mut texts = domain.default.iter().chain(domain.checks.iter().map(|check| &check.sql));
+    texts.any(|sql| names(sql, made))
+}
+
+/// Whether an expression that is kept names a type.
+pub fn names(sql: &str, made: &Made) -> bool {
+    !places(&format!("{SELECT}{sql}"), made).is_empty()
 }

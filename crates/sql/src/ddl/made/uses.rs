@@ -1,16 +1,21 @@
 //! What uses a type, and DROP TYPE and DOMAIN.
 
+use std::sync::Arc;
+
 use onlap_pg::ast::{Drop, DropKind, Path, Statement};
 use onlap_pg::grammar;
 
-use super::texts::domain_names;
+use super::texts::{domain_names, names};
 use super::{find, hold, must_own, shown};
+use crate::catalog::functions::Function;
 use crate::catalog::made_types::{Made, What};
 use crate::catalog::names::quote;
+use crate::catalog::triggers::{self, Trigger};
 use crate::catalog::{Kind, Name, Objects, oids};
 use crate::columns::Types;
 use crate::ddl::RelationKind;
-use crate::ddl::change::notice;
+use crate::ddl::change::{notice, tell_cascades};
+use crate::ddl::{function, rule, trigger};
 use crate::deep::Depth;
 use crate::error::{Result, SqlError, state};
 use crate::session::Session;
@@ -28,6 +33,12 @@ enum User {
     Field(Made, String),
     /// A domain over it, or with a text that names it.
     Domain(Made),
+    /// A function that has a parameter or a result of it.
+    Function(Arc<Function>),
+    /// A trigger whose condition names it.
+    Trigger(Trigger, String),
+    /// What uses such a function, as messages name it.
+    OfFunction(String),
 }
 
 impl User {
@@ -47,6 +58,9 @@ impl User {
                 format!("column {field} of composite type {}", shown(view, made))
             }
             User::Domain(made) => format!("type {}", shown(view, made)),
+            User::Function(of) => format!("{} {}", of.word(), of.shown(view)),
+            User::Trigger(of, on) => format!("trigger {} on {on}", of.name),
+            User::OfFunction(shown) => shown.clone(),
         }
     }
 }
@@ -85,6 +99,14 @@ fn users(view: &View, objects: &Objects, made: &Made, oid: u32) -> Result<Vec<Us
             What::Domain(_) | What::Enum(_) => {}
         }
     }
+    for trigger in triggers::all(objects).filter(|_| oid == made.oid) {
+        if trigger.when.as_deref().is_some_and(|text| names(text, made)) {
+            let on = rule::shown_relation(view, trigger.relation)?;
+            found.push((trigger.oid, User::Trigger(trigger, on)));
+        }
+    }
+    let functions = function::with_types(view, &[oid]).into_iter();
+    found.extend(functions.map(|of| (of.oid, User::Function(of))));
     found.sort_by_key(|(oid, _)| std::cmp::Reverse(*oid));
     Ok(found.into_iter().map(|(_, user)| user).collect())
 }
@@ -92,7 +114,7 @@ fn users(view: &View, objects: &Objects, made: &Made, oid: u32) -> Result<Vec<Us
 /// Something that would go with a type.
 struct Dependent {
     user: User,
-    /// The type that it uses, as messages name it.
+    /// What it uses, as messages name it.
     of: String,
 }
 
@@ -125,7 +147,18 @@ fn dependents(
                 if matches!(&user, User::Field(other, _) if known.contains(&other.oid)) {
                     continue;
                 }
-                found.push(Dependent { user, of: of.clone() });
+                if let User::Function(function) = &user {
+                    if known.contains(&function.oid) {
+                        continue;
+                    }
+                    known.push(function.oid);
+                    let others = function::dependents(view, std::slice::from_ref(function))?;
+                    for (other, of) in others.into_iter().rev() {
+                        let user = User::OfFunction(other.shown(view)?);
+                        found.push(Dependent { user, of });
+                    }
+                }
+                found.push(Dependent { user, of: format!("type {of}") });
             }
         }
         Ok(())
@@ -246,7 +279,7 @@ fn is_other(view: &View, name: &Path, kind: DropKind) -> Result<Option<SqlError>
 
 fn in_use(view: &View, made: &Made, users: &[Dependent]) -> SqlError {
     let text = format!("cannot drop type {} because other objects depend on it", shown(view, made));
-    let line = |one: &Dependent| format!("{} depends on type {}", one.user.shown(view), one.of);
+    let line = |one: &Dependent| format!("{} depends on {}", one.user.shown(view), one.of);
     let lines: Vec<String> = users.iter().map(line).collect();
     SqlError::new(state::IN_USE, text)
         .detail(lines.join("\n"))
@@ -257,15 +290,7 @@ fn in_use(view: &View, made: &Made, users: &[Dependent]) -> SqlError {
 fn tell(view: &View, others: &[Dependent], client: &mut dyn Client) {
     let line = |one: &Dependent| format!("drop cascades to {}", one.user.shown(view));
     let lines: Vec<String> = others.iter().map(line).collect();
-    match &lines[..] {
-        [] => {}
-        [one] => notice(client, "00000", one.clone()),
-        many => {
-            let text = format!("drop cascades to {} other objects", many.len());
-            let error = SqlError::new("00000", text).detail(many.join("\n"));
-            client.reply().notice("NOTICE", &error);
-        }
-    }
+    tell_cascades(client, &lines);
 }
 
 /// What uses a type that goes, goes too.
@@ -300,6 +325,10 @@ fn cascade(session: &mut Session, view: &View, user: User, client: &mut dyn Clie
             let made = super::composites::without(view, now, &name)?;
             super::put(session, &made)
         }
+        User::Function(of) => function::with_users(session, view, &of),
+        User::Trigger(of, _) => trigger::forget_one(session, &of),
+        // It goes with the function.
+        User::OfFunction(_) => Ok(()),
         User::View(_) => {
             let shown = user.shown(view);
             Err(SqlError::unsupported("DROP … CASCADE of a type that this has").detail(shown))
@@ -315,17 +344,14 @@ pub fn drop_all(session: &mut Session, view: &View, from: &[u32], cascade: bool)
     let all = view.objects.made_types().of_database(&view.database);
     let own: Vec<&Made> = all.filter(|made| from.contains(&made.owner)).collect();
     let mut known: Vec<u32> = own.iter().map(|made| made.oid).collect();
+    known.extend(function::of_roles(view, from).iter().map(|function| function.oid));
     for made in &own {
         hold(session, view, made)?;
         let others = dependents(view, &view.objects, made, &mut known)?;
-        match others.first() {
-            None => {}
-            Some(other) if cascade => {
-                return Err(SqlError::unsupported("DROP … CASCADE of a type that this has")
-                    .detail(other.user.shown(view)));
-            }
-            Some(_) => return Err(in_use(view, made, &others)),
+        if !others.is_empty() && !cascade {
+            return Err(in_use(view, made, &others));
         }
+        others.into_iter().try_for_each(|other| let_go(session, view, other.user))?;
     }
     for made in own {
         session.catalog_changed()?;
@@ -334,7 +360,22 @@ pub fn drop_all(session: &mut Session, view: &View, from: &[u32], cascade: bool)
     Ok(())
 }
 
-/// Drops the types of a schema that goes with all that is in it: its tables and views are gone already.
+/// Drops a function or trigger that has a type which goes with others.
+///
+/// # Errors
+/// `0A000`: it is something else.
+fn let_go(session: &mut Session, view: &View, user: User) -> Result<()> {
+    match user {
+        User::Function(of) => function::with_users(session, view, &of),
+        User::Trigger(of, _) => trigger::forget_one(session, &of),
+        // It goes with the function.
+        User::OfFunction(_) => Ok(()),
+        other => Err(SqlError::unsupported("DROP … CASCADE of a type that this has")
+            .detail(other.shown(view))),
+    }
+}
+
+/// Drops the types of a schema that goes with all that is in it: its tables, views and functions are gone already.
 ///
 /// # Errors
 /// `0A000`: something else has one; those of the catalog.
@@ -342,14 +383,14 @@ pub fn drop_in_schema(session: &mut Session, view: &View, schema: &str) -> Resul
     let made = view.objects.made_types().of_database(&view.database);
     let own: Vec<&Made> = made.filter(|made| made.name.schema == schema).collect();
     let objects = view.instance.objects().with(&session.current()?.pending);
+    let functions = view.objects.functions().of_database(&view.database);
+    let functions = functions.filter(|function| function.name.schema == schema);
+    let mut known: Vec<u32> = own.iter().map(|made| made.oid).collect();
+    known.extend(functions.map(|function| function.oid));
     for made in &own {
         hold(session, view, made)?;
-        let mut known: Vec<u32> = own.iter().map(|made| made.oid).collect();
         let others = dependents(view, &objects, made, &mut known)?;
-        if let Some(other) = others.first() {
-            return Err(SqlError::unsupported("DROP … CASCADE of a type that this has")
-                .detail(other.user.shown(view)));
-        }
+        others.into_iter().try_for_each(|other| let_go(session, view, other.user))?;
         session.put(Kind::Type, &made.name.engine(&view.database), None)?;
     }
     Ok(())

@@ -1,0 +1,149 @@
+//! What may the condition of a trigger say, and which columns is a trigger about?
+//!
+//! A condition is kept as a text in which functions and types have their schemas. It names columns by OLD and NEW alone, so that a column
+//! that gets another name gets it there, too.
+
+use onlap::{ColumnId, TableSchema};
+use onlap_pg::ast::CreateTrigger;
+use onlap_pg::bind::{self, Schema};
+use onlap_pg::bound::{Bound, Expr, ExprId, NEW, OLD, Part};
+use onlap_pg::grammar;
+
+use crate::catalog::bound::renamed_in_rows;
+use crate::catalog::triggers::{self as kept, Trigger};
+use crate::catalog::{Name, oids};
+use crate::ddl::columns;
+use crate::error::{Result, SqlError};
+use crate::query::{Names, sql_error};
+use crate::routine::must_be_served;
+use crate::source::Source;
+use crate::view::{View, no_table};
+
+/// The condition of a new trigger of a table, as it is kept.
+///
+/// # Errors
+/// Those of the condition; `42P17`: it names rows that there are none of.
+pub fn kept_text(
+    view: &View,
+    source: Source<'_>,
+    create: &CreateTrigger,
+    (trigger, table): (&Trigger, &Name),
+) -> Result<Option<String>> {
+    let Some(said) = &create.when else { return Ok(None) };
+    let names = Names::new(view);
+    let failed = |e: onlap_pg::Error| sql_error(&e, source.text);
+    let path = [table.schema.as_str().into(), table.name.as_str().into()];
+    let relation = names.relation(&path).map_err(failed)?;
+    let parts = [table.schema.clone(), table.name.clone()];
+    let relation = relation.ok_or_else(|| no_table(&parts))?;
+    let within = (&names as &dyn Schema, names.catalog());
+    let made = bind::trigger_condition(source.tree, said.expr, &relation, within);
+    let (bound, _, value) = made.map_err(failed)?;
+    check(&bound, value, trigger)?;
+    let text = columns::kept(view, source, said.span);
+    must_be_served(view, trigger.relation, &text)?;
+    Ok(Some(text))
+}
+
+fn check(bound: &Bound, value: ExprId, trigger: &Trigger) -> Result<()> {
+    let mut wrong = None;
+    rows_named(bound, value, &mut |entry, column| {
+        let found = match entry {
+            _ if !trigger.row => {
+                ("42P17", "statement trigger's WHEN condition cannot reference column values")
+            }
+            OLD if trigger.insert => {
+                ("42P17", "INSERT trigger's WHEN condition cannot reference OLD values")
+            }
+            NEW if trigger.delete => {
+                ("42P17", "DELETE trigger's WHEN condition cannot reference NEW values")
+            }
+            NEW if trigger.time == 'B' && column < 0 => {
+                ("0A000", "BEFORE trigger's WHEN condition cannot reference NEW system columns")
+            }
+            _ if column < 0 => ("0A000", "system columns of OLD and NEW are not supported"),
+            _ => return,
+        };
+        wrong.get_or_insert(found);
+    });
+    match wrong {
+        Some((state, text)) => Err(SqlError::new(state, text)),
+        None => Ok(()),
+    }
+}
+
+/// Shows the columns of OLD and NEW that are named: the entry, and the place, which is 0 for the whole row.
+fn rows_named(bound: &Bound, value: ExprId, see: &mut dyn FnMut(usize, i32)) {
+    bound.visit_part(Part::Expr(value), 0, &mut |id, inside| {
+        match bound.expr(id) {
+            Expr::Var { entry, column, up } if *up == inside => see(*entry, *column),
+            Expr::Field(row, number) => {
+                if let Expr::Var { entry, column: 0, up } = bound.expr(*row)
+                    && *up == inside
+                {
+                    see(*entry, *number);
+                }
+            }
+            _ => {}
+        }
+        true
+    });
+}
+
+/// Whether the condition of a trigger reads a column of its table, as that is now. One that cannot be bound may.
+fn reads(view: &View, table: &TableSchema, text: &str, column: ColumnId) -> bool {
+    let read = || -> onlap_pg::Result<bool> {
+        let tree = grammar::parse(&format!("SELECT {text}"))?;
+        let Some(expr) = tree.only_target() else { return Ok(true) };
+        let names = Names::new(view);
+        let name = Name::of_engine(&table.name).1;
+        let path = [name.schema.as_str().into(), name.name.as_str().into()];
+        let Some(relation) = names.relation(&path)? else { return Ok(true) };
+        let within = (&names as &dyn Schema, names.catalog());
+        let (bound, _, value) = bind::trigger_condition(&tree, expr, &relation, within)?;
+        let mut found = false;
+        rows_named(&bound, value, &mut |_, place| {
+            let at = usize::try_from(place).ok().and_then(|place| place.checked_sub(1));
+            found |= at.and_then(|at| table.columns.get(at)).is_some_and(|of| of.id == column);
+        });
+        Ok(found)
+    };
+    read().unwrap_or(true)
+}
+
+/// The triggers of a table that are about one of its columns: UPDATE OF it, or their condition reads it. The oldest come first.
+pub fn of_column(view: &View, table: &TableSchema, column: ColumnId) -> Vec<Trigger> {
+    let mut all = kept::of_relation(&view.objects, oids::of_table(table.id));
+    all.retain(|trigger| {
+        let when = trigger.when.as_deref();
+        trigger.columns.contains(&(column.0 + 1))
+            || when.is_some_and(|text| reads(view, table, text, column))
+    });
+    all.sort_by_key(|trigger| trigger.oid);
+    all
+}
+
+/// The triggers of a table whose conditions read a column that gets another name, with that.
+///
+/// # Errors
+/// `0A000`: one reads it as a field of a whole row.
+pub fn renamed(
+    view: &View,
+    table: &TableSchema,
+    column: ColumnId,
+    (from, to): (&str, &str),
+) -> Result<Vec<Trigger>> {
+    let mut all = Vec::new();
+    for trigger in kept::of_relation(&view.objects, oids::of_table(table.id)) {
+        let Some(text) = trigger.when.as_deref() else { continue };
+        if !reads(view, table, text, column) {
+            continue;
+        }
+        let Some(text) = renamed_in_rows(text, from, to) else {
+            let what = "renaming a column that the condition of a trigger names as a field";
+            return Err(SqlError::unsupported(what).hint("Drop the trigger, and make it again."));
+        };
+        all.push(Trigger { when: Some(text), ..trigger });
+    }
+    Ok(all)
+}
