@@ -14,7 +14,7 @@ use onlap::{
 };
 use onlap_base::rng::Rng;
 use onlap_vfs::MemFs;
-use support::small_options;
+use support::{calculated, small_options};
 
 #[allow(dead_code, reason = "these tests need a part of it")]
 mod support;
@@ -31,14 +31,8 @@ impl Formulas for Double {
         inputs: &[Column],
         rows: usize,
     ) -> Result<Column> {
-        let mut out = Column::new(of.column.ty.physical());
-        for row in 0..rows {
-            let from = &inputs[0];
-            match (of.program, &from.data, &mut out.data) {
-                _ if from.is_null(row) => {
-                    out.push_null();
-                    continue;
-                }
+        calculated(of, &inputs[0], rows, |from, row, to| {
+            match (of.program, from, to) {
                 ("lower", Vector::Bytes(from), Vector::Bytes(to)) => {
                     to.push(&from.get(row).to_ascii_lowercase());
                 }
@@ -53,11 +47,8 @@ impl Formulas for Double {
                 }
                 other => panic!("{other:?}"),
             }
-            if let Some(nulls) = &mut out.nulls {
-                nulls.push(false);
-            }
-        }
-        Ok(out)
+            Ok(())
+        })
     }
 }
 

@@ -13,7 +13,7 @@ use onlap::{
 };
 use onlap_base::rng::Rng;
 use onlap_vfs::MemFs;
-use support::small_options;
+use support::{calculated, small_options};
 
 #[allow(dead_code, reason = "these tests need a part of it")]
 mod support;
@@ -29,21 +29,13 @@ impl Formulas for Double {
         rows: usize,
     ) -> Result<Column> {
         assert_eq!(of.program, "twice");
-        let mut out = Column::new(of.column.ty.physical());
-        for row in 0..rows {
-            match (&inputs[0].data, &mut out.data) {
-                _ if inputs[0].is_null(row) => {
-                    out.push_null();
-                    continue;
-                }
+        calculated(of, &inputs[0], rows, |from, row, to| {
+            match (from, to) {
                 (Vector::Int(from), Vector::Int(to)) => to.push(2 * from[row]),
                 other => panic!("{other:?}"),
             }
-            if let Some(nulls) = &mut out.nulls {
-                nulls.push(false);
-            }
-        }
-        Ok(out)
+            Ok(())
+        })
     }
 }
 

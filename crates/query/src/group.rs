@@ -185,10 +185,11 @@ impl Compiler<'_> {
         Ok(plan)
     }
 
-    /// Visits all that is calculated behind the groups.
+    /// Visits all that is asked for of the groups.
     fn roots(&self, query: &Query, see: &mut dyn FnMut(ExprId, u32)) {
-        let roots = query.targets.iter().map(|target| target.value).chain(query.having);
-        for root in roots {
+        let targets = query.targets.iter().map(|target| target.value);
+        let targets = targets.filter(|value| !self.is_unused(query, *value));
+        for root in targets.chain(query.having) {
             self.bound.visit(root, 0, &mut |id, inside| {
                 see(id, inside);
                 true

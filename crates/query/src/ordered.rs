@@ -89,11 +89,12 @@ impl Compiler<'_> {
         Some(Wanted { order, first: 1, filtered: descending, implied: Vec::new() })
     }
 
-    /// The aggregate that all of a query's are.
+    /// The aggregate that all of a query's are which are asked for.
     fn only_aggregate(&self, query: &Query) -> Option<ExprId> {
         let mut found: Vec<ExprId> = Vec::new();
         let mut others = false;
-        for target in &query.targets {
+        let asked = query.targets.iter().filter(|target| !self.is_unused(query, target.value));
+        for target in asked {
             self.bound.visit(target.value, 0, &mut |id, inside| {
                 match self.bound.expr(id) {
                     Expr::Aggregate(call) if call.up == inside => {

@@ -45,6 +45,7 @@ impl Compiler<'_> {
         let bound = self.bound;
         let query = bound.query(id);
         let node = query.set.as_ref().expect("it is made of queries");
+        self.ask_for_all_parts(query);
         let rel = self.set_node(query, node)?;
         self.frame().layout = self.set_layout(query, &rel.types);
         self.finish(id, rel.plan)

@@ -50,7 +50,8 @@ impl Compiler<'_> {
         let bound = self.bound;
         let query = bound.query(id);
         let mut calls: Vec<(ExprId, &WindowCall)> = Vec::new();
-        for target in &query.targets {
+        let asked = query.targets.iter().filter(|target| !self.is_unused(query, target.value));
+        for target in asked {
             bound.visit(target.value, 0, &mut |id, inside| {
                 if let Expr::WindowCall(call) = bound.expr(id)
                     && inside == 0

@@ -1,13 +1,15 @@
 //! What does a query in FROM, or a view's, get from the query around it?
 //!
 //! Conditions on its columns, as far as they restrict what its own tables read: [`Restriction`]s, which are a hint, since the
-//! condition is asked above. And which of its columns nothing asks for, so that its tables do not read them.
+//! condition is asked above. And which of its columns nothing asks for, so that they are not calculated and its tables
+//! do not read what they are made of.
 //!
 //! A row that a restriction leaves out must be one that the condition above would not let pass, and must not change others:
 //! so nothing goes through LIMIT, windows, DISTINCT ON or sets of GROUP BY.
 
 use onlap_kernels::Datum;
-use onlap_pg::bound::{Expr, ExprId, Lock, Query, QueryId, Target};
+use onlap_pg::ast::SetKind;
+use onlap_pg::bound::{ExprId, Lock, Query, QueryId, SetNode, Target};
 use onlap_pg::{Result, TypeRef};
 
 use crate::build::{Rel, visible};
@@ -32,6 +34,10 @@ fn passes(query: &Query) -> bool {
         && !query.has_windows
         && !query.distinct_on
         && query.modify.is_none()
+}
+
+fn is_both(node: &SetNode) -> bool {
+    matches!(node, SetNode::Both { .. })
 }
 
 impl Compiler<'_> {
@@ -87,13 +93,28 @@ impl Compiler<'_> {
         }
         let own = self.bound.columns(part);
         let whole = self.bound.columns(frame.query);
-        let same = |restriction: &&Restriction| {
-            let at = restriction.column as usize - 1;
+        let same = |at: usize| {
             let of = |columns: &[(&str, TypeRef)]| columns.get(at).map(|column| column.1.oid);
             of(&own) == of(&whole)
         };
-        let given = frame.told.given.iter().filter(same).cloned().collect();
-        Told { given, unused: Vec::new() }
+        let is_same = |restriction: &&Restriction| same(restriction.column as usize - 1);
+        let given = frame.told.given.iter().filter(is_same).cloned().collect();
+        let unused = frame.told.unused.iter().copied().filter(|at| same(*at)).collect();
+        Told { given, unused }
+    }
+
+    /// Forgets which columns nothing asks for, except where all parts of a set operation keep all their rows in any order: those
+    /// need not know the columns either.
+    pub fn ask_for_all_parts(&mut self, query: &Query) {
+        let mut open: Vec<&SetNode> = query.set.iter().collect();
+        let mut keeps_all = passes(query) && query.order.is_empty();
+        while let Some(SetNode::Both { kind, all, left, right, .. }) = open.pop() {
+            keeps_all &= *all && *kind == SetKind::Union;
+            open.extend([&**left, &**right].into_iter().filter(|side| is_both(side)));
+        }
+        if !keeps_all {
+            self.frame().told.unused.clear();
+        }
     }
 
     /// Whether a target is a column that nothing asks for.
@@ -113,25 +134,7 @@ impl Compiler<'_> {
             target.reference == 0 && frame.told.unused.contains(&at)
         };
         // What does something, or gives several rows, counts even so.
-        places.all(is_told)
-            && !query.has_sets
-            && !self.is_volatile(value)
-            && !self.is_made_before(value)
-    }
-
-    /// Whether it has a call over the query's own groups or windows: those are calculated for all targets, before them.
-    fn is_made_before(&self, value: ExprId) -> bool {
-        let mut found = false;
-        self.bound.visit(value, 0, &mut |id, inside| {
-            found |= match self.bound.expr(id) {
-                Expr::Aggregate(call) => call.up == inside,
-                Expr::Grouping(_, _, up) => *up == inside,
-                Expr::WindowCall(_) => inside == 0,
-                _ => false,
-            };
-            !found
-        });
-        found
+        places.all(is_told) && !query.has_sets && !self.is_volatile(value)
     }
 
     /// What stands in the place of a column that nothing asks for.

@@ -9,8 +9,8 @@ use crate::catalog::names::TEMPORARY;
 use crate::encoding::Encoding;
 use crate::error::{Result, SqlError, state};
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
-use crate::session::{Session, is_mode, level_name};
-use crate::settings::{Id, SETTINGS};
+use crate::session::{Session, level_name};
+use crate::settings::{Id, SETTINGS, mode};
 use crate::source::strings;
 use crate::system::classes::is_constraint;
 use crate::types::{PgType, oid};
@@ -60,8 +60,10 @@ pub fn run(
                 Some("session_authorization") => {
                     session.set_authorization(&view.judge, None, false)?;
                 }
-                Some(name) if is_mode(name) => session.set_mode(name, None)?,
-                Some(name) => session.settings.reset(name)?,
+                Some(name) => match mode(name) {
+                    Some(mode) => session.set_mode(mode, None)?,
+                    None => session.settings.reset(name)?,
+                },
             }
             return done("RESET");
         }
@@ -115,9 +117,11 @@ fn set(session: &mut Session, view: &View, local: bool, name: &str, to: &SetTo) 
         ("session_authorization", role) => {
             session.set_authorization(&view.judge, role.as_deref(), local)
         }
-        (name, value) if is_mode(name) => session.set_mode(name, value.as_deref()),
-        (name, None) => session.settings.reset(name),
-        (name, Some(text)) => session.settings.set(name, &text, local),
+        (name, text) => match (mode(name), text) {
+            (Some(mode), text) => session.set_mode(mode, text.as_deref()),
+            (None, None) => session.settings.reset(name),
+            (None, Some(text)) => session.settings.set(name, &text, local),
+        },
     }
 }
 

@@ -10,11 +10,9 @@
 mod beside;
 mod support;
 
-use onlap::{Database, Options, SyncMode};
-use onlap_sql::Instance;
 use onlap_testkit::postgres::Postgres;
 use onlap_testkit::simple::SimpleClient;
-use support::{Fixture, Talk};
+use support::{Fixture, Talk, texts};
 
 const INHERITS: &str = include_str!("../testdata/families/inherits.sql");
 const PARTITIONS: &str = include_str!("../testdata/families/partitions.sql");
@@ -58,32 +56,19 @@ fn rights_on_families_are_as_in_postgresql() {
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
 
-fn texts(rows: &[Vec<Option<String>>]) -> Vec<String> {
-    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "NULL".into());
-    rows.iter().map(|row| row.iter().map(text).collect::<Vec<_>>().join("|")).collect()
-}
-
 #[test]
 fn families_survive_a_restart() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let open = || {
-        let options = Options::default().sync(SyncMode::Os);
-        let db = Database::open(dir.path(), options).expect("it opens");
-        Fixture::of(Instance::open(db).expect("its catalog is whole"))
-    };
+    let open = || Fixture::at(dir.path());
     let ask = |talk: &mut Talk| {
-        let mut all = Vec::new();
-        for sql in [
+        talk.lines(&[
             "select tableoid::regclass, * from r order by a, b",
             "select tableoid::regclass, * from p order by 2",
             "select relname, pg_get_expr(relpartbound, oid) from pg_class where relispartition order by 1",
             "select attrelid::regclass, attname, attinhcount, attislocal from pg_attribute where attinhcount > 0 order by 1, 2",
             "select inhrelid::regclass, inhparent::regclass from pg_inherits order by 1",
             "select conname, coninhcount, connoinherit from pg_constraint where contype = 'c' order by 1",
-        ] {
-            all.extend(texts(&talk.rows(sql)));
-        }
-        all
+        ])
     };
     let before = {
         let mut talk = open().session();

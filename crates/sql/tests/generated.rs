@@ -9,15 +9,19 @@
 mod beside;
 mod support;
 
-use onlap::{Database, Options, SyncMode};
-use onlap_sql::Instance;
 use support::{Fixture, Talk};
 
 const SCRIPT: &str = include_str!("../testdata/generated_beside.sql");
+const TRIGGERS: &str = include_str!("../testdata/generated_triggers_beside.sql");
 
 #[test]
 fn generated_columns_are_postgresqls() {
     beside::compare(SCRIPT);
+}
+
+#[test]
+fn triggers_see_them_as_in_postgresql() {
+    beside::compare(TRIGGERS);
 }
 
 /// Fails where a row has another value than its expression gives.
@@ -30,10 +34,7 @@ fn check(talk: &mut Talk, rows: usize) {
 #[test]
 fn they_are_there_after_a_restart() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let open = || {
-        let db = Database::open(dir.path(), Options::default().sync(SyncMode::Os));
-        Fixture::of(Instance::open(db.expect("it opens")).expect("its catalog opens"))
-    };
+    let open = || Fixture::at(dir.path());
     {
         let mut talk = open().session();
         talk.rows("CREATE TABLE t (k int PRIMARY KEY, a int)");
@@ -55,6 +56,35 @@ fn they_are_there_after_a_restart() {
 }
 
 #[test]
+fn triggers_and_they_are_there_after_a_restart() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let open = || Fixture::at(dir.path());
+    {
+        let mut talk = open().session();
+        talk.rows("CREATE TABLE t (k int PRIMARY KEY, a int)");
+        talk.rows(
+            "CREATE FUNCTION more() RETURNS trigger LANGUAGE plpgsql AS $$begin new.a := new.a + \
+             coalesce(new.g, 10); return new; end$$",
+        );
+        talk.rows("BEGIN");
+        talk.rows("ALTER TABLE t ADD COLUMN g int GENERATED ALWAYS AS (0) STORED");
+        talk.rows("CREATE TRIGGER m BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION more()");
+        talk.rows("INSERT INTO t VALUES (1, 1)");
+        talk.rows("ROLLBACK");
+        talk.rows("ALTER TABLE t ADD COLUMN g int GENERATED ALWAYS AS (a * 2 + 1) STORED");
+        talk.rows(
+            "CREATE TRIGGER m BEFORE INSERT OR UPDATE ON t FOR EACH ROW EXECUTE FUNCTION more()",
+        );
+        talk.rows("INSERT INTO t VALUES (1, 1)");
+    }
+    let mut talk = open().session();
+    talk.rows("INSERT INTO t VALUES (2, 2)");
+    talk.rows("UPDATE t SET a = a + 100 WHERE k = 1");
+    check(&mut talk, 2);
+    assert_eq!(talk.lines(&["SELECT k, a FROM t ORDER BY k"]), ["1|121", "2|12"]);
+}
+
+#[test]
 fn copied_rows_get_their_values() {
     let fixture = Fixture::new(true);
     let mut talk = fixture.session();
@@ -72,6 +102,26 @@ fn copied_rows_get_their_values() {
     let long: Vec<String> = (0..300).map(|i| format!("({i})")).collect();
     talk.rows(&format!("INSERT INTO t (a) VALUES {}", long.join(", ")));
     check(&mut talk, 5303);
+}
+
+#[test]
+fn copied_rows_get_them_after_their_triggers() {
+    let fixture = Fixture::new(true);
+    let mut talk = fixture.session();
+    talk.rows("CREATE TABLE log (what text)");
+    talk.rows("CREATE TABLE t (g int GENERATED ALWAYS AS (a * 2 + 1) STORED, a int)");
+    talk.rows(
+        "CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$begin insert into log values (tg_when || ' ' || \
+         new::text); new.a := new.a + 1; return new; end$$",
+    );
+    talk.rows("CREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION note()");
+    talk.rows("CREATE TRIGGER c AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION note()");
+    talk.client.input = vec![b"1\n2\n".to_vec()];
+    talk.rows("COPY t FROM STDIN");
+    check(&mut talk, 2);
+    let said = talk.rows("SELECT string_agg(what, ' ') FROM log");
+    let expected = "BEFORE (,1) BEFORE (,2) AFTER (5,2) AFTER (7,3)";
+    assert_eq!(said, [[Some(expected.to_string())]]);
 }
 
 #[test]

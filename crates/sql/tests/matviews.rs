@@ -9,15 +9,25 @@
 mod beside;
 mod support;
 
-use onlap::{Database, Options, SyncMode};
-use onlap_sql::Instance;
 use support::{Fixture, Talk};
 
 const SCRIPT: &str = include_str!("../testdata/matviews_beside.sql");
+const RESTRICTED: &str = include_str!("../testdata/matviews_restricted_beside.sql");
+const DROPPED: &str = include_str!("../testdata/matviews_dropped_beside.sql");
 
 #[test]
 fn materialized_views_are_postgresqls() {
     beside::compare(SCRIPT);
+}
+
+#[test]
+fn functions_cannot_outlive_what_calls_them() {
+    beside::compare(RESTRICTED);
+}
+
+#[test]
+fn what_they_read_takes_them_along() {
+    beside::compare(DROPPED);
 }
 
 fn count(talk: &mut Talk) -> String {
@@ -27,10 +37,7 @@ fn count(talk: &mut Talk) -> String {
 #[test]
 fn they_are_there_after_a_restart() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let open = || {
-        let db = Database::open(dir.path(), Options::default().sync(SyncMode::Os));
-        Fixture::of(Instance::open(db.expect("it opens")).expect("its catalog opens"))
-    };
+    let open = || Fixture::at(dir.path());
     {
         let mut talk = open().session();
         talk.rows("CREATE TABLE t (a int)");

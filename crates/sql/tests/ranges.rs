@@ -10,10 +10,8 @@
 mod beside;
 mod support;
 
-use onlap::{Database, Options, SyncMode};
-use onlap_sql::Instance;
 use onlap_testkit::simple::Outcome;
-use support::{Fixture, Talk};
+use support::{Fixture, Talk, texts};
 
 const VALUES: &str = include_str!("../testdata/ranges/values.sql");
 const OPERATORS: &str = include_str!("../testdata/ranges/operators.sql");
@@ -65,30 +63,17 @@ fn what_is_refused_says_so() {
     }
 }
 
-fn texts(rows: &[Vec<Option<String>>]) -> Vec<String> {
-    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "NULL".into());
-    rows.iter().map(|row| row.iter().map(text).collect::<Vec<_>>().join("|")).collect()
-}
-
 #[test]
 fn columns_survive_a_restart_and_indexes_find_them() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let open = || {
-        let options = Options::default().sync(SyncMode::Os);
-        let db = Database::open(dir.path(), options).expect("it opens");
-        Fixture::of(Instance::open(db).expect("its catalog is whole"))
-    };
+    let open = || Fixture::at(dir.path());
     let ask = |talk: &mut Talk| {
-        let mut all = Vec::new();
-        for sql in [
+        talk.lines(&[
             "select * from r order by i",
             "select n from r where i = '[20,29]'",
             "select i from r where s > '[2000-01-30,2000-01-31)' order by s",
             "select pg_get_viewdef('v'::regclass)",
-        ] {
-            all.extend(texts(&talk.rows(sql)));
-        }
-        all
+        ])
     };
     let before = {
         let mut talk = open().session();

@@ -6,8 +6,6 @@
 mod beside;
 mod support;
 
-use onlap::{Database, Options, SyncMode};
-use onlap_sql::Instance;
 use support::{Fixture, Talk};
 
 const SCRIPT: &str = include_str!("../testdata/role_settings_beside.sql");
@@ -24,10 +22,7 @@ fn show(talk: &mut Talk, name: &str) -> String {
 #[test]
 fn sessions_begin_with_them() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let open = || {
-        let db = Database::open(dir.path(), Options::default().sync(SyncMode::Os));
-        Fixture::of(Instance::open(db.expect("it opens")).expect("its catalog opens"))
-    };
+    let open = || Fixture::at(dir.path());
     {
         let mut talk = open().session();
         talk.rows("CREATE ROLE r LOGIN");

@@ -9,8 +9,6 @@
 mod beside;
 mod support;
 
-use onlap::{Database, Options, SyncMode};
-use onlap_sql::Instance;
 use support::Fixture;
 
 const SCRIPT: &str = include_str!("../testdata/rules_beside.sql");
@@ -23,10 +21,7 @@ fn rules_do_what_postgresqls_do() {
 #[test]
 fn rules_are_there_after_a_restart() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let open = || {
-        let db = Database::open(dir.path(), Options::default().sync(SyncMode::Os));
-        Fixture::of(Instance::open(db.expect("it opens")).expect("its catalog opens"))
-    };
+    let open = || Fixture::at(dir.path());
     {
         let fixture = open();
         let mut talk = fixture.session();

@@ -1,10 +1,18 @@
 //! A session without a network: what the tests of this crate talk to.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use onlap::{Database, Options, SyncMode};
 use onlap_sql::{Client, CopyData, Instance, Reply, Result, Session, SessionInfo};
 use onlap_testkit::simple::Outcome;
+
+/// Rows, each as a line.
+#[allow(dead_code, reason = "not every file of tests needs it")]
+pub fn texts(rows: &[Vec<Option<String>>]) -> Vec<String> {
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "NULL".into());
+    rows.iter().map(|row| row.iter().map(text).collect::<Vec<_>>().join("|")).collect()
+}
 
 /// A database in a temporary directory.
 pub struct Fixture {
@@ -30,6 +38,13 @@ impl Fixture {
         }
         let db = Database::open(dir.path(), options).expect("an empty database opens");
         Fixture { instance: Instance::open(db).expect("an empty catalog"), _dir: Some(dir) }
+    }
+
+    /// The database of a directory, which stays when this goes.
+    #[allow(dead_code, reason = "not every file of tests needs it")]
+    pub fn at(dir: &Path) -> Fixture {
+        let db = Database::open(dir, Options::default().sync(SyncMode::Os)).expect("it opens");
+        Fixture::of(Instance::open(db).expect("its catalog opens"))
     }
 
     /// A database that was opened elsewhere.
@@ -102,6 +117,12 @@ impl Talk {
     pub fn outcome(&mut self) -> Outcome {
         self.client.send().expect("the client is here");
         Outcome::decode(&std::mem::take(&mut self.client.sent))
+    }
+
+    /// The rows of queries, each as a line.
+    #[allow(dead_code, reason = "not every file of tests needs it")]
+    pub fn lines(&mut self, queries: &[&str]) -> Vec<String> {
+        queries.iter().flat_map(|sql| texts(&self.rows(sql))).collect()
     }
 
     /// Runs statements that have to succeed, and returns the rows of the last.

@@ -4,7 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use onlap::{Database, KeyRange, Options, Result, Row, Scan, Snapshot, SyncMode, Table, Value};
+use onlap::{
+    Column, Database, Formula, KeyRange, Options, Result, Row, Scan, Snapshot, SyncMode, Table,
+    Value, Vector,
+};
 use onlap_base::tasks::{Body, Event, TaskHandle, Tasks, ThreadTasks};
 
 /// Threads that hardly rest: a job that failed is tried again at once, and closing waits for nothing.
@@ -46,6 +49,28 @@ pub fn small_options(sync: SyncMode) -> Options {
     options.log_limit = 128 << 10;
     options.tasks = Arc::new(Restless(ThreadTasks::new()));
     options
+}
+
+/// A column that is calculated of another, row by row: NULL of NULL, otherwise what `one` appends.
+#[allow(dead_code, reason = "not every test calculates")]
+pub fn calculated(
+    of: Formula<'_>,
+    from: &Column,
+    rows: usize,
+    mut one: impl FnMut(&Vector, usize, &mut Vector) -> Result<()>,
+) -> Result<Column> {
+    let mut out = Column::new(of.column.ty.physical());
+    for row in 0..rows {
+        if from.is_null(row) {
+            out.push_null();
+            continue;
+        }
+        one(&from.data, row, &mut out.data)?;
+        if let Some(nulls) = &mut out.nulls {
+            nulls.push(false);
+        }
+    }
+    Ok(out)
 }
 
 /// All rows of a table in order of the first column; see [`rows_of`].

@@ -29,7 +29,7 @@ pub(crate) fn input(cx: &mut Cx<'_>, row: Oid, text: &str) -> Result<Option<Vec<
             }
             false => {
                 let (held, after) =
-                    unquoted(rest).ok_or_else(|| bad("Unexpected end of input."))?;
+                    unquoted(rest, &ENDS).ok_or_else(|| bad("Unexpected end of input."))?;
                 rest = after;
                 crate::input(cx, *ty, &held)?
             }
@@ -44,17 +44,21 @@ pub(crate) fn input(cx: &mut Cx<'_>, row: Oid, text: &str) -> Result<Option<Vec<
     record::build_named(&names, &values).map(Some)
 }
 
-fn is_blank(c: char) -> bool {
+/// What ends a field.
+const ENDS: [char; 2] = [',', ')'];
+
+/// Whether a character is passed over around a value of parts.
+pub(crate) fn is_blank(c: char) -> bool {
     u8::try_from(c).is_ok_and(is_space)
 }
 
-/// A field without its quotes and what follows it; `None` where the text ends in it.
-fn unquoted(text: &str) -> Option<(String, &str)> {
+/// A part of a value without its quotes and what follows it, which begins with one of `ends`; `None` where the text ends in it.
+pub(crate) fn unquoted<'t>(text: &'t str, ends: &[char]) -> Option<(String, &'t str)> {
     let (mut held, mut in_quotes) = (String::new(), false);
     let mut all = text.char_indices().peekable();
     while let Some((at, c)) = all.next() {
         match c {
-            ',' | ')' if !in_quotes => return Some((held, &text[at..])),
+            c if !in_quotes && ends.contains(&c) => return Some((held, &text[at..])),
             '\\' => held.push(all.next()?.1),
             '"' if in_quotes && all.peek().is_some_and(|(_, next)| *next == '"') => {
                 all.next();
@@ -82,14 +86,16 @@ pub(crate) fn output(cx: &mut Cx<'_>, bytes: &[u8], out: &mut String) -> Result<
         crate::output(cx, oid, &value, &mut held)?;
         // Each row within a row doubles the signs of the inner one.
         cx.room(out.len().saturating_add(held.len().saturating_mul(2)))?;
-        quote(&held, out);
+        quote(&held, b"(),", out);
     }
     out.push(')');
     Ok(())
 }
 
-fn quote(text: &str, out: &mut String) {
-    let special = |byte: u8| matches!(byte, b'"' | b'\\' | b'(' | b')' | b',') || is_space(byte);
+/// Writes a part of a value: in quotes if it is empty or has blanks, quotes, backslashes or one of `signs`.
+pub(crate) fn quote(text: &str, signs: &[u8], out: &mut String) {
+    let is_sign = |byte: u8| matches!(byte, b'"' | b'\\') || signs.contains(&byte);
+    let special = |byte: u8| is_sign(byte) || is_space(byte);
     if !text.is_empty() && !text.bytes().any(special) {
         out.push_str(text);
         return;

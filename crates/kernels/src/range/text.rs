@@ -10,6 +10,7 @@ use super::form::{
 };
 use super::line::{Line, On};
 use super::sets::merged;
+use crate::array::row_text::{is_blank, quote, unquoted};
 use crate::array::text::{Message, is_space};
 use crate::misc::growth::Growth;
 use crate::{Cx, Datum};
@@ -69,32 +70,11 @@ fn write(cx: &mut Cx<'_>, line: Line, range: &Range<'_>, out: &mut String) -> Re
         if let Some(value) = &bound.value {
             held.clear();
             crate::output(cx, line.element, value, &mut held)?;
-            quote(&held, out);
+            quote(&held, b"()[],", out);
         }
     }
     out.push(if range.upper.inclusive { ']' } else { ')' });
     Ok(())
-}
-
-/// Writes a bound, in quotes if it would be read otherwise without them.
-fn quote(text: &str, out: &mut String) {
-    let special = |byte: u8| b"\"\\()[],".contains(&byte) || is_space(byte);
-    if !text.is_empty() && !text.bytes().any(special) {
-        out.push_str(text);
-        return;
-    }
-    out.push('"');
-    for c in text.chars() {
-        if matches!(c, '"' | '\\') {
-            out.push(c);
-        }
-        out.push(c);
-    }
-    out.push('"');
-}
-
-fn is_blank(c: char) -> bool {
-    u8::try_from(c).is_ok_and(is_space)
 }
 
 /// Whether a text begins with the word for the empty range, in letters of any case.
@@ -144,21 +124,7 @@ fn bound(text: &str) -> Option<(Option<String>, &str)> {
     if text.starts_with(ENDS) {
         return Some((None, text));
     }
-    let (mut held, mut in_quotes) = (String::new(), false);
-    let mut all = text.char_indices().peekable();
-    while let Some((at, c)) = all.next() {
-        match c {
-            c if ENDS.contains(&c) && !in_quotes => return Some((Some(held), &text[at..])),
-            '\\' => held.push(all.next()?.1),
-            '"' if in_quotes && all.peek().is_some_and(|(_, next)| *next == '"') => {
-                all.next();
-                held.push('"');
-            }
-            '"' => in_quotes = !in_quotes,
-            c => held.push(c),
-        }
-    }
-    None
+    unquoted(text, &ENDS).map(|(held, rest)| (Some(held), rest))
 }
 
 /// What was read of a multirange.

@@ -96,7 +96,7 @@ impl Pending {
         Mark { changes: self.changes.len(), notes: self.notes.len() }
     }
 
-    /// Fails where the transaction has no room for so much more.
+    /// Fails where the transaction has no room for `more` bytes.
     fn grow(&mut self, scope: &Scope, more: usize) -> Result<()> {
         scope.tx()?.keep(self.bytes + more)?;
         self.bytes += more;

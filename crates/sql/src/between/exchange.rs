@@ -155,7 +155,7 @@ impl Drop for Ticket<'_> {
 }
 
 impl Exchange {
-    /// One of a process that has so much memory.
+    /// One of a process with this memory limit, in bytes.
     pub fn new(memory: u64) -> Exchange {
         let share = usize::try_from(memory / MEMORY_SHARE).unwrap_or(usize::MAX);
         Exchange {
@@ -166,7 +166,7 @@ impl Exchange {
         }
     }
 
-    /// Room for a channel that a session listens to beside those that take `others` bytes.
+    /// Room for a channel that a session listens to next to those that take `others` bytes.
     ///
     /// # Errors
     /// `54000`.
@@ -275,7 +275,7 @@ fn too_many() -> SqlError {
 }
 
 impl State {
-    /// A session that is to be told something, and has so much to read already.
+    /// A session that is to be told something, with the bytes that it has not read yet.
     fn behind(&self, database: &Arc<str>, told: &[Told], most: usize) -> Option<i32> {
         // Most of the time none is, whatever it listens to.
         let is_behind = |listener: &Listener| listener.bytes >= most;

@@ -32,6 +32,8 @@ pub struct Conflict<'a> {
     checks: Option<&'a RowExprs>,
     /// The places of the columns that are set.
     set: Vec<usize>,
+    /// Whether generated columns are asked for.
+    asks: bool,
     /// What rows that it has changed are charged by.
     held: &'a Held,
 }
@@ -55,7 +57,8 @@ impl<'a> Conflict<'a> {
         let set = statement.modify.conflict.as_ref().map_or(&[][..], |conflict| &conflict.set);
         let set = places(set).collect();
         let (update, checks) = (change.update.as_ref(), change.checks.as_ref());
-        Ok(Conflict { statement, arbiters, update, checks, set, held })
+        let asks = returning::asks_generated(schema, change);
+        Ok(Conflict { statement, arbiters, update, checks, set, asks, held })
     }
 
     /// Inserts a row or changes the one that is there; the row as it is then, `None` where nothing was
@@ -275,14 +278,13 @@ impl<'a> Conflict<'a> {
             row[number - 1] = value.clone();
             columns.push(schema.columns[number - 1].name.as_str());
         }
-        generated::fill(
-            self.statement.view,
-            &self.statement.target.table,
-            slice::from_mut(&mut row),
-        )?;
         self.must_stay(to, &row)?;
         if self.statement.fires.is_some() {
             return self.statement.change_one_fired(&to.table, id, &columns, &values);
+        }
+        if self.asks {
+            let table = &self.statement.target.table;
+            generated::fill(self.statement.view, table, slice::from_mut(&mut row))?;
         }
         let mut values = |_: RowId| Ok(values.clone());
         let mut tx = self.statement.view.scope.tx()?;

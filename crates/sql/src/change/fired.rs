@@ -210,7 +210,9 @@ impl Statement<'_> {
         (values, known): (&[Value], Option<u64>),
     ) -> Result<Option<Row>> {
         let (fires, table) = (self.firing()?, group.table);
-        let set: Vec<String> = columns.iter().map(|name| (*name).to_string()).collect();
+        let set = columns.iter().map(|name| (*name).to_string()).collect();
+        let inserts = self.modify.kind == ModifyKind::Insert;
+        let set = fires.changed(table, set, inserts)?;
         let old = self.own_row(table, row)?;
         if known.is_some_and(|known| known != print_of(&old)) {
             return Err(modified());
@@ -236,7 +238,8 @@ impl Statement<'_> {
         let changed = |at: &usize| {
             made[*at] != old[*at] || columns.contains(&schema.columns[*at].name.as_str())
         };
-        let changed: Vec<usize> = (0..schema.columns.len()).filter(changed).collect();
+        let own = (0..schema.columns.len()).filter(|at| !schema.is_generated(*at));
+        let changed: Vec<usize> = own.filter(changed).collect();
         let names: Vec<&str> = changed.iter().map(|at| schema.columns[*at].name.as_str()).collect();
         let now: Vec<Value> = changed.iter().map(|at| made[*at].clone()).collect();
         if print_of(&self.own_row(table, row)?) != print_of(&old) {
@@ -306,6 +309,10 @@ pub fn update(statement: &Statement<'_>) -> Result<Done> {
         n += rows.len() as u64;
         let batch = those(batch, |id| kept.contains(&id))?;
         let source = |source| match source {
+            // Where it is then.
+            Source::Relation(Some(_)) if statement.routes.is_some() => {
+                statement.relations_of(&rows)
+            }
             Source::Found(place) | Source::Relation(Some(place)) => Ok(batch.column(place).clone()),
             Source::Row(number) => array_of(statement.target, number, column_of(&rows, number)),
             Source::Excluded(_) | Source::Relation(None) => {

@@ -8,6 +8,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::slice;
 use std::sync::Arc;
 
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
@@ -16,6 +17,7 @@ use onlap_kernels::Datum;
 
 use crate::catalog::triggers::{self, Trigger};
 use crate::catalog::{Kind, Name, oids};
+use crate::ddl::generated::{fill, hide, with_generated};
 use crate::error::{Result, SqlError};
 use crate::fast::bytes_of;
 use crate::plan::TableHandle;
@@ -67,6 +69,8 @@ struct Known {
 struct OfTable {
     table: TableHandle,
     all: Vec<Known>,
+    /// Whether one may change rows of UPDATE; PostgreSQL counts those that are disabled, too.
+    sets: bool,
 }
 
 /// What is called after the statement.
@@ -87,7 +91,7 @@ pub struct Queue {
     memory: RefCell<Option<MemoryReservation>>,
 }
 
-/// Bytes of a call that is due, beside its rows.
+/// Bytes of a call that is due, next to its rows.
 const DUE_BYTES: usize = 96;
 
 impl Queue {
@@ -136,7 +140,7 @@ impl Known {
 impl OfTable {
     fn new(view: &View, table: TableHandle) -> Result<OfTable> {
         let families = view.objects.families();
-        let mut all = Vec::new();
+        let (mut all, mut sets) = (Vec::new(), false);
         let own = table.schema.id;
         let tables = if families.above(own).is_some() { by_id(view)? } else { HashMap::new() };
         let above = families.all_above(own);
@@ -149,6 +153,7 @@ impl OfTable {
             let Some(schema) = schema else { continue };
             let relation = oids::of_table(id);
             for trigger in triggers::of_relation(&view.objects, relation) {
+                sets |= trigger.row && trigger.time == 'B' && trigger.update;
                 if !trigger.is_enabled() || id != own && !trigger.row {
                     continue;
                 }
@@ -162,7 +167,7 @@ impl OfTable {
             }
         }
         all.sort_by(|a, b| a.trigger.trigger.name.cmp(&b.trigger.trigger.name));
-        Ok(OfTable { table, all })
+        Ok(OfTable { table, all, sets })
     }
 
     /// The values of a row.
@@ -240,6 +245,21 @@ impl<'a> Fires<'a> {
         Ok(made)
     }
 
+    /// The columns that count as set where a statement sets some; `inserts`: it is an INSERT with ON CONFLICT, of which PostgreSQL
+    /// calculates all that are generated.
+    ///
+    /// # Errors
+    /// A condition that cannot be read any more.
+    pub fn changed(
+        &self,
+        table: &TableHandle,
+        set: Vec<String>,
+        inserts: bool,
+    ) -> Result<Vec<String>> {
+        let any = !set.is_empty() && (inserts || self.of_table(table)?.sets);
+        Ok(with_generated(&table.schema, set, any))
+    }
+
     /// Fires those that come before the statement.
     ///
     /// # Errors
@@ -270,8 +290,8 @@ impl<'a> Fires<'a> {
         self.queue.push(self.view, Due { of, event, row: false, old: None, new: None, set })
     }
 
-    /// Fires those that come before a row is changed: what becomes of it; `None` where it stays as it is. Of DELETE the row
-    /// that is given back says nothing but that it goes.
+    /// Fires those that come before a row is changed: what becomes of it, with its generated columns, which they do not see;
+    /// `None` where it stays as it is. Of DELETE the row that is given back says nothing but that it goes.
     ///
     /// # Errors
     /// Those of the functions; `42804`: one gives a row of another form.
@@ -284,6 +304,7 @@ impl<'a> Fires<'a> {
     ) -> Result<Option<Row>> {
         let of = self.of_table(table)?;
         let mut row = new;
+        hide(&table.schema, row.as_mut());
         for known in &of.all {
             let trigger = &known.trigger.trigger;
             if trigger.time != 'B' || !trigger.row || !known.is_of(event, set) {
@@ -296,8 +317,15 @@ impl<'a> Fires<'a> {
                 Some(Some(_)) if event == Event::Delete => {}
                 Some(Some(given)) => row = Some(given),
             }
+            if event == Event::Update {
+                hide(&table.schema, row.as_mut());
+            }
         }
-        Ok(Some(row.unwrap_or_default()))
+        let mut row = row.unwrap_or_default();
+        if event != Event::Delete {
+            fill(self.view, &table.table, slice::from_mut(&mut row))?;
+        }
+        Ok(Some(row))
     }
 
     /// The same before a row is inserted into a table: `leaf` says which table a row goes to, where that depends on it.
@@ -338,7 +366,11 @@ impl<'a> Fires<'a> {
                 return Err(moved(table, &trigger.name));
             }
         }
-        if stays { Ok(Some(row)) } else { Err(strayed(table)) }
+        if !stays {
+            return Err(strayed(table));
+        }
+        fill(self.view, &table.table, slice::from_mut(&mut row))?;
+        Ok(Some(row))
     }
 
     /// Notes that those are due that come after a row was changed.
@@ -384,15 +416,6 @@ fn strayed(from: &TableHandle) -> SqlError {
     let name = Name::of_engine(&from.schema.name).1;
     let text = format!("new row for relation \"{}\" violates partition constraint", name.name);
     SqlError::new("23514", text).about_table(&name.schema, &name.name)
-}
-
-/// Whether a table, or one above or below it, has triggers for rows.
-pub fn has_rows(view: &View, table: TableId) -> bool {
-    let of = |id| triggers::of_relation(&view.objects, oids::of_table(id));
-    let families = view.objects.families();
-    let above = families.all_above(table).into_iter().flat_map(of);
-    let below = families.all_below(table).into_iter().flat_map(of);
-    of(table).into_iter().chain(above).chain(below).any(|trigger| trigger.row)
 }
 
 /// Whether a table, or one above or below it, has triggers.

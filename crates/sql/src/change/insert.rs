@@ -63,10 +63,13 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
         Ok::<_, SqlError>(returned)
     };
     let table = &statement.target.table;
+    let asks = returning::asks_generated(&statement.target.schema, change);
     let (returned, n) = if statement.modify.conflict.is_some() {
         // What is there already is changed, so all of the query is read first.
         let (mut rows, held) = statement.all_rows(&changing)?;
-        generated::fill(statement.view, table, &mut rows)?;
+        if statement.fires.is_none() {
+            generated::fill(statement.view, table, &mut rows)?;
+        }
         let conflict = Conflict::new(statement, change, &held)?;
         if !statement.shared.several {
             statement.view.scope.waits().fix();
@@ -84,7 +87,9 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
     } else if change.returning.is_some() || statement.bound.reads_all_first() {
         // What RETURNING asks of tables, and the query, it asks as they were when the statement began.
         let (mut rows, held) = statement.all_rows(&changing)?;
-        generated::fill(statement.view, table, &mut rows)?;
+        if asks {
+            generated::fill(statement.view, table, &mut rows)?;
+        }
         let returned = returns(&rows, &held)?;
         statement.put(&rows)?;
         check_rows(statement, change, &rows)?;
@@ -94,7 +99,7 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
         let mut n = 0;
         while let Some(batch) = batches.next()? {
             let mut rows = statement.rows_of(&statement.written(change), &batch, n)?;
-            if change.checks.is_some() {
+            if asks {
                 generated::fill(statement.view, table, &mut rows)?;
             }
             statement.put(&rows)?;

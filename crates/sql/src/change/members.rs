@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, UInt32Array};
-use onlap::{LockWait, Row, RowId, RowLock, Value, convert};
+use onlap::{LockWait, Row, RowId, RowLock, TableSchema, Value, convert};
 
 use super::Statement;
 use super::routes::{Leaf, hold};
@@ -222,7 +222,7 @@ impl<'a> Statement<'a> {
         let mut moves = Moves::new();
         let Some(routes) = &self.routes else { return Ok(moves) };
         for some in group.rows.chunks(FETCHED) {
-            let rows = self.new_rows(group, some, columns, values)?;
+            let rows = self.new_rows(group, &self.target.schema, some, (columns, &mut *values))?;
             let new: Vec<&Row> = rows.iter().map(|(_, row)| row).collect();
             let leaves = routes.borrow_mut().leaves_of(&new)?;
             for ((id, row), leaf) in rows.into_iter().zip(leaves) {
@@ -282,18 +282,18 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// What rows become, in the columns of the named table.
+    /// What rows become, in the columns of a table: the named one, or their own.
     ///
     /// # Errors
     /// `40001`: one is not there any more.
     pub fn new_rows(
         &self,
         group: &Group<'_>,
+        target: &TableSchema,
         some: &[RowId],
-        columns: &[&str],
-        values: &mut dyn FnMut(RowId) -> Result<Vec<Value>>,
+        (columns, values): (&[&str], &mut dyn FnMut(RowId) -> Result<Vec<Value>>),
     ) -> Result<Vec<(RowId, Row)>> {
-        let (target, schema) = (&self.target.schema, &group.table.schema);
+        let schema = &group.table.schema;
         let places = |column: &onlap::ColumnSchema| schema.position_by_name(&column.name);
         let places: Vec<Option<usize>> = target.columns.iter().map(places).collect();
         let batch = self.view.scope.tx()?.fetch(&group.table.table, some, None)?;

@@ -85,8 +85,10 @@ impl Statement<'_> {
 
     fn carry_out(&self) -> Result<Done> {
         let Some(fires) = &self.fires else { return self.change_rows() };
-        let events = self.events();
-        for (event, set) in &events {
+        let inserts = self.modify.kind == ModifyKind::Insert;
+        let mut events = self.events();
+        for (event, set) in &mut events {
+            *set = fires.changed(self.target, std::mem::take(set), inserts)?;
             fires.before_statement(*event, set)?;
         }
         let done = self.change_rows()?;

@@ -2,7 +2,8 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use onlap_query::{RowExprs, Source};
+use onlap::TableSchema;
+use onlap_query::{Change, RowExprs, Source};
 
 use super::Statement;
 use crate::error::{Result, SqlError};
@@ -39,6 +40,14 @@ impl Returned {
     pub fn into_held(self) -> Option<Held> {
         self.0
     }
+}
+
+/// Whether RETURNING or WITH CHECK OPTION asks for generated columns of rows that are written. The engine calculates them as rows
+/// come in; only where they are asked for before are they calculated here, too.
+pub fn asks_generated(schema: &TableSchema, change: &Change) -> bool {
+    let exprs = change.returning.iter().chain(&change.checks);
+    let is_it = |of: &Source| matches!(of, Source::Row(number) if schema.is_generated(number - 1));
+    !schema.generated.is_empty() && exprs.flat_map(RowExprs::sources).any(is_it)
 }
 
 /// The values of expressions, of rows whose columns `source` gives.

@@ -13,7 +13,7 @@ use onlap_query::Source;
 use super::find::{Found, ids_in, ids_of};
 use super::insert::write;
 use super::members::{FETCHED, Moves};
-use super::returning::{Returned, check};
+use super::returning::{Returned, asks_generated, check};
 use super::{Done, Statement, array_of, default_of, places, value_at};
 use crate::catalog::oids;
 use crate::ddl::generated;
@@ -47,7 +47,7 @@ pub fn update(statement: &Statement<'_>) -> Result<Done> {
     let mut setting = Setting::new(statement, &found.batches, written)?;
     let mut moving = found.batches.another();
     setting.find_moves(&mut moving)?;
-    if found.changing.change.returning.is_some() || found.changing.change.checks.is_some() {
+    if asks_generated(schema, &found.changing.change) {
         setting.generate(&mut moving)?;
     }
     let mut returned = Returned::charged(found.batches.another());
@@ -115,8 +115,9 @@ impl<'a> Setting<'a> {
             places.extend(ids_in(batch).enumerate().map(|(row, id)| (id, b, row)));
         }
         places.sort_unstable();
+        // Triggers may be of a generated column that is set to DEFAULT.
         let is_own = |(number, _): &&(usize, Option<usize>)| {
-            !statement.target.schema.is_generated(number - 1)
+            statement.fires.is_some() || !statement.target.schema.is_generated(number - 1)
         };
         let written: Vec<_> = written.iter().filter(is_own).copied().collect();
         let table = &statement.target.table;
@@ -150,15 +151,18 @@ impl<'a> Setting<'a> {
         let (statement, columns) = (self.statement, self.columns());
         let ids: Vec<RowId> = self.places.iter().map(|place| place.0).collect();
         for group in statement.groups(&ids) {
+            // A table below may calculate a column in another way, and of columns that it alone has.
+            let own = &group.table.schema;
             for some in group.rows.chunks(FETCHED) {
                 let mut values = |id: RowId| self.values(id);
-                let (known, mut rows): (Vec<RowId>, Vec<Row>) =
-                    statement.new_rows(&group, some, &columns, &mut values)?.into_iter().unzip();
-                generated::fill(statement.view, &statement.target.table, &mut rows)?;
+                let rows = statement.new_rows(&group, own, some, (&columns, &mut values))?;
+                let (known, mut rows): (Vec<RowId>, Vec<Row>) = rows.into_iter().unzip();
+                generated::fill(statement.view, &group.table.table, &mut rows)?;
                 for (id, row) in known.into_iter().zip(rows) {
                     let (_, batch, at) = self.place(statement.known_as(group.member, id)?);
                     for (number, values) in &mut all {
-                        let value = row[*number - 1].clone();
+                        let at_own = own.position_by_name(&schema.columns[*number - 1].name);
+                        let value = row[at_own.ok_or_else(SqlError::concurrent_update)?].clone();
                         held.charge(size_of::<Value>() + bytes_of(&vec![value.clone()]))?;
                         values[batch][at] = value;
                     }

@@ -67,10 +67,12 @@ fn utilities(
         Utility::Do(block) => crate::routine::run_block(session, view, block, client),
         Utility::Discard(what) => settings_sql::discard(session, view, *what),
         Utility::Listen(channel) => {
+            session.must_be_unrestricted("execute LISTEN")?;
             session.between.channels().listen(&view.scope, channel)?;
             Ok(Answer::Done("LISTEN".into()))
         }
         Utility::Unlisten(channel) => {
+            session.must_be_unrestricted("execute UNLISTEN")?;
             session.between.channels().unlisten(&view.scope, channel.as_deref())?;
             Ok(Answer::Done("UNLISTEN".into()))
         }

@@ -190,9 +190,16 @@ fn carry_out(
     }
 }
 
+/// A name, with its schema where it would not be found without.
+pub fn shown_name(view: &View, name: &Name) -> String {
+    match view.path().any(|schema| schema == name.schema) {
+        true => name.name.clone(),
+        false => format!("{}.{}", name.schema, name.name),
+    }
+}
+
 fn in_use(view: &View, what: &str, name: &Name, detail: Option<String>) -> SqlError {
-    let seen = view.path().any(|schema| schema == name.schema);
-    let name = if seen { name.name.clone() } else { format!("{}.{}", name.schema, name.name) };
+    let name = shown_name(view, name);
     let text = format!("cannot drop {what} {name} because other objects depend on it");
     let error = SqlError::new(state::IN_USE, text)
         .hint("Use DROP ... CASCADE to drop the dependent objects too.");
@@ -213,20 +220,19 @@ pub fn tables(
     cascade: bool,
 ) -> Result<()> {
     // A materialized view may have gone with what it reads.
-    let there = view.scope.tx()?.tables();
-    tables.retain(|table| there.iter().any(|known| known.schema().id == table.schema().id));
+    retain_known(view, &mut tables)?;
     let named: Vec<Name> = tables.iter().map(super::kin::name_of).collect();
     // What goes along with a table is not what the statement names.
     let called = |table: &Name| match named.contains(table) {
         true => table.clone(),
         false => named.first().unwrap_or(table).clone(),
     };
-    let tables = with_below(session, view, tables, cascade)?;
+    let mut tables = with_below(session, view, tables, cascade)?;
     for table in &tables {
         index::must_be_unused(view, table, "DROP TABLE")?;
     }
     let ids: Vec<TableId> = tables.iter().map(|t| t.schema().id).collect();
-    let mut engines: Vec<String> = tables.iter().map(Table::name).collect();
+    let all: Vec<String> = tables.iter().map(Table::name).collect();
     let mut broken: Vec<(Table, String)> = Vec::new();
     for other in view.scope.tx()?.tables() {
         let schema = other.schema();
@@ -247,7 +253,6 @@ pub fn tables(
             broken.push((other.clone(), key.name.clone()));
         }
     }
-    let all = engines.clone();
     let together: Vec<u32> = ids.iter().map(|id| oids::of_table(*id)).collect();
     for (table, engine) in tables.iter().zip(&all) {
         let oid = oids::of_table(table.schema().id);
@@ -255,6 +260,8 @@ pub fn tables(
         rules_of_others(session, view, ("table", oid), (engine, &together), cascade)?;
         functions_of(session, view, (oid, engine), cascade)?;
     }
+    // One may have gone with what stands between it and another.
+    retain_known(view, &mut tables)?;
     // Foreign keys between the tables themselves go first too: none outlives its parent.
     for table in &tables {
         for key in &table.schema().foreign_keys {
@@ -268,9 +275,9 @@ pub fn tables(
     }
     view.scope.await_tables(&tables, LockMode::AccessExclusive)?;
     session.catalog_changed()?;
-    for (table, engine) in tables.iter().zip(engines.drain(..)) {
+    for table in &tables {
         let schema = table.schema();
-        view.scope.tx()?.drop_table(&engine)?;
+        view.scope.tx()?.drop_table(&table.name())?;
         let owned = sequence::owned_by(view, schema.id, None);
         for name in owned {
             session.put(Kind::Owned, &name, None)?;
@@ -282,7 +289,14 @@ pub fn tables(
     Ok(())
 }
 
-/// Drops the views that read a table that goes, but for those that go with it anyway.
+/// Leaves out those that are gone.
+fn retain_known(view: &View, tables: &mut Vec<Table>) -> Result<()> {
+    let there = view.scope.tx()?.tables();
+    tables.retain(|table| there.iter().any(|known| known.schema().id == table.schema().id));
+    Ok(())
+}
+
+/// Drops the views that read a table that goes, except those that go with it anyway.
 fn readers_of(
     session: &mut Session,
     view: &View,
@@ -304,23 +318,37 @@ fn readers_of(
 
 /// The views that read a relation, and those that read them, a line each.
 fn dependents(view: &View, engine: &str, together: &[String]) -> Vec<String> {
+    enum Next {
+        Reader(Option<String>, String),
+        Line(String),
+    }
     let (mut seen, mut lines) = (together.to_vec(), Vec::new());
-    // What reads what was found last comes first.
-    let mut open = vec![(None, engine.to_string())];
-    while let Some((on, of)) = open.pop() {
-        let shown = format!("{} {}", materialized::word(view, &of), Name::of_engine(&of).1.name);
+    // The newest readers are gone through first, each before what it reads, and told last: one that reads several is told
+    // with the newest of them.
+    let mut open = vec![Next::Reader(None, engine.to_string())];
+    while let Some(next) = open.pop() {
+        let (on, of) = match next {
+            Next::Reader(on, of) => (on, of),
+            Next::Line(line) => {
+                lines.push(line);
+                continue;
+            }
+        };
+        let name = shown_name(view, &Name::of_engine(&of).1);
+        let shown = format!("{} {name}", materialized::word(view, &of));
         if let Some(on) = on {
             if seen.contains(&of) {
                 continue;
             }
-            lines.push(format!("{shown} depends on {on}"));
+            open.push(Next::Line(format!("{shown} depends on {on}")));
             seen.push(of.clone());
         }
         let Some(oid) = oid_of(view, &of) else { continue };
         let mut users = views::users(view, oid);
-        users.sort_by_key(|user| std::cmp::Reverse(oid_of(view, user)));
-        open.extend(users.into_iter().map(|user| (Some(shown.clone()), user)));
+        users.sort_by_key(|user| oid_of(view, user));
+        open.extend(users.into_iter().map(|user| Next::Reader(Some(shown.clone()), user)));
     }
+    lines.reverse();
     lines
 }
 

@@ -4,7 +4,7 @@
 //! engine's description of the table as a [`Program`] of the columns that it reads. The engine calculates it where rows come
 //! in, whatever way they take; nothing else writes such a column.
 
-use onlap::{ColumnId, GeneratedSpec, Row, Table, TableSchema};
+use onlap::{ColumnId, GeneratedSpec, Row, Table, TableSchema, Value};
 use onlap_pg::ast::{ColumnRule, NewColumn, Said};
 use onlap_pg::bind::{self, Relation};
 use onlap_pg::bound::{Bound, Expr, QueryId};
@@ -364,6 +364,31 @@ pub fn fill(view: &View, table: &Table, rows: &mut [Row]) -> Result<()> {
         return Ok(());
     }
     Ok(view.scope.tx()?.generate(table, rows)?)
+}
+
+/// Takes the generated columns of a row away, as triggers see it that come before they are calculated.
+pub fn hide(schema: &TableSchema, row: Option<&mut Row>) {
+    let Some(row) = row.filter(|_| !schema.generated.is_empty()) else { return };
+    for (at, value) in row.iter_mut().enumerate() {
+        if schema.is_generated(at) {
+            *value = Value::Null;
+        }
+    }
+}
+
+/// The columns that change where some are set: those that are generated from them, too; `any`: triggers may set others as well.
+pub fn with_generated(schema: &TableSchema, mut set: Vec<String>, any: bool) -> Vec<String> {
+    let name = |id| schema.position(id).map(|at| &schema.columns[at].name);
+    for of in &schema.generated {
+        let reads = |set: &[String]| {
+            of.reads.iter().filter_map(|id| name(*id)).any(|read| set.contains(read))
+        };
+        let changes = any || reads(&set);
+        if let Some(name) = name(of.column).filter(|name| changes && !set.contains(name)) {
+            set.push(name.clone());
+        }
+    }
+    set
 }
 
 /// A value is given for a column that has none but its own.

@@ -136,9 +136,10 @@ pub fn create(
     if create.no_data {
         return Ok(TAG.into());
     }
-    let batches = made.batches(view, &text)?;
-    let view = session.view()?;
-    let n = change::fill(&view, &TableHandle::new(&view, table), batches)?;
+    let n = session.restricted_to(session.roles.current, |view| {
+        let batches = made.batches(view, &text)?;
+        change::fill(view, &TableHandle::new(view, table), batches)
+    })?;
     session.current()?.changed = true;
     Ok(format!("SELECT {n}"))
 }
@@ -202,14 +203,7 @@ pub fn refresh(
     now.scope.tx()?.begin_statement()?;
     // As its owner, who may not be the role that asks for it: functions that the query calls, too.
     let owner = view.judge.rights().owner(Key::of(oids::of_table(id)));
-    let apart = session.apart(Some(owner), false);
-    let filled = session.in_view(|session, now| {
-        session.lend();
-        fill(now, &name, &table, &body, (concurrently, no_data))
-    });
-    session.together_again(apart, &[]);
-    session.lend();
-    filled?;
+    session.restricted_to(owner, |now| fill(now, &name, &table, &body, (concurrently, no_data)))?;
     session.current()?.changed = true;
     Ok(TAG)
 }

@@ -50,6 +50,7 @@ pub fn place(
             _ => Ok(Place { view: view.clone(), name }),
         };
     }
+    session.must_be_unrestricted("create temporary table")?;
     view.check_database(parts)?;
     session.temporary.is_private = true;
     let view = match view.temporary {

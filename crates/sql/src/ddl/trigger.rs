@@ -94,12 +94,9 @@ pub fn create(
     }
     let function = function_of(view, create)?;
     let mut trigger = said(create, &on, &function)?;
-    trigger.when = when::kept_text(view, source, create, (&trigger, &on.of.name))?;
     let schema = view.scope.tx()?.table(&on.of.name.engine(&view.database))?.schema();
+    trigger.when = when::kept_text(view, source, create, (&trigger, &on.of.name, &schema))?;
     hidden::must_be_told(view, &schema, &trigger)?;
-    if trigger.row {
-        hidden::must_generate_nothing(view, &schema)?;
-    }
     let known = kept::of_relation(&view.objects, on.of.oid);
     let known = known.into_iter().find(|known| known.name == trigger.name);
     match known {

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use super::Function;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Judge;
-use crate::session::{is_mode, no_role_here};
+use crate::session::no_role_here;
 use crate::settings::{self, Value};
 use crate::system::rows::Datum;
 use crate::view::View;
@@ -55,7 +55,7 @@ impl SetConfig {
             "role" if name == "none" => return Ok(()),
             "role" => "role",
             "session_authorization" => "session authorization",
-            mode if is_mode(mode) => return self.must_be_mode(mode, name),
+            mode if settings::mode(mode).is_some() => return self.must_be_mode(mode, name),
             _ => return settings::may_be(setting, name, self.judge.is_superuser()),
         };
         let rights = self.judge.rights();

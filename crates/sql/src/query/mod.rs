@@ -339,7 +339,7 @@ impl Bound {
             needs
         };
         let ruled = rules::rewrite(&names, &mut bound, query, &mut needs)?;
-        generated::note(&mut bound, &names.found.known.borrow());
+        generated::note(view, &mut bound, &names.found.known.borrow());
         let (tables, others, catalog) = names.into_parts();
         let mut inner = others.views.values().map(|view| &view.query);
         if !inner.all(|query| is_of_class(&query.0, query.1, view)) {

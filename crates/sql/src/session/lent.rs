@@ -35,6 +35,7 @@ pub(crate) struct Apart {
     roles: Option<(Roles, Option<Roles>, Option<Roles>)>,
     settings: Option<crate::settings::Mark>,
     confined: bool,
+    restricted: bool,
 }
 
 /// What a session lends to the routines of a transaction.
@@ -80,6 +81,7 @@ struct Base {
     state: State,
     modes: Modes,
     confined: bool,
+    restricted: bool,
     shown_modes: Modes,
     between: Arc<Between>,
 }
@@ -306,6 +308,7 @@ impl Session {
             && base.roles == self.roles
             && base.modes == block.modes
             && base.confined == self.confined
+            && base.restricted == self.restricted
             && base.temporary.is_made == self.temporary.is_made
             && base.temporary.version == self.temporary.version
         {
@@ -328,6 +331,7 @@ impl Session {
             state: State::of(block),
             modes: block.modes,
             confined: self.confined,
+            restricted: self.restricted,
             shown_modes: self.shown_modes,
             between: Arc::clone(&self.between),
         });
@@ -391,6 +395,7 @@ impl Session {
             roles: role.map(|_| (self.roles, self.roles_before, self.roles_after)),
             settings: sets.then(|| self.settings.mark()),
             confined: self.confined,
+            restricted: self.restricted,
         };
         if let Some(current) = role {
             self.confined = true;
@@ -399,10 +404,43 @@ impl Session {
         apart
     }
 
+    /// Does something with the rights of a role, and of no other: functions that it calls may be another's, so what they set is
+    /// set back, and they cannot leave temporary tables or become another role.
+    ///
+    /// # Errors
+    /// Its own.
+    pub(crate) fn restricted_to<T>(
+        &mut self,
+        role: u32,
+        f: impl FnOnce(&View) -> Result<T>,
+    ) -> Result<T> {
+        let apart = self.apart(Some(role), true);
+        (self.confined, self.restricted) = (apart.confined, true);
+        let done = self.in_view(|session, view| {
+            session.lend();
+            f(view)
+        });
+        self.together_again(apart, &[]);
+        self.lend();
+        done
+    }
+
+    /// Fails where a statement would outlive an operation that is restricted to a role.
+    ///
+    /// # Errors
+    /// `42501`.
+    pub(crate) fn must_be_unrestricted(&self, what: &str) -> Result<()> {
+        if !self.restricted {
+            return Ok(());
+        }
+        let text = format!("cannot {what} within security-restricted operation");
+        Err(SqlError::new(crate::error::state::NO_PRIVILEGE, text))
+    }
+
     /// Comes back to the role of before, and gives back the settings that were the routine's `own`.
     pub(crate) fn together_again(&mut self, apart: Apart, own: &[(String, String)]) {
         self.take_asked();
-        self.confined = apart.confined;
+        (self.confined, self.restricted) = (apart.confined, apart.restricted);
         if let Some(settings) = &apart.settings {
             self.settings.give_back(own.iter().map(|(name, _)| name.as_str()), settings);
         }
@@ -442,6 +480,7 @@ impl Session {
             roles_after: base.roles_after,
             shown_modes: base.shown_modes,
             confined: base.confined,
+            restricted: base.restricted,
             between: base.between,
             database: base.database,
             settings: base.settings,

@@ -50,7 +50,7 @@ pub mod values;
 use answer::{Answer, AnswerColumn};
 use block::Block;
 pub(crate) use block::Place;
-pub use modes::{is_mode, level_name};
+pub use modes::level_name;
 pub use prepare::{Prepared, Stamp, missing_parameter};
 pub(crate) use prepared::no_role_here;
 use scroll::Scroll;
@@ -99,6 +99,8 @@ pub struct Session {
     roles_after: Option<Roles>,
     /// Whether its role is that of an owner, which nothing changes: [`Session::apart`].
     confined: bool,
+    /// Whether nothing of what runs may outlive it: [`Session::restricted_to`].
+    restricted: bool,
     /// The modes of a transaction that the settings show.
     shown_modes: modes::Modes,
     pub(crate) database: String,
@@ -245,6 +247,7 @@ impl Session {
             roles_after: None,
             shown_modes: modes::Modes::default(),
             confined: false,
+            restricted: false,
             database,
             settings,
             at_start,

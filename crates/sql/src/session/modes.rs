@@ -74,11 +74,6 @@ fn level_of(name: &str) -> Isolation {
     }
 }
 
-/// Whether a setting is a mode of the transaction under way.
-pub fn is_mode(setting: &str) -> bool {
-    matches!(setting, "transaction_isolation" | "transaction_read_only" | "transaction_deferrable")
-}
-
 impl Session {
     /// The modes of a transaction where BEGIN says nothing.
     pub(super) fn default_modes(&self) -> Modes {
@@ -155,20 +150,20 @@ impl Session {
     ///
     /// # Errors
     /// It is none of the setting's values; those of [`Session::set_modes`].
-    pub(crate) fn set_mode(&mut self, name: &str, value: Option<&str>) -> Result<()> {
+    pub(crate) fn set_mode(&mut self, mode: Id, value: Option<&str>) -> Result<()> {
         let defaults = self.default_modes();
         let Some(value) = value else {
-            return self.set_modes(&[match name {
-                "transaction_isolation" => Mode::Isolation(defaults.level),
-                "transaction_read_only" => Mode::ReadOnly(defaults.read_only),
+            return self.set_modes(&[match mode {
+                Id::TransactionIsolation => Mode::Isolation(defaults.level),
+                Id::TransactionReadOnly => Mode::ReadOnly(defaults.read_only),
                 _ => Mode::Deferrable(defaults.deferrable),
             }]);
         };
-        let value = crate::settings::checked(name, value)?;
+        let value = crate::settings::checked(mode.setting().name, value)?;
         let is_on = value == Value::Flag(true);
-        self.set_modes(&[match (name, &value) {
-            ("transaction_isolation", Value::Text(level)) => Mode::Isolation(level_of(level)),
-            ("transaction_read_only", _) => Mode::ReadOnly(is_on),
+        self.set_modes(&[match (mode, &value) {
+            (Id::TransactionIsolation, Value::Text(level)) => Mode::Isolation(level_of(level)),
+            (Id::TransactionReadOnly, _) => Mode::ReadOnly(is_on),
             _ => Mode::Deferrable(is_on),
         }])
     }

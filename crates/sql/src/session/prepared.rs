@@ -234,7 +234,7 @@ impl Session {
     /// Fails where the role is an owner's.
     fn must_be_free(&self, setting: &str) -> Result<()> {
         if !self.confined {
-            return Ok(());
+            return self.must_be_unrestricted(&format!("set parameter \"{setting}\""));
         }
         Err(no_role_here(setting))
     }

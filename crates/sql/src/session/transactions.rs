@@ -7,13 +7,13 @@ use onlap_pg::value::datetime::{Zone, find_zone};
 
 use super::Session;
 use super::block::Block;
-use super::modes::{Modes, is_mode};
+use super::modes::Modes;
 use crate::catalog::{Kind, Objects, names};
 use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
 use crate::rights::ask::{database_oid, numbers, of_table};
 use crate::rights::{Action, Judge};
-use crate::settings::Id;
+use crate::settings::{self, Id};
 use crate::types::Style;
 use crate::view::{SearchPath, View};
 use crate::wire::Client;
@@ -215,9 +215,9 @@ impl Session {
         let asked = std::mem::take(&mut *self.asked.lock());
         for (name, value, local) in asked {
             // What is no setting, or no value of it, was told to the function's caller as set.
-            let _ = match name.as_str() {
-                "role" | "session_authorization" => self.set_asked_role(&name, &value, local),
-                name if is_mode(name) => self.set_mode(name, Some(&value)),
+            let _ = match (name.as_str(), settings::mode(&name)) {
+                ("role" | "session_authorization", _) => self.set_asked_role(&name, &value, local),
+                (_, Some(mode)) => self.set_mode(mode, Some(&value)),
                 _ => self.settings.set(&name, &value, local),
             };
         }

@@ -122,11 +122,24 @@ impl Setting {
 /// # Errors
 /// There is none (42704); the hint names the nearest.
 pub fn find(name: &str) -> Result<&'static Setting> {
-    let named = |s: &&Setting| s.name.eq_ignore_ascii_case(name);
-    SETTINGS.iter().find(named).ok_or_else(|| {
+    known(name).ok_or_else(|| {
         let text = format!("unrecognized configuration parameter \"{name}\"");
         SqlError::new(state::NO_OBJECT, text).hint(format!("Did you mean \"{}\"?", nearest(name)))
     })
+}
+
+fn known(name: &str) -> Option<&'static Setting> {
+    SETTINGS.iter().find(|setting| setting.name.eq_ignore_ascii_case(name))
+}
+
+/// The mode of the transaction under way that a name stands for, if it does.
+pub fn mode(name: &str) -> Option<Id> {
+    known(name).map(|setting| setting.id).filter(|id| is_mode(*id))
+}
+
+/// Whether a setting is a mode of the transaction under way.
+fn is_mode(id: Id) -> bool {
+    matches!(id, Id::TransactionIsolation | Id::TransactionReadOnly | Id::TransactionDeferrable)
 }
 
 /// The name with the fewest edits.

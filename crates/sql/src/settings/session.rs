@@ -15,7 +15,7 @@ use std::time::Duration;
 use super::configuration::{Configuration, Origin, flag, int, text};
 use super::registry::{Id, SETTINGS};
 use super::value::{self, Value};
-use super::{Context, Setting, check, find};
+use super::{Context, Setting, check, find, is_mode};
 use crate::error::{Result, SqlError};
 
 /// A setting that is known, or a name with a dot.
@@ -98,7 +98,7 @@ impl Settings {
     pub fn start_with(&mut self, name: &str, text: &str) -> Result<()> {
         let text = &*self.completed(name, text);
         let (key, value) = changeable(name, text, self.flag(Id::IsSuperuser))?;
-        if is_of_transaction(&key) {
+        if matches!(&key, Key::Known(id) if is_mode(*id)) {
             // They are the transaction's: what new ones have, other settings say.
             let text = format!("parameter \"{name}\" cannot be set before a transaction begins");
             return Err(SqlError::new("55P02", text));
@@ -107,12 +107,12 @@ impl Settings {
         self.refresh();
         Ok(())
     }
-    /// What the catalog says that the session begins with, whoever its role is: who said it had the right to. What cannot be
-    /// so any more is left out.
+    /// What the catalog says that the session begins with. Its role is not asked: the right to set it was checked when it was
+    /// stored. A value that the setting no longer takes is left out.
     pub fn begin_with(&mut self, name: &str, text: &str) {
         let text = &*self.completed(name, text);
         if let Ok((key, value)) = changeable(name, text, true)
-            && !is_of_transaction(&key)
+            && !matches!(&key, Key::Known(id) if is_mode(*id))
         {
             Arc::make_mut(&mut self.client).insert(key, value);
             self.refresh();
@@ -373,12 +373,6 @@ pub fn may_be(name: &str, text: &str, superuser: bool) -> Result<()> {
         true => Err(too_long()),
         false => Ok(()),
     }
-}
-
-/// Whether a setting is a mode of the transaction under way.
-fn is_of_transaction(key: &Key) -> bool {
-    let modes = [Id::TransactionIsolation, Id::TransactionReadOnly, Id::TransactionDeferrable];
-    modes.iter().any(|id| *key == Key::Known(*id))
 }
 
 /// A value of a setting that sessions may change.

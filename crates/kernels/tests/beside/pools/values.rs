@@ -16,9 +16,8 @@ pub fn instances(catalog: &Catalog, proc: &Proc) -> Vec<(Vec<Oid>, Oid)> {
         return instances;
     }
     const ANY: [Oid; 9] = [2276, 2277, 2283, 2776, 5077, 5078, 5079, 5080, 3831];
-    let declared: Vec<Oid> = proc.arguments.to_vec();
-    if !declared.iter().any(|oid| ANY.contains(oid)) {
-        return vec![(declared, proc.result)];
+    if !proc.arguments.iter().any(|oid| ANY.contains(oid)) {
+        return vec![with_types(proc, |oid| oid)];
     }
     // Elements with their arrays.
     [(23, 1007), (25, 1009), (1700, 1231)]
@@ -29,9 +28,14 @@ pub fn instances(catalog: &Catalog, proc: &Proc) -> Vec<(Vec<Oid>, Oid)> {
                 2276 | 2283 | 2776 | 5077 | 5079 => element,
                 other => other,
             };
-            (declared.iter().map(|oid| own(*oid)).collect(), own(proc.result))
+            with_types(proc, own)
         })
         .collect()
+}
+
+/// A function's types, with others in place of those that it is declared with.
+fn with_types(proc: &Proc, own: impl Fn(Oid) -> Oid) -> (Vec<Oid>, Oid) {
+    (proc.arguments.iter().map(|oid| own(*oid)).collect(), own(proc.result))
 }
 
 /// Texts of values for an argument.

@@ -65,10 +65,6 @@ impl Actions<'_> {
         let generating = Generating::added(self.view, self.source, &self.name.name, of, column);
         let generated = generating.spec(column).map_err(|e| self.of_new_columns(e))?;
         if let Some(generated) = generated {
-            if crate::change::fires::has_rows(self.view, self.schema.id) {
-                let what = "a generated column of a table with triggers for rows";
-                return Err(SqlError::unsupported(what));
-            }
             changes = changes.generate(generated);
         }
         if column.not_null && column.sequence.is_none() {

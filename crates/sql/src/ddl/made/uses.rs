@@ -13,9 +13,9 @@ use crate::catalog::names::quote;
 use crate::catalog::triggers::{self, Trigger};
 use crate::catalog::{Kind, Name, Objects, oids};
 use crate::columns::Types;
-use crate::ddl::RelationKind;
 use crate::ddl::change::{notice, tell_cascades};
-use crate::ddl::{function, rule, trigger};
+use crate::ddl::drop::{self as dropping, shown_name};
+use crate::ddl::{RelationKind, function, materialized, rule, trigger};
 use crate::deep::Depth;
 use crate::error::{Result, SqlError, state};
 use crate::session::Session;
@@ -29,6 +29,8 @@ enum User {
     Column(Name, String),
     /// A view, by the engine's form of its name.
     View(String),
+    /// A materialized view.
+    Materialized(Name),
     /// A field of a composite type.
     Field(Made, String),
     /// A domain over it, or with a text that names it.
@@ -45,14 +47,9 @@ impl User {
     fn shown(&self, view: &View) -> String {
         match self {
             User::Column(table, column) => {
-                let seen = view.path().any(|schema| *schema == *table.schema);
-                let table = if seen {
-                    table.name.clone()
-                } else {
-                    format!("{}.{}", table.schema, table.name)
-                };
-                format!("column {column} of table {table}")
+                format!("column {column} of table {}", shown_name(view, table))
             }
+            User::Materialized(name) => format!("materialized view {}", shown_name(view, name)),
             User::View(engine) => format!("view {}", Name::of_engine(engine).1.name),
             User::Field(made, field) => {
                 format!("column {field} of composite type {}", shown(view, made))
@@ -71,6 +68,11 @@ fn users(view: &View, objects: &Objects, made: &Made, oid: u32) -> Result<Vec<Us
     for (name, table) in view.tables()? {
         let schema = table.schema();
         let types = Types::of(objects, &schema);
+        let has = types.iter().any(|ty| ty.pg.oid == oid);
+        if has && materialized::is(view, &table) {
+            found.push((oids::of_table(schema.id), User::Materialized(name)));
+            continue;
+        }
         for (at, _) in types.iter().enumerate().filter(|(_, ty)| ty.pg.oid == oid) {
             let column = schema.columns[at].name.clone();
             found.push((oids::of_table(schema.id), User::Column(name.clone(), column)));
@@ -312,6 +314,9 @@ fn cascade(session: &mut Session, view: &View, user: User, client: &mut dyn Clie
                 crate::ddl::alter::run(session, view, source, alter, client)?;
             }
             Ok(())
+        }
+        User::Materialized(name) => {
+            dropping::one_view(session, view, &name.engine(&view.database), &[], true)
         }
         User::Domain(made) => {
             hold(session, view, &made)?;

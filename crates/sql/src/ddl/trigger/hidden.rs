@@ -90,28 +90,7 @@ pub fn must_go_together(view: &View, partition: TableId) -> Result<()> {
         let Some(schema) = tables.get(&id).map(onlap::Table::schema) else { continue };
         for trigger in triggers_of(view, id) {
             must_be_told(view, &schema, &trigger)?;
-            if trigger.row {
-                must_generate_nothing(view, &schema)?;
-            }
         }
     }
     Ok(())
-}
-
-/// Fails where a table, or one below it, has generated columns: its rows can have no triggers.
-///
-/// # Errors
-/// `0A000`
-pub fn must_generate_nothing(view: &View, table: &TableSchema) -> Result<()> {
-    let mut generates = !table.generated.is_empty();
-    let below = view.objects.families().all_below(table.id);
-    if !below.is_empty() {
-        let tables = by_id(view)?;
-        let mut schemas = below.iter().filter_map(|id| tables.get(id)).map(onlap::Table::schema);
-        generates |= schemas.any(|schema| !schema.generated.is_empty());
-    }
-    match generates {
-        true => Err(SqlError::unsupported("a trigger for rows of a table with generated columns")),
-        false => Ok(()),
-    }
 }

@@ -27,7 +27,7 @@ pub fn kept_text(
     view: &View,
     source: Source<'_>,
     create: &CreateTrigger,
-    (trigger, table): (&Trigger, &Name),
+    (trigger, table, schema): (&Trigger, &Name, &TableSchema),
 ) -> Result<Option<String>> {
     let Some(said) = &create.when else { return Ok(None) };
     let names = Names::new(view);
@@ -40,6 +40,7 @@ pub fn kept_text(
     let made = bind::trigger_condition(source.tree, said.expr, &relation, within);
     let (bound, _, value) = made.map_err(failed)?;
     check(&bound, value, trigger)?;
+    must_be_there(&bound, value, trigger, schema)?;
     let text = columns::kept(view, source, said.span);
     must_be_served(view, trigger.relation, &text)?;
     Ok(Some(text))
@@ -72,21 +73,43 @@ fn check(bound: &Bound, value: ExprId, trigger: &Trigger) -> Result<()> {
     }
 }
 
+/// Fails where a condition that is judged before generated columns are calculated names one of NEW.
+fn must_be_there(bound: &Bound, value: ExprId, trigger: &Trigger, of: &TableSchema) -> Result<()> {
+    let mut named = None;
+    rows_named(bound, value, &mut |entry, column| {
+        let missing = match usize::try_from(column) {
+            Ok(0) if !of.generated.is_empty() => Some(
+                "A whole-row reference is used and the table contains generated columns.".into(),
+            ),
+            Ok(number) if number > 0 && of.is_generated(number - 1) => {
+                Some(format!("Column \"{}\" is a generated column.", of.columns[number - 1].name))
+            }
+            _ => None,
+        };
+        if entry == NEW && trigger.time == 'B' && named.is_none() {
+            named = missing;
+        }
+    });
+    let Some(detail) = named else { return Ok(()) };
+    let text = "BEFORE trigger's WHEN condition cannot reference NEW generated columns";
+    Err(SqlError::new("42P17", text).detail(detail))
+}
+
 /// Shows the columns of OLD and NEW that are named: the entry, and the place, which is 0 for the whole row.
 fn rows_named(bound: &Bound, value: ExprId, see: &mut dyn FnMut(usize, i32)) {
-    bound.visit_part(Part::Expr(value), 0, &mut |id, inside| {
-        match bound.expr(id) {
-            Expr::Var { entry, column, up } if *up == inside => see(*entry, *column),
-            Expr::Field(row, number) => {
-                if let Expr::Var { entry, column: 0, up } = bound.expr(*row)
-                    && *up == inside
-                {
-                    see(*entry, *number);
-                }
-            }
-            _ => {}
+    bound.visit_part(Part::Expr(value), 0, &mut |id, inside| match bound.expr(id) {
+        Expr::Var { entry, column, up } if *up == inside => {
+            see(*entry, *column);
+            true
         }
-        true
+        Expr::Field(row, number) => match bound.expr(*row) {
+            Expr::Var { entry, column: 0, up } if *up == inside => {
+                see(*entry, *number);
+                false
+            }
+            _ => true,
+        },
+        _ => true,
     });
 }
 

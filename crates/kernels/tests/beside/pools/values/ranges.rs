@@ -39,32 +39,33 @@ const NUMERICS: &[&str] = &[
     "[2.5,2.5]",
     "(0,1e-20)",
 ];
-const TIMES: &[&str] = &[
-    "empty",
-    "(,)",
-    "[2000-01-01,2000-01-02)",
-    "[2000-01-01,2000-01-02]",
-    "(2000-01-02,infinity)",
-    "[2000-01-02,infinity]",
-    "[-infinity,2000-01-01]",
+/// Ranges that are of dates and of timestamps alike, and others.
+macro_rules! of_moments {
+    ($($other:literal,)*) => {
+        &[
+            "empty",
+            "(,)",
+            "[2000-01-01,2000-01-02)",
+            "[2000-01-01,2000-01-02]",
+            "(2000-01-02,infinity)",
+            "[2000-01-02,infinity]",
+            "[-infinity,2000-01-01]",
+            "[infinity,infinity]",
+            $($other,)*
+        ]
+    };
+}
+
+const TIMES: &[&str] = of_moments![
     "(-infinity,2000-01-01)",
     "(infinity,)",
     "(,-infinity]",
     "[1999-12-31 23:59:59.999999,2024-02-29 12:34:56.5]",
-    "[infinity,infinity]",
 ];
-const DATES: &[&str] = &[
-    "empty",
-    "(,)",
-    "[2000-01-01,2000-01-02)",
-    "[2000-01-01,2000-01-02]",
-    "(2000-01-02,infinity)",
-    "[2000-01-02,infinity]",
-    "[-infinity,2000-01-01]",
+const DATES: &[&str] = of_moments![
     "(-infinity,1999-12-31)",
     "[2000-01-03,5874897-12-31)",
     "(0044-03-15 BC,2000-01-01)",
-    "[infinity,infinity]",
 ];
 const INT_LISTS: &[&str] = &[
     "{}",
@@ -115,7 +116,7 @@ pub fn instances(_: &Catalog, proc: &Proc) -> Option<Vec<(Vec<Oid>, Oid)>> {
             oids::ANYELEMENT => element,
             other => other,
         };
-        (proc.arguments.iter().map(|oid| own(*oid)).collect(), own(proc.result))
+        super::with_types(proc, own)
     };
     Some(KINDS.into_iter().map(instance).collect())
 }
