@@ -45,8 +45,8 @@ pub struct View {
     pub session_role: u32,
     /// What the role may do.
     pub judge: Judge,
-    /// Whether the role is that of a routine's owner, which stays until the routine ends.
-    pub confined: bool,
+    /// What the role stays the same in: the function of an owner, or an operation that is restricted to one.
+    pub confined: Option<&'static str>,
     /// The session's process id as clients know it.
     pub pid: i32,
     /// When the transaction began, in microseconds since 1970-01-01 UTC.

@@ -27,8 +27,8 @@ struct SetConfig {
     session_role: u32,
     /// The role that connected.
     connected: u32,
-    /// Whether the role is an owner's, and stays so.
-    confined: bool,
+    /// What the role stays the same in.
+    confined: Option<&'static str>,
     /// The settings by name.
     now: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
 }
@@ -48,8 +48,8 @@ pub fn of_session(view: &View) -> Function {
 impl SetConfig {
     /// Fails for what the session will not do: become a role, or set what its role may not.
     fn must_set(&self, setting: &str, name: &str) -> Result<()> {
-        if self.confined && matches!(setting, "role" | "session_authorization") {
-            return Err(no_role_here(setting));
+        if let (Some(within), "role" | "session_authorization") = (self.confined, setting) {
+            return Err(no_role_here(setting, within));
         }
         let what = match setting {
             "role" if name == "none" => return Ok(()),

@@ -161,7 +161,7 @@ pub fn apart<T>(
         .iter()
         .try_for_each(|(name, value)| session.settings.set(name, value, true));
     let done = set.and_then(|()| run(session));
-    session.together_again(before, &function.settings);
+    session.together_again(before, Some(&function.settings));
     done
 }
 

@@ -420,7 +420,7 @@ impl Session {
             session.lend();
             f(view)
         });
-        self.together_again(apart, &[]);
+        self.together_again(apart, None);
         self.lend();
         done
     }
@@ -437,12 +437,16 @@ impl Session {
         Err(SqlError::new(crate::error::state::NO_PRIVILEGE, text))
     }
 
-    /// Comes back to the role of before, and gives back the settings that were the routine's `own`.
-    pub(crate) fn together_again(&mut self, apart: Apart, own: &[(String, String)]) {
+    /// Comes back to the role of before, and gives back the settings that were the routine's `own`, or all where none are given.
+    pub(crate) fn together_again(&mut self, apart: Apart, own: Option<&[(String, String)]>) {
         self.take_asked();
         (self.confined, self.restricted) = (apart.confined, apart.restricted);
-        if let Some(settings) = &apart.settings {
-            self.settings.give_back(own.iter().map(|(name, _)| name.as_str()), settings);
+        match (&apart.settings, own) {
+            (None, _) => {}
+            (Some(settings), None) => self.settings.back_to(settings),
+            (Some(settings), Some(own)) => {
+                self.settings.give_back(own.iter().map(|(name, _)| name.as_str()), settings);
+            }
         }
         if let Some((roles, before, after)) = apart.roles {
             (self.roles_before, self.roles_after) = (before, after);

@@ -233,10 +233,16 @@ impl Session {
 
     /// Fails where the role is an owner's.
     fn must_be_free(&self, setting: &str) -> Result<()> {
-        if !self.confined {
-            return self.must_be_unrestricted(&format!("set parameter \"{setting}\""));
+        self.kept_in().map_or(Ok(()), |within| Err(no_role_here(setting, within)))
+    }
+
+    /// What the role stays the same in.
+    pub(super) fn kept_in(&self) -> Option<&'static str> {
+        match (self.confined, self.restricted) {
+            (true, _) => Some("security-definer function"),
+            (false, true) => Some("security-restricted operation"),
+            (false, false) => None,
         }
-        Err(no_role_here(setting))
     }
 
     fn turn(&mut self, roles: Roles, local: bool) {
@@ -283,7 +289,7 @@ fn named(judge: &Judge, name: &str) -> Result<u32> {
 }
 
 /// A role may not be set where it is an owner's, and stays so.
-pub(crate) fn no_role_here(setting: &str) -> SqlError {
-    let text = format!("cannot set parameter \"{setting}\" within security-definer function");
+pub(crate) fn no_role_here(setting: &str, within: &str) -> SqlError {
+    let text = format!("cannot set parameter \"{setting}\" within {within}");
     SqlError::new(state::NO_PRIVILEGE, text)
 }

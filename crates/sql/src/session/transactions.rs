@@ -148,7 +148,7 @@ impl Session {
     pub(crate) fn view(&mut self) -> Result<View> {
         self.take_asked();
         let (roles, database, pid) = (self.roles, self.database.clone(), self.key().pid);
-        let confined = self.confined;
+        let confined = self.kept_in();
         let instance = Arc::clone(&self.instance);
         let (asked, prepared) = (Arc::clone(&self.asked), Arc::clone(&self.listed));
         let path = self.settings.text(Id::SearchPath).to_string();
