@@ -12,6 +12,7 @@
 //! | numeric(p, s) | `Wide` | value x 10^s; NaN is `i128::MAX` |
 //! | numeric | `Numeric` | mantissa and scale; NaN is scale 255, an infinity scale 254 with mantissa 1 or -1 |
 //! | text, varchar, char, bytea, json | `Bytes` | the bytes (char without its padding) |
+//! | folded | `Bytes` | the bytes; capital letters of ASCII are kept and made small in keys |
 
 use std::fmt;
 
@@ -53,6 +54,8 @@ pub enum DataType {
     Timestamptz,
     /// Validated JSON text; has no order and cannot be an index key
     Json,
+    /// UTF-8 text in whose comparisons capital letters of ASCII are small ones
+    Folded,
 }
 
 /// How values lie in vectors, blocks and keys.
@@ -88,14 +91,16 @@ impl DataType {
             | DataType::Varchar(_)
             | DataType::Char(_)
             | DataType::Bytea
-            | DataType::Json => Physical::Bytes,
+            | DataType::Json
+            | DataType::Folded => Physical::Bytes,
         }
     }
 
     /// Whether two equal keys of this type may come from values that read differently (1.0 and 1.00,
-    /// 0 and -0), so that an index entry cannot stand in for the row's value.
+    /// 0 and -0, a and A), so that an index entry cannot stand in for the row's value.
     pub fn key_is_lossy(self) -> bool {
-        matches!(self, DataType::Float4 | DataType::Float8 | DataType::Numeric(None))
+        let numbers = matches!(self, DataType::Float4 | DataType::Float8 | DataType::Numeric(None));
+        numbers || self == DataType::Folded
     }
 
     /// Whether the type has an order and may be an index key.
@@ -125,6 +130,7 @@ impl fmt::Display for DataType {
             DataType::Timestamp => "timestamp",
             DataType::Timestamptz => "timestamptz",
             DataType::Json => "json",
+            DataType::Folded => "citext",
         })
     }
 }

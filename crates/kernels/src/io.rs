@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use onlap_pg::catalog::oids;
 use onlap_pg::value::{bits, bytea, chars, datetime, float, int, interval, numeric, timetz, uuid};
 use onlap_pg::{Error, Result, TypeRef, value};
 
@@ -44,7 +45,7 @@ fn read(cx: &mut Cx<'_>, ty: TypeRef, text: &str) -> Result<Datum<'static>> {
             Datum::bytes(bytes)
         }
         790 => Datum::Int8(value::money::parse(text)?),
-        25 | 705 | 2275 => Datum::text(text),
+        25 | 705 | 2275 | oids::CITEXT => Datum::text(text),
         1043 => Datum::text(chars::to_varchar(text, modifier, chars::Cast::Assignment)?),
         1042 => Datum::text(chars::to_bpchar(text, modifier, chars::Cast::Assignment)?),
         19 => Datum::text(chars::to_name(text)),

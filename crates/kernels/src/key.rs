@@ -10,6 +10,8 @@
 //! | float4, float8 | int4, int8: -0 is 0, one NaN, last |
 //! | numeric, jsonb, arrays, records, ranges, multiranges, inet, cidr, bit strings | bytes |
 //! | char(n) | the text without blanks at its end |
+//! | citext | the text in small letters |
+//! | hstore | bytes |
 //! | interval, timetz | fixed bytes: microseconds of the whole; the moment in UTC, then the zone |
 //! | all others | the value itself |
 //!
@@ -22,11 +24,12 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use arrow_array::{Array as _, ArrayRef};
-use onlap_pg::catalog::{Catalog, Kind};
+use onlap_pg::catalog::{Catalog, Kind, oids};
 use onlap_pg::value::{chars, float, interval::Interval, numeric::Numeric};
 use onlap_pg::{Oid, Result};
 
 use crate::array::{Array, Record};
+use crate::extension::hstore;
 use crate::json::order as jsonb;
 use crate::misc::net;
 use crate::range::{self, Bound, Ranges};
@@ -46,6 +49,8 @@ enum Form {
     Jsonb,
     Address,
     Bits,
+    Folded,
+    Pairs,
     Record,
     /// Of elements of this type.
     Array(Oid),
@@ -66,6 +71,8 @@ fn form(catalog: &Catalog, oid: Oid) -> Form {
         869 | 650 => Form::Address,
         1560 | 1562 => Form::Bits,
         2249 => Form::Record,
+        oids::CITEXT => Form::Folded,
+        oids::HSTORE => Form::Pairs,
         _ => match catalog.element(base) {
             Some(element) => Form::Array(element),
             None if catalog.get_type(base).is_some_and(|t| t.kind == Kind::Composite) => {
@@ -81,7 +88,7 @@ fn form(catalog: &Catalog, oid: Oid) -> Form {
 pub fn key_repr(catalog: &Catalog, oid: Oid) -> Option<Repr> {
     let own = repr(catalog, oid)?;
     Some(match form(catalog, oid) {
-        Form::Same | Form::Bpchar => own,
+        Form::Same | Form::Bpchar | Form::Folded => own,
         Form::Float4 => Repr::Int4,
         Form::Float8 => Repr::Int8,
         Form::Interval => Repr::Fixed(16),
@@ -135,6 +142,7 @@ fn of_form<'a>(catalog: &Catalog, form: Form, value: &'a Datum<'_>) -> Datum<'a>
         (Form::Float4, Datum::Float4(v)) => Datum::Int4(float::key4(*v)),
         (Form::Float8, Datum::Float8(v)) => Datum::Int8(float::key8(*v)),
         (Form::Bpchar, Datum::Text(v)) => Datum::Text(Cow::Borrowed(chars::key(v))),
+        (Form::Folded, Datum::Text(v)) => Datum::text(v.to_ascii_lowercase()),
         (Form::Same, value) => borrowed(value),
         (_, value) => {
             let mut out = Vec::new();
@@ -198,6 +206,8 @@ fn ordered(catalog: &Catalog, form: Form, value: &Datum<'_>, out: &mut Vec<u8>) 
             put_i64(time + i64::from(zone) * 1_000_000, out);
             put_i32(zone, out);
         }
+        (Form::Folded, Datum::Text(v)) => put_bytes(v.to_ascii_lowercase().as_bytes(), out),
+        (Form::Pairs, Datum::Bytes(v)) => hstore::key(v, out),
         (Form::Jsonb, Datum::Bytes(v)) => jsonb::key(v, out),
         (Form::Address, Datum::Bytes(v)) => net::key(v, out),
         (Form::Bits, Datum::Bytes(v)) => {

@@ -25,6 +25,7 @@ mod ty;
 
 pub mod aggregate;
 pub mod array;
+mod extension;
 pub mod json;
 pub mod misc;
 pub mod number;

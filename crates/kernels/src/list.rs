@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use onlap_pg::Oid;
+use onlap_pg::catalog::extensions::ALL;
 use onlap_pg::catalog::{Catalog, Proc};
 
 use crate::aggregate::MakeAggregate;
 use crate::series::MakeSeries;
-use crate::{Make, array, json, misc, number, range, text, time};
+use crate::{Make, array, extension, json, misc, number, range, text, time};
 
 /// Everything by OID.
 struct Lists {
@@ -27,8 +28,15 @@ fn lists() -> &'static Lists {
     static LISTS: OnceLock<Lists> = OnceLock::new();
     LISTS.get_or_init(|| {
         let catalog = Catalog::new();
-        let by_signature: HashMap<String, Oid> =
-            catalog.procs().iter().map(|proc| (signature(&catalog, proc), proc.oid)).collect();
+        let mut by_signature: HashMap<String, Oid> = HashMap::new();
+        // Functions of extensions that are PostgreSQL's own by another OID.
+        let mut again: Vec<(Oid, Oid)> = Vec::new();
+        for proc in catalog.procs().iter().chain(ALL.iter().flat_map(|of| of.procs())) {
+            let first = *by_signature.entry(signature(&catalog, proc)).or_insert(proc.oid);
+            if first != proc.oid {
+                again.push((proc.oid, first));
+            }
+        }
         let oid = |name: &str| {
             *by_signature.get(name).unwrap_or_else(|| panic!("{name} is a row of pg_proc"))
         };
@@ -40,8 +48,20 @@ fn lists() -> &'static Lists {
             array::ENTRIES,
             misc::ENTRIES,
             range::ENTRIES,
+            extension::ENTRIES,
         ];
         let kernels = kernels.into_iter().flatten().copied().flatten();
+        let mut kernels: HashMap<Oid, Make> =
+            kernels.map(|(name, make)| (oid(name), *make)).collect();
+        for (name, same) in extension::SAME {
+            let make = kernels[&oid(same)];
+            kernels.insert(oid(name), make);
+        }
+        for (oid, first) in again {
+            if let Some(make) = kernels.get(&first).copied() {
+                kernels.insert(oid, make);
+            }
+        }
         let aggregates = [
             text::AGGREGATES,
             number::AGGREGATES,
@@ -50,11 +70,13 @@ fn lists() -> &'static Lists {
             array::AGGREGATES,
             range::AGGREGATES,
         ];
-        let aggregates = aggregates.iter().chain(misc::AGGREGATES).copied();
+        let aggregates =
+            aggregates.iter().chain(misc::AGGREGATES).chain([&extension::AGGREGATES]).copied();
         let series = [text::SERIES, number::SERIES, time::SERIES, array::SERIES, misc::SERIES];
         let series = series.iter().chain(json::SERIES.iter().chain([&range::SERIES]));
+        let series = series.chain(extension::SERIES);
         Lists {
-            kernels: kernels.map(|(name, make)| (oid(name), *make)).collect(),
+            kernels,
             aggregates: aggregates.flatten().map(|(n, make)| (oid(n), *make)).collect(),
             series: series.copied().flatten().map(|(n, make)| (oid(n), *make)).collect(),
         }

@@ -6,7 +6,7 @@
 
 use arrow_schema::DataType;
 use onlap_pg::Oid;
-use onlap_pg::catalog::{Catalog, Kind};
+use onlap_pg::catalog::{Catalog, Kind, oids};
 
 /// How values of a type lie in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,6 +72,8 @@ fn of_base(oid: Oid) -> Option<Repr> {
         17 | 1700 | 3802 | 2249 | 2287 | 1560 | 1562 | 869 | 650 | 829 | 774 | 22 | 30 => {
             Repr::Bytes
         }
+        oids::CITEXT => Repr::Text,
+        oids::HSTORE => Repr::Bytes,
         2950 | 1186 => Repr::Fixed(16),
         1266 => Repr::Fixed(12),
         _ => return None,

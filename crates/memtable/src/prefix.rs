@@ -51,11 +51,16 @@ impl Spread {
         } else if let Vector::Bytes(v) = &column.data {
             let mut texts = (0..rows.rows).filter(live).map(|i| key_bytes(field.ty, v.get(i)));
             let first = texts.next().expect("some row is not NULL");
-            let (mut min, mut max, mut longest) = (first, first, first.len());
+            let (mut min, mut max, mut longest) = (first.clone(), first.clone(), first.len());
             for s in texts {
-                (min, max, longest) = (min.min(s), max.max(s), longest.max(s.len()));
+                longest = longest.max(s.len());
+                if s < min {
+                    min = s;
+                } else if s > max {
+                    max = s;
+                }
             }
-            Some(Ends::Text(min.to_vec(), max.to_vec(), longest))
+            Some(Ends::Text(min.into_owned(), max.into_owned(), longest))
         } else if let (Vector::Int(v), 0) = (&column.data, nulls) {
             let (min, max) = v.iter().fold((i64::MAX, i64::MIN), |(a, b), &x| (a.min(x), b.max(x)));
             let float = is_float(field.ty);
@@ -115,7 +120,7 @@ fn rank(ty: DataType, column: &Column, i: usize, text: &Text) -> u128 {
         Vector::Int(v) => rank_int(key_int(v[i], is_float(ty))),
         Vector::Wide(v) => rank_wide(v[i]),
         Vector::Numeric(m, s) => rank_numeric(m[i], s[i]).0,
-        Vector::Bytes(v) => rank_bytes(key_bytes(ty, v.get(i)), text.shared.len(), text.width),
+        Vector::Bytes(v) => rank_bytes(&key_bytes(ty, v.get(i)), text.shared.len(), text.width),
     }
 }
 
@@ -391,7 +396,7 @@ impl Part {
             return None;
         }
         if let Vector::Bytes(v) = &column.data {
-            let s = key_bytes(self.field.ty, v.get(0));
+            let s = &*key_bytes(self.field.ty, v.get(0));
             let shared = &self.text.shared;
             let order = s[..s.len().min(shared.len())].cmp(shared);
             if order.is_lt() || order.is_gt() && !self.nulls {

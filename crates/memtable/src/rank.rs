@@ -6,6 +6,7 @@
 //!
 //! Pure functions.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use onlap_format::{Batch, Column, DataType, Numeric, Vector};
@@ -29,14 +30,17 @@ pub fn key_int(value: i64, float: bool) -> i64 {
     if float && value == NEGATIVE_ZERO { 0 } else { value }
 }
 
-/// A string as keys see it: trailing blanks of char do not count.
+/// A string as keys see it: trailing blanks of char do not count, nor does the case of a folded text.
 #[inline]
-pub fn key_bytes(ty: DataType, value: &[u8]) -> &[u8] {
-    if let DataType::Char(_) = ty {
-        let end = value.iter().rposition(|&b| b != b' ').map_or(0, |p| p + 1);
-        return &value[..end];
+pub fn key_bytes(ty: DataType, value: &[u8]) -> Cow<'_, [u8]> {
+    match ty {
+        DataType::Char(_) => {
+            let end = value.iter().rposition(|&b| b != b' ').map_or(0, |p| p + 1);
+            Cow::Borrowed(&value[..end])
+        }
+        DataType::Folded => Cow::Owned(value.to_ascii_lowercase()),
+        _ => Cow::Borrowed(value),
     }
-    value
 }
 
 #[inline]
@@ -98,7 +102,7 @@ fn compare_values(field: &Field, a: &Column, i: usize, b: &Column, j: usize) -> 
             rank_numeric(a[i], s[i]).cmp(&rank_numeric(b[j], t[j]))
         }
         (Vector::Bytes(a), Vector::Bytes(b)) => {
-            key_bytes(field.ty, a.get(i)).cmp(key_bytes(field.ty, b.get(j)))
+            key_bytes(field.ty, a.get(i)).cmp(&key_bytes(field.ty, b.get(j)))
         }
         _ => panic!("columns of different physical form are never compared"),
     }

@@ -335,7 +335,9 @@ impl Compiler<'_> {
 
     /// Whether an item goes down.
     pub fn is_descending(&self, item: &SortItem) -> bool {
-        self.env.catalog.operator(item.less).is_some_and(|operator| operator.name == ">")
+        let operator = self.env.catalog.operator(item.less);
+        // hstore's order has names of its own.
+        operator.is_some_and(|operator| matches!(operator.name, ">" | "#>#"))
     }
 
     /// The order of some items, with the columns that it needs.

@@ -2,8 +2,8 @@
 //!
 //! The engine keeps a [`Program`] per derived column and asks [`Calculated`] for values. A program is the text of an
 //! expression with the columns that it names, as they were called and typed when the index was made; so it means the same
-//! whatever is renamed since, and needs no catalog: functions, operators and types are PostgreSQL's own, all of them
-//! immutable. It is bound and made into nodes once, by the binder and the kernels of every other expression.
+//! whatever is renamed since, and needs no catalog: functions, operators and types are PostgreSQL's own or an extension's,
+//! all of them immutable. It is bound and made into nodes once, by the binder and the kernels of every other expression.
 //!
 //! Thread safety: what was made is shared and read only.
 
@@ -16,7 +16,7 @@ use onlap_kernels::{Datum, Session, input, output};
 use onlap_pg::ast::Name;
 use onlap_pg::bind::{self, Relation, Schema};
 use onlap_pg::bound::{Bound, QueryId};
-use onlap_pg::catalog::oids;
+use onlap_pg::catalog::{Catalog, oids};
 use onlap_pg::print::{self, Called, Facts, Look, Source};
 use onlap_pg::value::Settings;
 use onlap_pg::{Error, Oid, Result, TypeRef};
@@ -26,9 +26,15 @@ use serde_json::{Value as Json, json};
 use tokio::runtime::Runtime;
 
 use crate::columns::{self, ColumnType};
-use crate::query::{catalog, domains};
+use crate::query::domains;
 use crate::types::PgType;
 use crate::{deep, parse};
+
+/// PostgreSQL's catalog with all extensions: what a program names was there when it was made, and cannot go before it.
+fn all() -> &'static Arc<Catalog> {
+    static ALL: OnceLock<Arc<Catalog>> = OnceLock::new();
+    ALL.get_or_init(|| Arc::new(Catalog::of_all()))
+}
 
 /// What is calculated of each row of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -139,15 +145,15 @@ impl Program {
         if self.generated {
             let ty = TypeRef { oid: self.ty.oid, modifier: self.ty.modifier };
             let wanted = assigned.then_some((&*self.name, ty));
-            return bind::of_column(&tree, value, wanted, &self.relation(), &Alone, catalog());
+            return bind::of_column(&tree, value, wanted, &self.relation(), &Alone, all());
         }
-        bind::of_index(&tree, value, self.filter, &self.relation(), &Alone, catalog())
+        bind::of_index(&tree, value, self.filter, &self.relation(), &Alone, all())
     }
 }
 
 /// The only target of a query, printed.
 pub fn printed(bound: &Bound, query: QueryId, facts: &Named, look: Look) -> Result<String> {
-    let source = Source { bound, catalog: catalog(), facts };
+    let source = Source { bound, catalog: all(), facts };
     print::expression(source, query, bound.query(query).targets[0].value, look)
 }
 
@@ -225,7 +231,7 @@ pub fn made(program: &str) -> Result<Arc<Made>> {
 /// # Errors
 /// What may not stand in an index; `0A000` for what has no kernel.
 fn make(program: &Program) -> Result<Made> {
-    let catalog = catalog();
+    let catalog = all();
     let (bound, query) = program.bind(true)?;
     let formula = Formula::new(&bound, query, env()?)?;
     let known = |ty: PgType| {
@@ -242,7 +248,7 @@ fn env() -> Result<&'static Arc<Env>> {
     let made = ENV.get_or_init(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().build().ok()?;
         let env = Env {
-            catalog: Arc::clone(catalog()),
+            catalog: Arc::clone(all()),
             settings: Settings::default(),
             session: Arc::new(Alone),
             params: Vec::new(),
@@ -332,7 +338,7 @@ impl Formulas for Calculated {
         rows: usize,
     ) -> onlap::Result<Column> {
         let made = made(of.program).map_err(engine_error)?;
-        let (catalog, failed) = (catalog(), |e: crate::SqlError| {
+        let (catalog, failed) = (all(), |e: crate::SqlError| {
             onlap::Error::new(ErrorKind::InvalidInput, e.message().to_string())
         });
         let arrays = made.inputs.iter().zip(inputs);

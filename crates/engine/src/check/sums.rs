@@ -128,7 +128,10 @@ fn add_column(column: &Column, ty: Option<DataType>, hashes: &mut [u64]) {
             Vector::Numeric(m, s) => mix(wide(*h, m[i] as u128), u64::from(s[i])),
             Vector::Bytes(v) => {
                 let value = v.get(i);
-                xxh3_64_with_seed(ty.map_or(value, |ty| key_bytes(ty, value)), *h)
+                match ty {
+                    Some(ty) => xxh3_64_with_seed(&key_bytes(ty, value), *h),
+                    None => xxh3_64_with_seed(value, *h),
+                }
             }
         };
     }

@@ -240,7 +240,7 @@ pub fn bytes_value(ty: DataType, s: &[u8]) -> Value {
 }
 
 /// PostgreSQL's order of two values of a type: NaN above all numbers, -0 equal to 0, text by bytes,
-/// char without trailing blanks, NULL above all. Values of another type than `ty` compare as equal.
+/// char without trailing blanks, folded text in small letters, NULL above all. Values of another type than `ty` compare as equal.
 pub fn compare_values(ty: DataType, a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Null, Value::Null) => Ordering::Equal,
@@ -254,6 +254,9 @@ pub fn compare_values(ty: DataType, a: &Value, b: &Value) -> Ordering {
         (Value::Int(a), Value::Numeric(b)) => Numeric::from(*a).compare(b),
         (Value::Text(a), Value::Text(b)) if matches!(ty, DataType::Char(_)) => {
             a.trim_end_matches(' ').cmp(b.trim_end_matches(' '))
+        }
+        (Value::Text(a), Value::Text(b)) if ty == DataType::Folded => {
+            a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
         }
         (Value::Text(a), Value::Text(b)) => a.cmp(b),
         (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),

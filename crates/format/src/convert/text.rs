@@ -37,7 +37,11 @@ pub fn parse_text(ty: DataType, s: &str) -> Result<Value> {
             let fits = declared.is_none_or(|(p, _)| n.is_nan() || n.digits() <= u32::from(p));
             if fits { Ok(Value::Numeric(n)) } else { Err(range(ty, s)) }
         }
-        DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::Json => {
+        DataType::Text
+        | DataType::Varchar(_)
+        | DataType::Char(_)
+        | DataType::Json
+        | DataType::Folded => {
             check_text(ty, s, "")?;
             Ok(Value::Text(s.to_owned()))
         }

@@ -60,7 +60,8 @@ impl Kind {
             DataType::Date => Kind::Date,
             DataType::Time => Kind::Time,
             DataType::Timestamp | DataType::Timestamptz => Kind::Timestamp,
-            DataType::Json => Kind::Json,
+            // Conditions of the engine know no order in which case does not count.
+            DataType::Json | DataType::Folded => Kind::Json,
         }
     }
 

@@ -3,6 +3,8 @@
 //! The table is in [`super`]. Knows nothing of whole keys or packing. Pure functions. Bytes that are
 //! no key give an error, never a panic (I8).
 
+use std::borrow::Cow;
+
 use onlap_base::{Error, ErrorKind, Result};
 
 use super::{KeyColumn, decimal};
@@ -35,14 +37,17 @@ pub(super) fn key_int(float: bool, v: i64) -> i64 {
     if float && v == -1 { 0 } else { v }
 }
 
-/// A char's trailing blanks do not count.
+/// A char's trailing blanks do not count, and neither does the case of a folded text.
 #[inline]
-pub(super) fn key_text(ty: DataType, s: &[u8]) -> &[u8] {
-    if let DataType::Char(_) = ty {
-        let end = s.iter().rposition(|&b| b != b' ').map_or(0, |p| p + 1);
-        return &s[..end];
+pub(super) fn key_text(ty: DataType, s: &[u8]) -> Cow<'_, [u8]> {
+    match ty {
+        DataType::Char(_) => {
+            let end = s.iter().rposition(|&b| b != b' ').map_or(0, |p| p + 1);
+            Cow::Borrowed(&s[..end])
+        }
+        DataType::Folded => Cow::Owned(s.to_ascii_lowercase()),
+        _ => Cow::Borrowed(s),
     }
-    s
 }
 
 /// Bytes of an integer type in a key.
@@ -75,7 +80,7 @@ pub(super) fn append_int(ty: DataType, v: i64, flip: u8, out: &mut Vec<u8>) {
 }
 
 pub(super) fn append_bytes(ty: DataType, s: &[u8], flip: u8, out: &mut Vec<u8>) {
-    let s = key_text(ty, s);
+    let s = &*key_text(ty, s);
     if ty == DataType::Bytea {
         for &b in s {
             out.push(b ^ flip);
@@ -156,7 +161,10 @@ pub(super) fn encode_value(def: KeyColumn, value: &Value, out: &mut Vec<u8>) -> 
             append_wide(fixed(n, scale)?, flip, out);
             return Ok(());
         }
-        (DataType::Text | DataType::Varchar(_) | DataType::Char(_), Value::Text(s)) => {
+        (
+            DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::Folded,
+            Value::Text(s),
+        ) => {
             append_bytes(ty, s.as_bytes(), flip, out);
             return Ok(());
         }

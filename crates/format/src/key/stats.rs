@@ -189,7 +189,7 @@ impl Seen {
 
     fn observe_bytes(&mut self, ty: DataType, v: &BytesVec, i: usize) {
         let Seen::Bytes { len_max, min, max, uuids } = self else { return };
-        let s = key_text(ty, v.get(i));
+        let s = &*key_text(ty, v.get(i));
         *len_max = (*len_max).max(s.len());
         if *uuids {
             *uuids = uuid_text::parse(s).is_some();

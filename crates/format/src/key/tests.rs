@@ -10,7 +10,7 @@ use crate::convert::{compare_values, push_value, read_value};
 use crate::types::DataType;
 use crate::value::{Numeric, Value};
 
-const TYPES: [DataType; 18] = [
+const TYPES: [DataType; 19] = [
     DataType::Bool,
     DataType::Int2,
     DataType::Int4,
@@ -29,6 +29,7 @@ const TYPES: [DataType; 18] = [
     DataType::Time,
     DataType::Timestamp,
     DataType::Timestamptz,
+    DataType::Folded,
 ];
 
 /// Which values a column takes.
@@ -114,7 +115,7 @@ fn value(rng: &mut Rng, ty: DataType, spread: Spread) -> Value {
         DataType::Text if spread == Spread::Wild && rng.chance(0.2) => {
             Value::Text(text(rng, spread).repeat(3))
         }
-        DataType::Text | DataType::Varchar(_) => Value::Text(text(rng, spread)),
+        DataType::Text | DataType::Varchar(_) | DataType::Folded => Value::Text(text(rng, spread)),
         DataType::Char(_) if spread == Spread::Narrow => Value::Text(uuid_text(rng)),
         DataType::Char(_) => Value::Text(text(rng, spread)),
         DataType::Bytea => {

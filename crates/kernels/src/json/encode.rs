@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use onlap_pg::catalog::{Catalog, Kind as TypeKind};
+use onlap_pg::catalog::{Catalog, Kind as TypeKind, oids};
 use onlap_pg::value::numeric::Numeric;
 use onlap_pg::value::{DateStyle, Settings, datetime};
 use onlap_pg::{Error, Oid, Result};
@@ -13,6 +13,7 @@ use super::form::Encoder;
 use super::{read, write};
 use crate::array::text::{element_repr, nested};
 use crate::array::{Array, Record};
+use crate::extension::hstore;
 use crate::misc::growth::fits;
 use crate::misc::rows::{bytes, text};
 use crate::{Cx, Datum};
@@ -27,6 +28,8 @@ enum Kind {
     TimestampTz,
     Json,
     Jsonb,
+    /// What is cast to json.
+    Pairs,
     Array(Oid),
     Row,
     Other,
@@ -43,6 +46,7 @@ fn kind(catalog: &Catalog, oid: Oid) -> Kind {
         114 => Kind::Json,
         3802 => Kind::Jsonb,
         2249 => Kind::Row,
+        oids::HSTORE => Kind::Pairs,
         _ => match catalog.element(base) {
             Some(element) => Kind::Array(element),
             None if catalog.get_type(base).is_some_and(|t| t.kind == TypeKind::Composite) => {
@@ -123,6 +127,7 @@ pub(crate) fn put_json(
     match kind(cx.catalog, oid) {
         Kind::Json => out.push_str(text(value)),
         Kind::Jsonb => write::print(bytes(value), out)?,
+        Kind::Pairs => out.push_str(&hstore::json(bytes(value), false, cx)?),
         Kind::Array(element) => array_json(cx, element, bytes(value), pretty, out)?,
         Kind::Row => row_json(cx, bytes(value), pretty, out)?,
         Kind::Bool => out.push_str(&shown(cx, oid, value)?),
@@ -201,6 +206,7 @@ pub(crate) fn put_jsonb(
     match kind(cx.catalog, oid) {
         Kind::Json => write::put_text(text(value), out, cx),
         Kind::Jsonb => out.raw(bytes(value)),
+        Kind::Pairs => out.raw(&hstore::jsonb(bytes(value), false)?),
         Kind::Array(element) => {
             let array = Array::load(bytes(value), element_repr(cx, element)?);
             let dims: Vec<usize> = array.dims().iter().map(|dim| dim.length as usize).collect();

@@ -9,6 +9,7 @@ use onlap_pg::{Error, Oid, Result, TypeRef};
 use super::net::Address;
 use super::{enums, mac, named};
 use crate::array::{row_text, text as array_text};
+use crate::extension::hstore;
 use crate::json::{path, read, write};
 use crate::range::text as range_text;
 use crate::{Cx, Datum};
@@ -34,6 +35,7 @@ pub(crate) fn input(
         869 | 650 => Datum::bytes(Address::parse(text, oid == 650)?.store()),
         829 => Datum::bytes(mac::parse6(text)?),
         774 => Datum::bytes(mac::parse8(text)?),
+        oids::HSTORE => Datum::bytes(hstore::parse(text)?),
         22 => Datum::bytes(array_text::vector_input(21, text)?),
         30 => Datum::bytes(array_text::vector_input(26, text)?),
         // Which roles there are, the session knows.
@@ -86,6 +88,7 @@ pub(crate) fn output(
         869 => out.push_str(&Address::load(bytes).print(false)),
         650 => out.push_str(&Address::load(bytes).print(true)),
         829 | 774 => out.push_str(&mac::print(bytes)),
+        oids::HSTORE => hstore::print(bytes, out),
         22 => array_text::vector_output(21, bytes, out)?,
         30 => array_text::vector_output(26, bytes, out)?,
         oid if is_row(cx, oid) => row_text::output(cx, bytes, out)?,
@@ -120,6 +123,7 @@ pub(crate) fn recv(
             length if length == if oid == 829 { 6 } else { 8 } => Datum::bytes(bytes),
             _ => return Err(Error::new("08P01", "insufficient data left in message")),
         },
+        oids::HSTORE => Datum::bytes(hstore::recv(bytes)?),
         22 => Datum::bytes(array_text::vector_recv(cx, 21, bytes)?),
         30 => Datum::bytes(array_text::vector_recv(cx, 26, bytes)?),
         oids::RECORD => {
@@ -178,7 +182,7 @@ pub(crate) fn send(
             out.extend_from_slice(text.as_bytes());
         }
         869 | 650 => Address::load(bytes).send(oid == 650, out),
-        829 | 774 => out.extend_from_slice(bytes),
+        829 | 774 | oids::HSTORE => out.extend_from_slice(bytes),
         oid if is_row(cx, oid) => row_text::send(cx, bytes, out)?,
         oid => match cx.catalog.element(oid) {
             Some(element) => array_text::send(cx, element, bytes, out)?,

@@ -23,7 +23,7 @@ pub(super) fn nulls(args: &[Col], rows: usize) -> Option<NullBuffer> {
 }
 
 /// A comparison of two columns of any representation.
-pub(super) fn bools<A: Ty, B: Ty>(
+pub(crate) fn bools<A: Ty, B: Ty>(
     f: impl for<'x, 'y> Fn(A::Value<'x>, B::Value<'y>) -> bool + Send + Sync + 'static,
 ) -> Box<dyn Kernel> {
     each(move |args, rows, cx| {
@@ -57,7 +57,7 @@ macro_rules! six {
     };
 }
 
-pub(super) use six;
+pub(crate) use six;
 
 /// The four orders by which an index of patterns is kept.
 macro_rules! four {
@@ -70,6 +70,8 @@ macro_rules! four {
         ]
     };
 }
+
+pub(crate) use four;
 
 #[inline]
 fn same<T>(value: T) -> T {

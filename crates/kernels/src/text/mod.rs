@@ -10,7 +10,7 @@ mod basic;
 mod bits;
 mod bytes;
 mod codes;
-mod compare;
+pub(crate) mod compare;
 mod encodings;
 mod like;
 mod matches;

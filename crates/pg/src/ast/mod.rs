@@ -5,6 +5,7 @@
 
 mod define;
 mod expr;
+mod extension;
 mod names;
 mod object;
 mod query;
@@ -21,6 +22,7 @@ pub use define::{
     TableElement, TableKind, TableRule, When,
 };
 pub use expr::{Arg, Arm, Call, Expr, Is, Like, Literal, OpName, Over, SqlValue, Step, TypeName};
+pub use extension::{AlterExtension, CreateExtension, DropExtension, ExtensionChange};
 pub use names::Mention;
 pub use object::{
     AlterRole, AlterType, Attribute, AttributeChange, CommentOn, CreateComposite, CreateDomain,

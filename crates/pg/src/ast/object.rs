@@ -1,9 +1,9 @@
 //! Statements about schemas, databases, roles, rights and comments as they were written.
 
 use super::{
-    AlterFunction, Constraint, CreateFunction, CreateTrigger, DropFunction, Name, NamedRule,
-    OptionValue, Path, Relation, Role, RoutineKind, Said, SetStatement, Signature, Span, Statement,
-    TypeName,
+    AlterExtension, AlterFunction, Constraint, CreateExtension, CreateFunction, CreateTrigger,
+    DropExtension, DropFunction, Name, NamedRule, OptionValue, Path, Relation, Role, RoutineKind,
+    Said, SetStatement, Signature, Span, Statement, TypeName,
 };
 
 /// CREATE SCHEMA.
@@ -456,6 +456,12 @@ pub enum Object {
     AlterFunction(Box<AlterFunction>),
     /// DROP FUNCTION and its like
     DropFunction(DropFunction),
+    /// CREATE EXTENSION
+    CreateExtension(CreateExtension),
+    /// ALTER EXTENSION
+    AlterExtension(AlterExtension),
+    /// DROP EXTENSION
+    DropExtension(DropExtension),
     /// CREATE TRIGGER
     CreateTrigger(Box<CreateTrigger>),
     /// ALTER TRIGGER … ON … RENAME TO

@@ -69,8 +69,8 @@ impl Binder<'_> {
     pub(super) fn order_of_operator(&self, operator: Oid) -> Option<(Oid, bool)> {
         let found = self.catalog.operator(operator)?;
         let (equality, down) = match found.name {
-            "<" | "~<~" => ("=", false),
-            ">" | "~>~" => ("=", true),
+            "<" | "~<~" | "#<#" => ("=", false),
+            ">" | "~>~" | "#>#" => ("=", true),
             "*<" => ("*=", false),
             "*>" => ("*=", true),
             _ => return None,
@@ -94,7 +94,8 @@ fn both(all: Orders, of: Orders) -> Orders {
 fn declared(catalog: &Catalog, oid: Oid) -> Option<Orders> {
     let of = |name| catalog.operator_exact(name, oid, oid);
     let equal = of("=")?;
-    match (of("<"), of(">")) {
+    // Those of hstore have names of their own.
+    match (of("<").or_else(|| of("#<#")), of(">").or_else(|| of("#>#"))) {
         (Some(less), Some(greater)) if equal.can_merge => {
             Some(Orders { less: less.oid, equal: equal.oid, greater: greater.oid })
         }

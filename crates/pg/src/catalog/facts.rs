@@ -30,6 +30,16 @@ pub enum Table {
 pub struct Row(Vec<&'static str>);
 
 impl Row {
+    /// Of a line.
+    pub(super) fn of(line: &'static str) -> Row {
+        Row(line.split('\t').collect())
+    }
+
+    /// All values.
+    pub fn texts(&self) -> &[&'static str] {
+        &self.0
+    }
+
     /// The text of a column; `\N` for NULL.
     pub fn text(&self, column: usize) -> &'static str {
         self.0[column]
@@ -62,5 +72,5 @@ pub fn rows(table: Table) -> impl Iterator<Item = Row> {
         Table::Cast => include_str!("data/pg_cast.tsv"),
         Table::Aggregate => include_str!("data/pg_aggregate.tsv"),
     };
-    text.lines().map(|line| Row(line.split('\t').collect()))
+    text.lines().map(Row::of)
 }

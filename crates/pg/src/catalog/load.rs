@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::extensions::{Part, all_rows};
 use super::facts::{Row, Table, rows};
 use super::rows::{
     Aggregate, Cast, CastContext, CastMethod, Kind, Operator, Proc, ProcKind, Type, Volatility,
@@ -17,9 +18,15 @@ const EXPANDARRAY: Oid = 13_200;
 
 pub(super) fn facts() -> Facts {
     let types = types();
-    let operators: Vec<Operator> = rows(Table::Operator).map(|row| operator(&row)).collect();
+    let operators = rows(Table::Operator).chain(all_rows(Part::Operator));
+    let operators: Vec<Operator> = operators.map(|row| operator(&row)).collect();
     let mut procs: Vec<Proc> = rows(Table::Proc).map(|row| proc(&row)).collect();
     procs.push(expandarray());
+    procs.extend(all_rows(Part::Proc).map(|row| proc(&row)));
+    let casts = rows(Table::Cast).chain(all_rows(Part::Cast));
+    let mut casts: Vec<Cast> = casts.map(|row| cast(&row)).collect();
+    casts.sort_by_key(|cast| (cast.source, cast.target));
+    let aggregates = rows(Table::Aggregate).chain(all_rows(Part::Aggregate));
     Facts {
         types_by_name: by_name(types.len(), |at| &types[at].name),
         operators_by_name: by_name(operators.len(), |at| operators[at].name),
@@ -27,8 +34,8 @@ pub(super) fn facts() -> Facts {
         types,
         operators,
         procs,
-        casts: rows(Table::Cast).map(|row| cast(&row)).collect(),
-        aggregates: rows(Table::Aggregate).map(|row| aggregate(&row)).collect(),
+        casts,
+        aggregates: aggregates.map(|row| aggregate(&row)).collect(),
     }
 }
 
@@ -47,6 +54,7 @@ fn types() -> Vec<Type> {
         ranges.insert(row.number(2), row.number(0));
     }
     let mut types: Vec<Type> = rows(Table::Type)
+        .chain(all_rows(Part::Type))
         .map(|row| Type { range: ranges.get(&row.number(0)).copied().unwrap_or(0), ..plain(&row) })
         .collect();
     let plain: HashMap<Oid, Cow<'static, str>> =

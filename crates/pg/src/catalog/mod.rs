@@ -5,9 +5,12 @@
 //! parsed once, in some milliseconds, into sorted tables of about a megabyte ([`load`]). A [`Catalog`] is
 //! these and the types that a database has made itself; those of rows come as their relations are named ([`named`]).
 //!
-//! Invariants: an OID of the facts is below 10,000, except that of the one function outside of pg_catalog; one of a made type
-//! is not; every array type of a type with one is there. Thread safety: what was found stays; types of rows may be added.
+//! What [`extensions`] bring is part of the facts, and found by name where it was created.
+//!
+//! Invariants: an OID of the facts is below 10,000, except those of extensions and of the one function outside of pg_catalog;
+//! one of a made type is not; every array type of a type with one is there. Thread safety: what was found stays; types of rows may be added.
 
+pub mod extensions;
 mod facts;
 mod load;
 mod named;
@@ -50,6 +53,10 @@ pub mod oids {
     pub const TEXT_ARRAY: Oid = 1009;
     /// interval
     pub const INTERVAL: Oid = 1186;
+    /// hstore, where it was created
+    pub const HSTORE: Oid = 1_090_000_001;
+    /// citext, where it was created
+    pub const CITEXT: Oid = 1_090_001_001;
     /// record
     pub const RECORD: Oid = 2249;
     /// "any"
@@ -108,6 +115,8 @@ pub struct Catalog {
     /// Functions of a database, sorted by OID, and the schemas in which names alone are looked up.
     procs: Arc<[Proc]>,
     path: Arc<[String]>,
+    /// Extensions of a database.
+    created: Arc<[extensions::Created]>,
 }
 
 impl Catalog {
@@ -144,14 +153,17 @@ impl Catalog {
         let facts = built_in();
         let of = |at: &u16| &facts.types[usize::from(*at)];
         match facts.types_by_name.binary_search_by(|at| (*of(at).name).cmp(name)) {
-            Ok(at) => Some(of(&facts.types_by_name[at])),
-            Err(_) => self.made.iter().find(|t| t.name == name),
+            Ok(at) if self.sees(of(&facts.types_by_name[at]).oid) => {
+                Some(of(&facts.types_by_name[at]))
+            }
+            _ => self.made.iter().find(|t| t.name == name),
         }
     }
 
     /// All types.
     pub fn types(&self) -> impl Iterator<Item = &Type> {
-        built_in().types.iter().chain(&self.made).chain(self.named.iter())
+        let facts = built_in().types.iter().filter(|ty| self.has(ty.oid));
+        facts.chain(&self.made).chain(self.named.iter())
     }
 
     /// An operator by its OID.
@@ -160,15 +172,16 @@ impl Catalog {
         facts.binary_search_by_key(&oid, |o| o.oid).ok().map(|at| &facts[at])
     }
 
-    /// Operators of a name, prefix ones with left operand 0.
+    /// Operators of a name, prefix ones with left operand 0. Those of an extension are found whatever its schema is.
     pub fn operators_named<'a>(
-        &self,
+        &'a self,
         name: &'a str,
     ) -> impl Iterator<Item = &'static Operator> + Clone + use<'a> {
         let facts = built_in();
         let of = |at: &u16| &facts.operators[usize::from(*at)];
         let first = facts.operators_by_name.partition_point(|at| *of(at).name < *name);
-        facts.operators_by_name[first..].iter().map(of).take_while(move |o| o.name == name)
+        let all = facts.operators_by_name[first..].iter().map(of);
+        all.take_while(move |o| o.name == name).filter(|o| self.has(o.oid))
     }
 
     /// The operator of a name whose operands are declared so.

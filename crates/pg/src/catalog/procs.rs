@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Catalog, Proc, built_in};
+use super::{Catalog, Proc, built_in, extensions};
 use crate::Oid;
 
 /// Where the system's functions are.
@@ -32,9 +32,10 @@ impl Catalog {
         }
     }
 
-    /// All functions, aggregates and procedures of PostgreSQL.
+    /// All functions, aggregates and procedures of PostgreSQL; those of extensions are not among them.
     pub fn procs(&self) -> &'static [Proc] {
-        &built_in().procs
+        let all = &built_in().procs;
+        &all[..all.partition_point(|proc| extensions::of(proc.oid).is_none())]
     }
 
     /// Functions, aggregates and procedures of PostgreSQL by a name.
@@ -42,10 +43,23 @@ impl Catalog {
         &self,
         name: &'a str,
     ) -> impl Iterator<Item = &'static Proc> + Clone + use<'a> {
-        let facts = built_in();
-        let of = |at: &u16| &facts.procs[usize::from(*at)];
-        let first = facts.procs_by_name.partition_point(|at| *of(at).name < *name);
-        facts.procs_by_name[first..].iter().map(of).take_while(move |p| p.name == name)
+        facts_named(name).filter(|proc| extensions::of(proc.oid).is_none())
+    }
+
+    /// Those of extensions that a name means, which may be one with a schema.
+    fn of_extensions<'a>(
+        &'a self,
+        name: &'a str,
+    ) -> impl Iterator<Item = &'static Proc> + Clone + use<'a> {
+        let plain = facts_named(name)
+            .filter(|proc| extensions::of(proc.oid).is_some() && self.sees(proc.oid));
+        let with_schema = self.created.iter().filter_map(move |created| {
+            let rest = name.strip_prefix(created.schema.as_str())?.strip_prefix('.')?;
+            Some((created.extension, rest))
+        });
+        let with_schema = with_schema
+            .flat_map(|(extension, rest)| facts_named(rest).filter(|proc| extension.has(proc.oid)));
+        plain.chain(with_schema)
     }
 
     /// Functions, aggregates and procedures of a name, also of one with a schema.
@@ -55,7 +69,8 @@ impl Catalog {
             proc.name == name && self.path.contains(&made.schema) || made.qualified == name
         };
         let own: &'a [Proc] = &self.procs;
-        self.system_procs(name).map(|proc| -> &'a Proc { proc }).chain(own.iter().filter(is))
+        let system = self.system_procs(name).chain(self.of_extensions(name));
+        system.map(|proc| -> &'a Proc { proc }).chain(own.iter().filter(is))
     }
 
     /// Those of a name that can be called with this number of arguments in order.
@@ -75,10 +90,25 @@ impl Catalog {
 
     /// The place of a function's schema among those in which names are looked up.
     pub fn rank(&self, proc: &Proc) -> usize {
-        let schema = proc.made.as_ref().map_or(SYSTEM, |made| &made.schema);
+        let created = self.created(proc.oid);
+        let schema = match (&proc.made, created) {
+            (Some(made), _) => &made.schema,
+            (None, Some(created)) => &created.schema,
+            (None, None) => SYSTEM,
+        };
         match self.path.iter().position(|known| known == schema) {
             Some(at) => at + 1,
+            // Where no path is known, what is the system's comes first.
+            None if created.is_some() => usize::MAX,
             None => 0,
         }
     }
+}
+
+/// Functions of the facts by a name.
+fn facts_named(name: &str) -> impl Iterator<Item = &'static Proc> + Clone + use<'_> {
+    let facts = built_in();
+    let of = |at: &u16| &facts.procs[usize::from(*at)];
+    let first = facts.procs_by_name.partition_point(|at| *of(at).name < *name);
+    facts.procs_by_name[first..].iter().map(of).take_while(move |p| p.name == name)
 }

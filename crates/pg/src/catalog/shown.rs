@@ -33,7 +33,7 @@ impl Catalog {
     /// A type as format_type writes it, without a modifier.
     pub fn shown(&self, oid: Oid) -> String {
         match self.get_type(oid) {
-            Some(found) => found.shown.to_string(),
+            Some(found) => self.in_schema(found).into_owned(),
             None => "???".into(),
         }
     }

@@ -47,3 +47,33 @@ fn types_are_written_as_format_type_does() {
     assert_eq!(of(1006), "int2vector[]");
     assert_eq!(of(600), "point");
 }
+
+#[test]
+fn what_extensions_have_is_found_by_name_where_they_were_created() {
+    use super::extensions::{self, Created};
+
+    for extension in &extensions::ALL {
+        assert!(extension.procs().all(|proc| extensions::of(proc.oid).is_some()));
+        assert!(extensions::named(extension.name).is_some());
+    }
+    let plain = Catalog::new();
+    assert!(plain.type_named("citext").is_none());
+    assert!(plain.procs_named("akeys").next().is_none());
+    assert_eq!(plain.operators_named("->").filter(|o| o.left == oids::HSTORE).count(), 0);
+    assert_eq!(plain.get_type(oids::CITEXT).map(|t| t.category), Some(b'S'));
+    let created = |name: &str, schema: &str, seen| Created {
+        extension: extensions::named(name).expect("it is there"),
+        schema: schema.into(),
+        seen,
+    };
+    let catalog = Catalog::new()
+        .with_extensions(vec![created("citext", "public", true), created("hstore", "s", false)]);
+    assert_eq!(catalog.type_named("citext").map(|t| t.oid), Some(oids::CITEXT));
+    assert!(catalog.type_named("hstore").is_none());
+    assert_eq!(catalog.shown(oids::HSTORE), "s.hstore");
+    assert!(catalog.procs_named("akeys").next().is_none());
+    assert_eq!(catalog.procs_named("s.akeys").count(), 1);
+    assert_eq!(catalog.operators_named("->").filter(|o| o.left == oids::HSTORE).count(), 2);
+    assert_eq!(catalog.procs_named("replace").count(), 2);
+    assert!(catalog.cast(oids::CITEXT, oids::TEXT).is_some());
+}

@@ -209,6 +209,9 @@ fn own_name(catalog: &Catalog, proc: &Proc) -> String {
             false => format!("{}.{}", name(&made.schema), name(&proc.name)),
         };
     }
+    if let Some(created) = catalog.created(proc.oid).filter(|created| !created.seen) {
+        return format!("{}.{}", name(&created.schema), name(&proc.name));
+    }
     let parts: Vec<_> = proc.name.split('.').map(name).collect();
     parts.join(".")
 }

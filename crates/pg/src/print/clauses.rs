@@ -37,8 +37,8 @@ impl<'a> Printer<'a> {
             p.item(item.reference, targets, numbers)?;
             let name = p.catalog.operator(item.less).map_or("", |operator| operator.name);
             match name {
-                "<" => p.put(if item.nulls_first { " NULLS FIRST" } else { "" }),
-                ">" => p.put(if item.nulls_first { " DESC" } else { " DESC NULLS LAST" }),
+                "<" | "#<#" => p.put(if item.nulls_first { " NULLS FIRST" } else { "" }),
+                ">" | "#>#" => p.put(if item.nulls_first { " DESC" } else { " DESC NULLS LAST" }),
                 name => {
                     p.put(" USING ");
                     p.put(name);

@@ -1,5 +1,7 @@
 //! Expressions.
 
+use std::borrow::Cow;
+
 use super::{Printer, STEP_IN, unserved};
 use crate::ast::{Is, SqlValue};
 use crate::bound::{Expr, ExprId, Form, Literal, NullTest, Op, SubKind, Subscript};
@@ -171,8 +173,15 @@ impl Printer<'_> {
         Ok(())
     }
 
-    pub(super) fn operator_name(&self, oid: u32) -> &'static str {
-        self.catalog.operator(oid).map_or("", |operator| operator.name)
+    /// An operator's name; that of an extension whose schema is not looked at says where it is.
+    pub(super) fn operator_name(&self, oid: u32) -> Cow<'static, str> {
+        let name = self.catalog.operator(oid).map_or("", |operator| operator.name);
+        match self.catalog.created(oid) {
+            Some(created) if !created.seen => {
+                format!("OPERATOR({}.{name})", super::name(&created.schema)).into()
+            }
+            _ => name.into(),
+        }
     }
 
     fn operation(&mut self, id: ExprId, op: &Op) -> Result<()> {

@@ -1,5 +1,7 @@
 //! Queries within expressions.
 
+use std::borrow::Cow;
+
 use super::{Printer, unserved};
 use crate::Result;
 use crate::bound::{Expr, ExprId, SubKind, SubQuery};
@@ -7,7 +9,7 @@ use crate::bound::{Expr, ExprId, SubKind, SubQuery};
 impl Printer<'_> {
     pub(super) fn subquery(&mut self, sub: &SubQuery) -> Result<()> {
         self.put(if sub.kind == SubKind::Array { "ARRAY(" } else { "(" });
-        let mut name = "";
+        let mut name = Cow::Borrowed("");
         if let Some(test) = sub.test {
             name = self.tested(test)?;
         }
@@ -41,14 +43,14 @@ impl Printer<'_> {
     }
 
     /// What a query's rows are compared with; the operator.
-    fn tested(&mut self, test: ExprId) -> Result<&'static str> {
+    fn tested(&mut self, test: ExprId) -> Result<Cow<'static, str>> {
         match self.bound.expr(test) {
             Expr::Op(op) => {
                 self.expr(*op.args.first().ok_or_else(unserved)?, true)?;
                 Ok(self.operator_name(op.operator))
             }
             Expr::And(all) | Expr::Or(all) => {
-                let (mut name, mut left) = ("", Vec::new());
+                let (mut name, mut left) = (Cow::Borrowed(""), Vec::new());
                 for one in all {
                     let Expr::Op(op) = self.bound.expr(*one) else { return Err(unserved()) };
                     left.push(*op.args.first().ok_or_else(unserved)?);

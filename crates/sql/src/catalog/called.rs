@@ -5,6 +5,7 @@
 use onlap_pg::ast::Tree;
 use onlap_pg::grammar::{self, Tokens};
 
+use super::extensions::{self, Created};
 use super::functions::Function;
 use super::names::quote;
 use crate::source::strings;
@@ -19,7 +20,8 @@ fn whole(text: &str, is_expr: bool) -> String {
 
 /// A text that is kept, with the schemas of functions in it.
 pub fn qualified(view: &View, text: &str, is_expr: bool) -> String {
-    if view.objects.functions().is_empty() {
+    let created: Vec<Created> = extensions::all(view).collect();
+    if view.objects.functions().is_empty() && created.is_empty() {
         return text.to_string();
     }
     let mut made = whole(text, is_expr);
@@ -34,7 +36,12 @@ pub fn qualified(view: &View, text: &str, is_expr: bool) -> String {
             }
             let own = view.objects.functions().of_database(&view.database);
             let schema = view.path().find(|schema| {
+                let of_extension = |created: &Created| {
+                    let mut procs = created.extension.procs();
+                    created.schema == **schema && procs.any(|proc| *proc.name == **name)
+                };
                 own.clone().any(|of| of.name.schema == **schema && *of.name.name == **name)
+                    || created.iter().any(of_extension)
             });
             let at = tokens.all.partition_point(|token| token.start < place);
             if let (Some(schema), Some(token)) = (schema, tokens.all.get(at)) {

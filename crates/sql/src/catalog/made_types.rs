@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 
 use super::names::quote;
 use super::objects::Object;
-use super::{Name, oids};
+use super::{Name, extensions, oids};
 use crate::types::PgType;
 use crate::view::View;
 
@@ -171,15 +171,19 @@ impl MadeTypes {
 
     /// The same as a statement finds and writes them.
     pub fn seen_from(&self, view: &View) -> Catalog {
+        let others = |catalog| {
+            let catalog = extensions::added_to(catalog, view);
+            view.objects.functions().added_to(catalog, view)
+        };
         if self.all.is_empty() {
-            return view.objects.functions().added_to(Catalog::new(), view);
+            return others(Catalog::new());
         }
         let all = self.all.iter().filter(|made| made.database == view.database);
         let types = all.flat_map(|made| {
             let is_seen = self.is_seen(view, made);
             made.types(made.shown(!is_seen), is_seen)
         });
-        view.objects.functions().added_to(Catalog::with(types.collect()), view)
+        others(Catalog::with(types.collect()))
     }
 
     /// Whether its name alone means a type: no other of the search path has it, and none of the system.
@@ -189,9 +193,10 @@ impl MadeTypes {
             && crate::query::catalog().type_named(&made.name.name).is_none()
     }
 
-    /// The name of one of these types or of its arrays, as a view shows it; `None` of other types.
+    /// The name of one of these types or of its arrays, as a view shows it, also of those of extensions where the search path
+    /// has not their schema; `None` of other types.
     pub fn shown_to(&self, view: &View, oid: u32) -> Option<String> {
-        let made = self.get(oid)?;
+        let Some(made) = self.get(oid) else { return extensions::shown_to(view, oid) };
         Some(made.of_oid(made.shown(!self.is_seen(view, made)), oid))
     }
 

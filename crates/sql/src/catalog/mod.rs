@@ -8,6 +8,7 @@
 pub mod bound;
 pub mod called;
 pub mod column_types;
+pub mod extensions;
 pub mod families;
 pub mod functions;
 pub mod made_types;

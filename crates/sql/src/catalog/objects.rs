@@ -70,6 +70,8 @@ pub enum Kind {
     Function,
     /// of a table or view, by `OID:name`; see [`super::triggers`]
     Trigger,
+    /// `{"schema", "owner", "version"}`, by `database/name`; see [`super::extensions`]
+    Extension,
 }
 
 const KINDS: &[(Kind, &str)] = &[
@@ -96,6 +98,7 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Settings, "settings"),
     (Kind::Function, "function"),
     (Kind::Trigger, "trigger"),
+    (Kind::Extension, "extension"),
 ];
 
 impl Kind {

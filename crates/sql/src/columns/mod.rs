@@ -9,6 +9,7 @@
 //! |---|---|---|---|
 //! | those of the engine | themselves | | yes |
 //! | varchar without a length, name | Text | the text | yes |
+//! | citext | Folded | the text | yes |
 //! | bpchar without a length | Text | the text: blanks at its end do not count | no |
 //! | oid, xid, cid, reg*, money | Int8 | the number | yes |
 //! | "char" | Int2 | the byte | yes |
@@ -22,7 +23,7 @@
 //! | ranges and multiranges of whole numbers, dates, moments | Bytea | [`ranges`] | yes |
 //! | composite types and arrays of them | Bytea | [`rows`] | no |
 //! | domains | as what they are over | | as that |
-//! | numrange, nummultirange, other arrays, inet, cidr, macaddr | Bytea | PostgreSQL's binary form | no |
+//! | numrange, nummultirange, other arrays, inet, cidr, macaddr, hstore | Bytea | PostgreSQL's binary form | no |
 //!
 //! These forms are on disk: they never change. A better one is another [`Form`], named in the catalog's row.
 //!
@@ -206,6 +207,8 @@ fn kept(catalog: &Catalog, pg: PgType) -> Option<(DataType, Form)> {
         oid::NAME | oid::BPCHAR => (DataType::Text, Form::Named),
         // oid, xid, cid, regproc, the reg* of names, money
         26 | 28 | 29 | 24 | 2202..=2206 | 4096 | 4089 | 790 => (DataType::Int8, Form::Named),
+        oid::CITEXT => (DataType::Folded, Form::Named),
+        oid::HSTORE => (DataType::Bytea, Form::Sent),
         oid::CHAR => (DataType::Int2, Form::Named),
         oid::TIME => (DataType::Time, Form::Named),
         oid::TIMESTAMP => (DataType::Timestamp, Form::Named),

@@ -14,6 +14,7 @@ use super::generated::Generation;
 use super::sequence;
 use super::types::column_type;
 use crate::assign::assign;
+use crate::catalog::extensions;
 use crate::catalog::names::quote;
 use crate::columns::{ColumnType, Form};
 use crate::error::{Result, SqlError, state};
@@ -307,9 +308,12 @@ pub fn kept(view: &View, source: Source<'_>, span: Span) -> String {
     found.dedup_by_key(|ty| ty.place);
     for ty in found.into_iter().filter(|ty| ty.name.len() == 1) {
         let named = made.named(view, &strings(&ty.name));
-        if let Some(named) = named.filter(|named| made.is_seen(view, named)) {
+        let named = named.filter(|named| made.is_seen(view, named));
+        let schema = named.map(|named| named.name.schema.clone());
+        let schema = schema.or_else(|| extensions::schema_of_type(view, &ty.name[0]));
+        if let Some(schema) = schema {
             let at = (ty.place - span.start) as usize;
-            text.insert_str(at, &format!("{}.", quote(&named.name.schema)));
+            text.insert_str(at, &format!("{}.", quote(&schema)));
         }
     }
     crate::catalog::called::qualified(view, &text, true)

@@ -44,7 +44,7 @@ pub fn run(
             roles::must_comment(view, oid)?;
             (oid, 0)
         }
-        CommentOn::Extension(_) => return Ok("COMMENT"),
+        CommentOn::Extension(name) => (super::extension::commented(view, name)?, 0),
         CommentOn::Column(name) => column_of(view, name)?,
         CommentOn::Constraint(name, table) => constraint(view, name, table)?,
         CommentOn::Function(kind, signature) => {

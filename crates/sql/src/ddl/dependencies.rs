@@ -7,7 +7,7 @@ use super::grant::columns_of;
 use super::naming;
 use super::owned::schemas;
 use super::privileges::{class_of, key_of};
-use crate::catalog::{DEFAULT_DATABASE, Kind};
+use crate::catalog::{DEFAULT_DATABASE, Kind, extensions};
 use crate::error::Result;
 use crate::rights::{Acl, Class, Key, Rights};
 use crate::view::View;
@@ -93,6 +93,10 @@ impl Found<'_> {
         for made in types.of_database(&view.database).filter(|made| made.owner == role) {
             let shown = types.shown_to(view, made.oid).unwrap_or_default();
             self.lines.push((made.oid, format!("owner of type {shown}")));
+        }
+        for created in extensions::all(view).filter(|created| created.owner == role) {
+            let name = created.extension.name;
+            self.lines.push((created.oid, format!("owner of extension {name}")));
         }
         Ok(())
     }

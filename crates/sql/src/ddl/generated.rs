@@ -12,7 +12,7 @@ use onlap_pg::print::Look;
 use onlap_pg::{TypeRef, ast};
 
 use super::columns::Declared;
-use super::index_parts::{FIRST_MADE, PROGRAM_BYTES, failed, is_immutable, is_passing};
+use super::index_parts::{PROGRAM_BYTES, failed, is_immutable, is_made, is_passing};
 use super::types::column_type;
 use crate::columns::{ColumnType, Types};
 use crate::deep;
@@ -145,7 +145,7 @@ impl<'a> Generating<'a> {
         located: &Located<'_>,
     ) -> Result<GeneratedSpec> {
         let (name, pg) = (&column.name, column.ty.pg);
-        if column.ty.is_domain() || pg.oid >= FIRST_MADE {
+        if column.ty.is_domain() || is_made(pg.oid) {
             return Err(SqlError::unsupported("a generated column of a type that a database made"));
         }
         let names = Names::new(self.view);
@@ -221,11 +221,11 @@ impl<'a> Generating<'a> {
                     changes = Some("a moment of the execution in a generated column");
                     None
                 }
-                expr if of.oid < FIRST_MADE && !is_immutable(catalog, bound, expr, of) => {
+                expr if !is_made(of.oid) && !is_immutable(catalog, bound, expr, of) => {
                     changes = Some("");
                     None
                 }
-                _ if of.oid >= FIRST_MADE => {
+                _ if is_made(of.oid) => {
                     let what = "a type that the database made in a generation expression";
                     Some(SqlError::unsupported(what))
                 }

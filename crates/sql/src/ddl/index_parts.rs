@@ -21,7 +21,12 @@ use crate::types::PgType;
 use crate::view::View;
 
 /// The least OID of what a database makes itself.
-pub(super) const FIRST_MADE: Oid = 16384;
+const FIRST_MADE: Oid = 16384;
+
+/// Whether an OID is that of something that a database made itself.
+pub(super) fn is_made(oid: Oid) -> bool {
+    oid >= FIRST_MADE && onlap_pg::catalog::extensions::of(oid).is_none()
+}
 
 /// Bytes of a kept expression: it is part of the table's description, which each change of that writes anew.
 pub(super) const PROGRAM_BYTES: usize = 64 << 10;
@@ -135,7 +140,7 @@ impl<'a> Parts<'a> {
         let reads = self.judge(bound, root, filter)?;
         let of = bound.ty(root);
         let pg = PgType { oid: of.oid, modifier: of.modifier };
-        let ty = ColumnType::of(catalog(), pg).filter(|_| of.oid < FIRST_MADE);
+        let ty = ColumnType::of(catalog(), pg).filter(|_| !is_made(of.oid));
         let Some(ty) = ty else {
             let text = "an index on an expression of this type";
             return Err(SqlError::unsupported(text));
@@ -224,7 +229,7 @@ impl<'a> Parts<'a> {
                 }
                 _ => None,
             };
-            let made = of.oid >= FIRST_MADE && failed.is_none();
+            let made = is_made(of.oid) && failed.is_none();
             failed = failed.take().or(found);
             if made && failed.is_none() {
                 let text = "a type that the database made in an expression of an index";
@@ -265,7 +270,7 @@ pub(super) fn is_immutable(catalog: &Catalog, bound: &Bound, expr: &Expr, ty: Ty
     let of_proc = |proc: Oid| {
         catalog
             .proc(proc)
-            .is_some_and(|proc| proc.volatility == Volatility::Immutable && proc.oid < FIRST_MADE)
+            .is_some_and(|proc| proc.volatility == Volatility::Immutable && !is_made(proc.oid))
     };
     match expr {
         Expr::Call(call) => of_proc(call.proc),

@@ -14,6 +14,7 @@ mod default_privileges;
 pub mod defaults;
 mod dependencies;
 mod drop;
+mod extension;
 mod function;
 pub mod generated;
 mod grant;
@@ -130,6 +131,9 @@ fn objects(
         Object::DropFunction(drop) => {
             return function::drop(s, view, source, drop, client).map(Answer::Done);
         }
+        Object::CreateExtension(create) => extension::create(s, view, create, client)?,
+        Object::AlterExtension(alter) => extension::alter(s, view, alter, client)?,
+        Object::DropExtension(drop) => extension::drop(s, view, drop, client)?,
         Object::CreateTrigger(create) => trigger::create(s, view, source, create)?,
         Object::RenameTrigger(name, on, to) => trigger::rename(s, view, (name, on, to))?,
         Object::DropTrigger { skip, name, on, cascade: _ } => {

@@ -145,9 +145,9 @@ fn made_type<'a>(view: &'a View, name: &Name) -> Option<&'a Made> {
 /// `42710`; `42P07`: it is a composite type, which is a relation.
 pub fn check_no_type(view: &View, name: &Name) -> Result<()> {
     match made_type(view, name) {
-        None => Ok(()),
+        None if !super::extension::has_type(view, name) => Ok(()),
         Some(made) if made.composite().is_some() => Err(taken(&name.name)),
-        Some(_) => {
+        _ => {
             let hint = "A relation has an associated type of the same name, so you must use a \
                         name that doesn't conflict with any existing type.";
             let text = format!("type \"{}\" already exists", name.name);

@@ -90,6 +90,7 @@ pub fn reassign(
         }
     }
     made::give_all(session, view, &from, to)?;
+    super::extension::give_all(session, view, &from, to)?;
     super::function::give_all(session, view, &from, to)?;
     session.current()?.changed = true;
     Ok("REASSIGN OWNED")
@@ -140,6 +141,7 @@ pub fn drop(
     let view = &session.view()?;
     super::function::drop_all(session, view, &from, cascade)?;
     made::drop_all(session, view, &from, cascade)?;
+    super::extension::drop_all(session, view, &from)?;
     let rights = view.judge.rights();
     for (_, key) in objects(view)? {
         let Some(mut entry) = rights.entry(key).cloned() else { continue };

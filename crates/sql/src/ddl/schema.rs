@@ -147,8 +147,8 @@ pub fn drop_one(session: &mut Session, view: &View, schema: &str, cascade: bool)
     forget(session, view, schema)
 }
 
-/// What is in a schema: tables, the engine's forms of the names of views and sequences, and how many types and
-/// functions.
+/// What is in a schema: tables, the engine's forms of the names of views and sequences, and how many types, functions
+/// and extensions.
 pub struct Content {
     schema: String,
     tables: Vec<Table>,
@@ -177,7 +177,7 @@ impl Content {
         let types = view.objects.of_kind(Kind::Type).filter(|(name, _)| own(name)).count();
         let functions = view.objects.functions().of_database(&view.database);
         let functions = functions.filter(|function| function.name.schema == schema).count();
-        let types = types + functions;
+        let types = types + functions + super::extension::count_in(view, schema);
         Ok(Content { schema: schema.to_string(), tables, views, sequences, types })
     }
 
@@ -204,7 +204,8 @@ impl Content {
             }
         }
         super::function::drop_in_schema(session, view, &self.schema)?;
-        super::made::drop_in_schema(session, view, &self.schema)
+        super::made::drop_in_schema(session, view, &self.schema)?;
+        super::extension::drop_in_schema(session, view, &self.schema)
     }
 }
 
@@ -321,7 +322,7 @@ pub fn drop_database(
     for key in schemas {
         session.forget_rights(view, key)?;
     }
-    for kind in [Kind::View, Kind::Schema, Kind::Type, Kind::Function] {
+    for kind in [Kind::View, Kind::Schema, Kind::Type, Kind::Function, Kind::Extension] {
         let all: Vec<String> =
             view.objects.of_kind(kind).map(|(name, _)| name.to_string()).collect();
         let is_own = |key: &String| match kind {

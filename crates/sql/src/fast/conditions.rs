@@ -297,7 +297,9 @@ impl Conditions {
             return None;
         }
         // Floats of four bytes are compared as what they are rounded to, JSON not at all.
-        if matches!(ty, DataType::Float4 | DataType::Json) && !matches!(test, Test::IsNull(_)) {
+        if matches!(ty, DataType::Float4 | DataType::Json | DataType::Folded)
+            && !matches!(test, Test::IsNull(_))
+        {
             return None;
         }
         let operands = match &test {

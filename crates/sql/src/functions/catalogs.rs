@@ -198,7 +198,12 @@ fn expression(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
 
 fn comment(seen: &Seen, oid: u32, column: i64) -> Datum {
     let object = seen.view.objects.get(Kind::Comment, &format!("{oid}:{column}"));
-    object.and_then(|o| o.body["text"].as_str()).into()
+    let text = object.and_then(|o| o.body["text"].as_str());
+    let own = || {
+        let is_language = oid == crate::catalog::extensions::PLPGSQL && column == 0;
+        crate::system::extensions::own_comment(&seen.view).filter(|_| is_language)
+    };
+    text.or_else(own).into()
 }
 
 fn index(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {

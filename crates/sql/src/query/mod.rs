@@ -99,6 +99,27 @@ pub fn catalog() -> &'static Arc<Catalog> {
     CATALOG.get_or_init(|| Arc::new(Catalog::new()))
 }
 
+/// The first type, function or operator of a query that is wanted.
+pub fn named_in(
+    tree: &onlap_pg::bound::Bound,
+    query: QueryId,
+    wanted: &dyn Fn(u32) -> bool,
+) -> Option<u32> {
+    let mut found = None;
+    tree.visit_part(Part::Query(query), 0, &mut |id, _| {
+        let named = match tree.expr(id) {
+            Expr::Call(call) => call.proc,
+            Expr::Op(op) | Expr::Distinct(op) | Expr::NullIf(op) | Expr::ArrayOp(op, _) => {
+                op.operator
+            }
+            _ => 0,
+        };
+        found = found.or_else(|| [named, tree.ty(id).oid].into_iter().find(|oid| wanted(*oid)));
+        found.is_none()
+    });
+    found
+}
+
 /// An error of PostgreSQL's as this crate has it; its place counts characters of the text.
 pub fn sql_error(error: &onlap_pg::Error, text: &str) -> SqlError {
     let mut made = SqlError::new(error.state, error.message.clone());
@@ -534,6 +555,13 @@ impl Bound {
             look(&view.query.0, view.query.1);
         }
         found
+    }
+
+    /// The first type, function or operator in it that is wanted, also in views that it reads.
+    pub fn names(&self, wanted: &dyn Fn(u32) -> bool) -> Option<u32> {
+        let own = named_in(&self.tree, self.query, wanted);
+        let mut views = self.others.views.values();
+        own.or_else(|| views.find_map(|view| named_in(&view.query.0, view.query.1, wanted)))
     }
 
     /// The types of its parameters.

@@ -246,7 +246,7 @@ fn engine_value(value: &Datum<'_>, int: Option<i64>, ty: DataType) -> Option<Val
         (DataType::Numeric(precision), Datum::Bytes(bytes)) => {
             Value::Numeric(numeric(&PgNumeric::load(bytes), precision)?)
         }
-        (DataType::Text | DataType::Varchar(_), Datum::Text(text)) => {
+        (DataType::Text | DataType::Varchar(_) | DataType::Folded, Datum::Text(text)) => {
             Value::Text(text.as_ref().into())
         }
         (DataType::Char(_), Datum::Text(text)) => Value::Text(text.trim_end_matches(' ').into()),

@@ -16,7 +16,7 @@ use super::tables::Known;
 use super::views::{Others, of_sql};
 use crate::catalog::made_types::Made;
 use crate::catalog::names::quote;
-use crate::catalog::{Kind, Name, bound, oids};
+use crate::catalog::{Kind, Name, bound, extensions, oids};
 use crate::columns::ColumnType;
 use crate::plan::TableHandle;
 use crate::system::definitions;
@@ -244,6 +244,12 @@ impl Schema for Names<'_> {
                 self.view.must_look_in(schema).map_err(|e| of_sql(&e))?;
             }
             return Ok(Some(made.oid));
+        }
+        if let Some(ty) = extensions::type_named(self.view, &parts, self.body.is_some()) {
+            if let [.., schema, _] = &parts[..] {
+                self.view.must_look_in(schema).map_err(|e| of_sql(&e))?;
+            }
+            return Ok(Some(ty.oid));
         }
         // A view's text names types as they are found now: only what it reads is bound.
         let names = Names { body: None, ..self.clone() };

@@ -74,9 +74,10 @@ pub fn stored(value: &Datum<'_>, ty: DataType) -> Result<Value> {
             }
         }
         (DataType::Char(_), Datum::Text(text)) => Value::Text(text.trim_end_matches(' ').into()),
-        (DataType::Text | DataType::Varchar(_) | DataType::Json, Datum::Text(text)) => {
-            Value::Text(text.as_ref().into())
-        }
+        (
+            DataType::Text | DataType::Varchar(_) | DataType::Json | DataType::Folded,
+            Datum::Text(text),
+        ) => Value::Text(text.as_ref().into()),
         (DataType::Bytea, Datum::Bytes(bytes)) => Value::Bytes(bytes.as_ref().into()),
         (DataType::Uuid, Datum::Bytes(bytes)) => {
             Value::Uuid(bytes.as_ref().try_into().map_err(|_| none())?)

@@ -9,6 +9,7 @@ use onlap_pg::ast::{Execute, Prepare, TypeName};
 use super::answer::{Answer, AnswerColumn};
 use super::prepare::Prepared;
 use super::{Parameter, Roles, Session};
+use crate::catalog::extensions;
 use crate::columns::ColumnType;
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Body};
@@ -159,6 +160,10 @@ fn type_of(view: &View, source: Source<'_>, ty: &TypeName) -> Result<u32> {
     }
     let made = view.objects.made_types().named(view, &strings(&ty.name));
     let made = made.map(|made| if ty.bounds.is_empty() { made.oid } else { made.array });
+    let of_extension = extensions::meant(view, &strings(&ty.name));
+    let made = made.or_else(|| {
+        of_extension.map(|found| if ty.bounds.is_empty() { found.oid } else { found.array })
+    });
     names::by_name(&shown).or(made).ok_or_else(|| {
         let text = format!("type \"{shown}\" does not exist");
         source.at(SqlError::new(state::NO_OBJECT, text), ty.place)

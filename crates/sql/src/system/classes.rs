@@ -9,7 +9,8 @@ use serde_json::Value as Json;
 use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
 use super::sight::Sight;
-use super::{functions, grants, made_types, row_types, rules, text, triggers};
+use super::{extensions, functions, grants, made_types, row_types, rules, text, triggers};
+use crate::catalog::extensions::PLPGSQL;
 use crate::catalog::families::Inherited;
 use crate::catalog::{Kind, oids, rules as kept};
 use crate::columns::Types;
@@ -194,8 +195,10 @@ fn classes(view: &View, model: &Model) -> Rows {
 
 /// The type's collation in pg_collation; 0 where it has none.
 pub fn collation_of(view: &View, ty: PgType) -> u32 {
-    match view.objects.made_types().catalog().base_type(ty.oid) {
-        oid::TEXT | oid::VARCHAR | oid::BPCHAR => 100,
+    let catalog = view.objects.made_types().catalog();
+    let base = catalog.base_type(ty.oid);
+    match catalog.element(base).map_or(base, |element| catalog.base_type(element)) {
+        oid::TEXT | oid::VARCHAR | oid::BPCHAR | oid::CITEXT => 100,
         oid::NAME => 950,
         _ => 0,
     }
@@ -323,7 +326,7 @@ pub fn operator_class(ty: PgType) -> i64 {
         oid::TIME => 3125,
         oid::TIMESTAMP => 3128,
         oid::TIMESTAMPTZ => 3127,
-        _ => 3126,
+        oid => extensions::class_of(oid).unwrap_or(3126),
     }
 }
 
@@ -644,6 +647,7 @@ fn dependencies(view: &View, model: &Model) -> Rows {
         rows.push(row![own, trigger.oid, 0, functions::PG_PROC, trigger.function, 0, "n"]);
         rows.push(row![own, trigger.oid, 0, PG_CLASS, table, 0, "a"]);
     }
+    extensions::members(view, &mut rows);
     rows
 }
 
@@ -659,9 +663,13 @@ fn descriptions(view: &View, model: &Model) -> Rows {
             None if crate::catalog::triggers::all(&view.objects).any(|t| t.oid == oid) => {
                 triggers::PG_TRIGGER
             }
+            None if extensions::is_one(view, oid) => extensions::PG_EXTENSION,
             None => PG_CONSTRAINT,
         };
         rows.push(row![oid, class, column, object.body["text"].as_str()]);
+    }
+    if let Some(text) = extensions::own_comment(view) {
+        rows.push(row![PLPGSQL, extensions::PG_EXTENSION, 0, text]);
     }
     rows
 }

@@ -7,7 +7,8 @@ use onlap_pg::catalog::oids as types;
 use super::definitions::Definition;
 use super::model::Model;
 use super::rows::{Datum, Rows};
-use super::{fixed, grants, row_types};
+use super::{extensions, fixed, grants, row_types};
+use crate::catalog::extensions as created;
 use crate::catalog::functions::{Function, Parameter};
 use crate::catalog::names::quote;
 use crate::row;
@@ -41,6 +42,11 @@ fn shown_type(view: &View, model: &Model, oid: u32) -> String {
     crate::query::catalog().shown(oid)
 }
 
+/// Whether pg_proc has rows that not every database has.
+pub fn has_more(view: &View) -> bool {
+    !view.objects.functions().is_empty() || created::all(view).next().is_some()
+}
+
 /// The rows of pg_proc.
 pub fn procs(view: &View, model: &Model, definition: &Definition) -> Rows {
     let mut rows = Rows::of(COLUMNS);
@@ -54,6 +60,7 @@ pub fn procs(view: &View, model: &Model, definition: &Definition) -> Rows {
     for function in view.objects.functions().of_database(&view.database) {
         rows.push(proc(view, model, function));
     }
+    extensions::procs(view, model, &mut rows);
     rows
 }
 
@@ -300,7 +307,8 @@ fn type_name(view: &View, oid: u32) -> (String, String) {
         return (made.name.schema.clone(), made.name.name.clone());
     }
     let name = crate::query::catalog().get_type(oid).map(|ty| ty.name.to_string());
-    ("pg_catalog".into(), name.unwrap_or_default())
+    let schema = created::of_type(view, oid).map(|created| created.schema);
+    (schema.unwrap_or_else(|| "pg_catalog".into()), name.unwrap_or_default())
 }
 
 /// information_schema.parameters.

@@ -6,6 +6,7 @@
 pub mod classes;
 pub mod cluster;
 pub mod definitions;
+pub mod extensions;
 pub mod fixed;
 pub mod functions;
 pub mod grants;
@@ -46,7 +47,10 @@ pub fn with_secrets(schema: &str, name: &str) -> Option<(Class, Key)> {
 pub fn rows_of(view: &View, definition: &Definition) -> Result<Rows> {
     let name = definition.name;
     let made = match definition.schema {
-        PG_CATALOG if name == "pg_proc" && !view.objects.functions().is_empty() => {
+        PG_CATALOG if extensions::has(name) => {
+            extensions::rows(view, &model::Model::of(view)?, definition)
+        }
+        PG_CATALOG if name == "pg_proc" && functions::has_more(view) => {
             Some(functions::procs(view, &model::Model::of(view)?, definition))
         }
         PG_CATALOG if name == "pg_type" => row_types::types(view, definition)?,

@@ -5,7 +5,7 @@
 use super::definitions::Definition;
 use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
-use super::{classes, fixed, made_types};
+use super::{classes, extensions, fixed, made_types};
 use crate::catalog::oids;
 use crate::error::Result;
 use crate::row;
@@ -83,6 +83,7 @@ pub fn types(view: &View, definition: &Definition) -> Result<Option<Rows>> {
         list.extend(row!["i", "x", false, 0, -1, 0, 0, Datum::Null, Datum::Null, Datum::Null]);
         rows.push(list);
     }
+    extensions::types(view, &model, &mut rows);
     Ok(Some(rows))
 }
 

@@ -9,7 +9,7 @@ use super::made_types;
 use super::model::{Model, Relation, What, index_name};
 use super::rows::{Datum, Rows};
 use super::sight::Sight;
-use crate::catalog::{Kind, oids};
+use crate::catalog::{Kind, extensions, oids};
 use crate::error::Result;
 use crate::query::Printed;
 use crate::query::through::{Checked, is_changed, written_columns};
@@ -153,8 +153,10 @@ fn below(view: &View, ty: PgType) -> PgType {
 
 /// The schema of a type below domains.
 pub fn udt_schema(view: &View, ty: PgType) -> String {
-    let made = view.objects.made_types().get(below(view, ty).oid);
-    made.map_or_else(|| PG_CATALOG.to_string(), |made| made.name.schema.clone())
+    let oid = below(view, ty).oid;
+    let made = view.objects.made_types().get(oid).map(|made| made.name.schema.clone());
+    let made = made.or_else(|| extensions::of_type(view, oid).map(|created| created.schema));
+    made.unwrap_or_else(|| PG_CATALOG.to_string())
 }
 
 /// The name of a type below domains.

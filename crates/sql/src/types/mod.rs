@@ -57,6 +57,8 @@ pub mod oid {
     pub const RECORD: u32 = 2249;
     pub const UUID: u32 = 2950;
     pub const JSONB: u32 = 3802;
+    pub const CITEXT: u32 = onlap_pg::catalog::oids::CITEXT;
+    pub const HSTORE: u32 = onlap_pg::catalog::oids::HSTORE;
 }
 
 /// A type as the protocol names it.
@@ -98,6 +100,8 @@ impl PgType {
             DataType::Timestamp => PgType::new(oid::TIMESTAMP),
             DataType::Timestamptz => PgType::new(oid::TIMESTAMPTZ),
             DataType::Json => PgType::new(oid::JSON),
+            // What it truly is, is noted with the column.
+            DataType::Folded => PgType::new(oid::TEXT),
         }
     }
 

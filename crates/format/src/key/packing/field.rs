@@ -86,9 +86,9 @@ impl Field {
             (Kind::Numeric { scale }, Vector::Numeric(m, s)) => {
                 raw_wide(at_scale(m[row], s[row], scale)?)
             }
-            (Kind::UuidText, Vector::Bytes(v)) => uuid_text::parse(key_text(self.ty, v.get(row)))?,
+            (Kind::UuidText, Vector::Bytes(v)) => uuid_text::parse(&key_text(self.ty, v.get(row)))?,
             (Kind::Text { len }, Vector::Bytes(v)) => {
-                let s = key_text(self.ty, v.get(row));
+                let s = &*key_text(self.ty, v.get(row));
                 if s.len() > usize::from(len) {
                     return None;
                 }

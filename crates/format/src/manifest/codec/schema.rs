@@ -427,6 +427,7 @@ fn put_type(out: &mut Vec<u8>, ty: DataType) {
         DataType::Timestamp => 15,
         DataType::Timestamptz => 16,
         DataType::Json => 17,
+        DataType::Folded => 18,
     };
     out.push(kind);
     match ty {
@@ -456,6 +457,7 @@ fn read_type(r: &mut Reader<'_>) -> Result<DataType> {
         15 => DataType::Timestamp,
         16 => DataType::Timestamptz,
         17 => DataType::Json,
+        18 => DataType::Folded,
         _ => return Err(r.error("an unknown column type")),
     })
 }

@@ -15,7 +15,6 @@ const DROPPED: &[Keyword] = &[
     Keyword::Collation,
     Keyword::Conversion,
     Keyword::Event,
-    Keyword::Extension,
     Keyword::Foreign,
     Keyword::Language,
     Keyword::Operator,
@@ -90,6 +89,7 @@ impl Parser<'_> {
             }
             Kind::Word(K::Rule) => return self.drop_rule(),
             Kind::Word(K::Trigger) => return self.drop_trigger(),
+            Kind::Word(K::Extension) => return self.drop_extension(),
             _ if self.at_routine() => return self.drop_function(),
             Kind::Word(K::Owned) => {
                 self.advance();

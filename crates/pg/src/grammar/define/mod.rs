@@ -3,6 +3,7 @@
 mod alter;
 mod constraint;
 mod drop;
+mod extension;
 mod function;
 mod index;
 mod role;
@@ -32,7 +33,6 @@ const MADE: &[Keyword] = &[
     Keyword::Conversion,
     Keyword::Default,
     Keyword::Event,
-    Keyword::Extension,
     Keyword::Foreign,
     Keyword::Language,
     Keyword::Operator,
@@ -63,7 +63,6 @@ const ALTERED: &[Keyword] = &[
     Keyword::Collation,
     Keyword::Conversion,
     Keyword::Event,
-    Keyword::Extension,
     Keyword::Foreign,
     Keyword::Language,
     Keyword::Large,
@@ -149,6 +148,7 @@ impl Parser<'_> {
             Kind::Word(K::Function | K::Procedure) if lasting == Lasting::Permanent => {
                 self.create_function(replace)
             }
+            Kind::Word(K::Extension) if plain => self.create_extension(),
             Kind::Word(K::Trigger) if lasting == Lasting::Permanent => self.create_trigger(replace),
             Kind::Word(K::Constraint)
                 if lasting == Lasting::Permanent && self.ahead(1) == Kind::Word(K::Trigger) =>
@@ -294,6 +294,7 @@ impl Parser<'_> {
             Kind::Word(K::Domain) => self.alter_domain(),
             Kind::Word(K::Rule) => self.alter_rule(),
             Kind::Word(K::Trigger) => self.alter_trigger(),
+            Kind::Word(K::Extension) => self.alter_extension(),
             _ if self.at_routine() => self.alter_function(),
             _ if self.at_any(ALTERED) => self.other(K::Alter),
             _ => Err(self.unexpected()),

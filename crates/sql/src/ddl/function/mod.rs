@@ -6,7 +6,7 @@ mod alter;
 mod drop;
 mod find;
 mod said;
-mod users;
+pub mod users;
 
 use onlap_pg::ast::CreateFunction;
 use onlap_pg::catalog::oids;

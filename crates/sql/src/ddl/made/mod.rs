@@ -8,7 +8,7 @@ mod domains;
 mod enums;
 mod shape;
 mod texts;
-mod uses;
+pub mod uses;
 
 use onlap_pg::ast::{AlterType, Role, TypeChange};
 
@@ -33,7 +33,8 @@ fn put(session: &mut Session, made: &Made) -> Result<()> {
 /// Types and relations share names: a relation's rows have its name for their type.
 fn check_free(view: &View, name: &Name) -> Result<()> {
     let engine = name.engine(&view.database);
-    let is_taken = view.objects.get(Kind::Type, &engine).is_some();
+    let is_taken =
+        view.objects.get(Kind::Type, &engine).is_some() || super::extension::has_type(view, name);
     if is_taken || naming::claim(view, name)?.is_some() {
         let text = format!("type \"{}\" already exists", name.name);
         return Err(SqlError::new(state::DUPLICATE_OBJECT, text));

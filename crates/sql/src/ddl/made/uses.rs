@@ -24,7 +24,7 @@ use crate::view::View;
 use crate::wire::Client;
 
 /// What uses a type.
-enum User {
+pub enum User {
     /// A column of a table.
     Column(Name, String),
     /// A view, by the engine's form of its name.
@@ -44,7 +44,8 @@ enum User {
 }
 
 impl User {
-    fn shown(&self, view: &View) -> String {
+    /// As messages call it.
+    pub fn shown(&self, view: &View) -> String {
         match self {
             User::Column(table, column) => {
                 format!("column {column} of table {}", shown_name(view, table))
@@ -63,7 +64,7 @@ impl User {
 }
 
 /// What uses a type, or arrays of it where `oid` is that of arrays: the newest first, of one object the first part.
-fn users(view: &View, objects: &Objects, made: &Made, oid: u32) -> Result<Vec<User>> {
+fn users(view: &View, objects: &Objects, made: Option<&Made>, oid: u32) -> Result<Vec<User>> {
     let mut found: Vec<(u32, User)> = Vec::new();
     for (name, table) in view.tables()? {
         let schema = table.schema();
@@ -86,8 +87,9 @@ fn users(view: &View, objects: &Objects, made: &Made, oid: u32) -> Result<Vec<Us
     }
     for other in objects.made_types().of_database(&view.database) {
         match &other.what {
-            What::Domain(domain) if other.oid != made.oid => {
-                let names = oid == made.oid && domain_names(domain, made);
+            What::Domain(domain) if made.is_none_or(|made| other.oid != made.oid) => {
+                let made = made.filter(|made| oid == made.oid);
+                let names = made.is_some_and(|made| domain_names(domain, made));
                 if domain.base.oid == oid || names {
                     found.push((other.oid, User::Domain(other.clone())));
                 }
@@ -101,7 +103,8 @@ fn users(view: &View, objects: &Objects, made: &Made, oid: u32) -> Result<Vec<Us
             What::Domain(_) | What::Enum(_) => {}
         }
     }
-    for trigger in triggers::all(objects).filter(|_| oid == made.oid) {
+    for trigger in triggers::all(objects) {
+        let Some(made) = made.filter(|made| oid == made.oid) else { break };
         if trigger.when.as_deref().is_some_and(|text| names(text, made)) {
             let on = rule::shown_relation(view, trigger.relation)?;
             found.push((trigger.oid, User::Trigger(trigger, on)));
@@ -111,6 +114,23 @@ fn users(view: &View, objects: &Objects, made: &Made, oid: u32) -> Result<Vec<Us
     found.extend(functions.map(|of| (of.oid, User::Function(of))));
     found.sort_by_key(|(oid, _)| std::cmp::Reverse(*oid));
     Ok(found.into_iter().map(|(_, user)| user).collect())
+}
+
+/// What uses a type that no database made, with what uses domains over it: what uses something comes behind it.
+///
+/// # Errors
+/// The transaction has ended.
+pub fn of_type(view: &View, objects: &Objects, oid: u32) -> Result<Vec<User>> {
+    let mut found = Vec::new();
+    for user in users(view, objects, None, oid)? {
+        if let User::Domain(made) = &user {
+            let more = dependents(view, objects, made, &mut vec![made.oid])?;
+            found.extend(more.into_iter().rev().map(|dependent| dependent.user));
+        }
+        found.push(user);
+    }
+    found.reverse();
+    Ok(found)
 }
 
 /// Something that would go with a type.
@@ -138,7 +158,7 @@ fn dependents(
         let shown = shown(view, made);
         let arrays = (made.array, format!("{shown}[]"));
         for (oid, of) in [(made.oid, shown), arrays] {
-            for user in users(view, objects, made, oid)? {
+            for user in users(view, objects, Some(made), oid)? {
                 if let User::Domain(other) = &user {
                     if known.contains(&other.oid) {
                         continue;
@@ -296,7 +316,15 @@ fn tell(view: &View, others: &[Dependent], client: &mut dyn Client) {
 }
 
 /// What uses a type that goes, goes too.
-fn cascade(session: &mut Session, view: &View, user: User, client: &mut dyn Client) -> Result<()> {
+///
+/// # Errors
+/// `0A000`: a view does.
+pub fn cascade(
+    session: &mut Session,
+    view: &View,
+    user: User,
+    client: &mut dyn Client,
+) -> Result<()> {
     match user {
         User::Column(table, column) => {
             let text = format!(
