@@ -45,6 +45,8 @@ fn read(cx: &mut Cx<'_>, ty: TypeRef, text: &str) -> Result<Datum<'static>> {
             Datum::bytes(bytes)
         }
         790 => Datum::Int8(value::money::parse(text)?),
+        // Without a sign; what is no number is 0, as in PostgreSQL 15.
+        5069 => Datum::Int8(text.trim().parse::<u64>().unwrap_or_default() as i64),
         25 | 705 | 2275 | oids::CITEXT => Datum::text(text),
         1043 => Datum::text(chars::to_varchar(text, modifier, chars::Cast::Assignment)?),
         1042 => Datum::text(chars::to_bpchar(text, modifier, chars::Cast::Assignment)?),
@@ -100,6 +102,7 @@ pub fn output(cx: &mut Cx<'_>, oid: u32, value: &Datum<'_>, out: &mut String) ->
         (701, Datum::Float8(v)) => out.write_str(&float::print8(*v, settings.extra_float_digits)),
         (1700, Datum::Bytes(v)) => write!(out, "{}", numeric::Numeric::load(v)),
         (790, Datum::Int8(v)) => out.write_str(&value::money::print(*v)),
+        (5069, Datum::Int8(v)) => write!(out, "{}", *v as u64),
         (17, Datum::Bytes(v)) => out.write_str(&bytea::print(v, settings)?),
         (1560 | 1562, Datum::Bytes(v)) => out.write_str(&bits::Bits::load(v).print()?),
         (2950, Datum::Bytes(v)) => {
@@ -146,7 +149,7 @@ fn receive(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>>
         },
         21 => Datum::Int2(int::recv_int2(bytes)?),
         23 => Datum::Int4(int::recv_int4(bytes)?),
-        20 => Datum::Int8(int::recv_int8(bytes)?),
+        20 | 5069 => Datum::Int8(int::recv_int8(bytes)?),
         26 | 28 | 29 => Datum::Oid(int::recv_int4(bytes)? as u32),
         18 => match bytes {
             [byte] => Datum::Char(*byte),
@@ -205,7 +208,7 @@ pub fn send(cx: &mut Cx<'_>, oid: u32, value: &Datum<'_>, out: &mut Vec<u8>) -> 
         (16, Datum::Bool(v)) => out.push(u8::from(*v)),
         (21, Datum::Int2(v)) => out.extend(v.to_be_bytes()),
         (23 | 1082, Datum::Int4(v)) => out.extend(v.to_be_bytes()),
-        (20 | 790 | 1083 | 1114 | 1184, Datum::Int8(v)) => out.extend(v.to_be_bytes()),
+        (20 | 790 | 1083 | 1114 | 1184 | 5069, Datum::Int8(v)) => out.extend(v.to_be_bytes()),
         (_, Datum::Oid(v)) => out.extend(v.to_be_bytes()),
         (18, Datum::Char(v)) => out.push(*v),
         (700, Datum::Float4(v)) => out.extend(v.to_be_bytes()),

@@ -59,7 +59,8 @@ fn of_base(oid: Oid) -> Option<Repr> {
         16 => Repr::Bool,
         21 => Repr::Int2,
         23 | 1082 => Repr::Int4,
-        20 | 790 | 1083 | 1114 | 1184 => Repr::Int8,
+        // int8, money, time, timestamp, timestamptz, xid8
+        20 | 790 | 1083 | 1114 | 1184 | 5069 => Repr::Int8,
         // oid, xid, cid, regproc, regprocedure, regoper, regoperator, regclass, regtype, regrole, regnamespace,
         // regconfig, regdictionary, regcollation
         26 | 28 | 29 | 24 | 2202..=2206 | 4096 | 4089 | 3734 | 3769 | 4191 => Repr::Oid,
@@ -72,6 +73,8 @@ fn of_base(oid: Oid) -> Option<Repr> {
         17 | 1700 | 3802 | 2249 | 2287 | 1560 | 1562 | 869 | 650 | 829 | 774 | 22 | 30 => {
             Repr::Bytes
         }
+        // point, lseg, path, box, polygon, line, circle; tid, txid_snapshot, pg_snapshot
+        600..=604 | 628 | 718 | 27 | 2970 | 5038 => Repr::Bytes,
         oids::CITEXT => Repr::Text,
         oids::HSTORE => Repr::Bytes,
         2950 | 1186 => Repr::Fixed(16),

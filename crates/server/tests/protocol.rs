@@ -467,3 +467,205 @@ fn in_a_failed_transaction_messages_answer_as_postgresql_does() {
         said.push(shown(&wire.until(b'Z')));
     });
 }
+
+/// Prepares a statement of a name.
+fn parse(name: &str, sql: &str) -> Vec<u8> {
+    framed(b'P', &[name.as_bytes(), b"\0", sql.as_bytes(), b"\0\0\0"].concat())
+}
+
+#[test]
+fn fetch_and_move_go_on_in_a_portal_as_in_postgresql() {
+    is_as_postgresql(|wire, said| {
+        let ask = |wire: &mut Wire<std::net::TcpStream>, messages: &[Vec<u8>]| {
+            wire.raw(&[&messages.concat()[..], &framed(b'S', b"")].concat());
+            shown(&wire.until(b'Z'))
+        };
+        said.push(ask(wire, &[parse("s", "select generate_series(1, 12) x")]));
+        wire.query("begin");
+        said.push(ask(wire, &[bind("p", "s")]));
+        for sql in [
+            "select name, statement, is_holdable, is_binary, is_scrollable from pg_cursors",
+            "move forward 2 in p",
+            "fetch 2 from p",
+        ] {
+            said.push(format!("{sql}: {}", shown(&wire.query(sql))));
+        }
+        said.push(ask(wire, &[execute("p", 2)]));
+        said.push(format!("fetch p: {}", shown(&wire.query("fetch p"))));
+        said.push(ask(wire, &[execute("p", 5)]));
+        said.push(ask(wire, &[execute("p", 5)]));
+        said.push(format!("fetch p: {}", shown(&wire.query("fetch p"))));
+        said.push(ask(wire, &[bind("q", "s"), execute("q", 3)]));
+        said.push(format!("close q: {}", shown(&wire.query("close q"))));
+        said.push(ask(wire, &[execute("q", 3)]));
+        wire.query("rollback");
+        wire.query("begin");
+        said.push(ask(wire, &[bind("p", "s"), execute("p", 3)]));
+        said.push(format!("back: {}", shown(&wire.query("fetch backward 1 from p"))));
+        wire.query("rollback");
+        said.push(format!("gone: {}", shown(&wire.query("fetch p"))));
+    });
+}
+
+#[test]
+fn a_binary_cursors_rows_come_as_in_postgresql() {
+    is_as_postgresql(|wire, said| {
+        wire.query("begin");
+        wire.query("declare c binary scroll cursor for select 258 a, 'x'::text b, null::int8 c");
+        for sql in [
+            "select name, statement, is_holdable, is_binary from pg_cursors",
+            "fetch c",
+            "fetch absolute 1 from c",
+        ] {
+            said.push(format!("{sql}: {}", shown(&wire.query(sql))));
+        }
+        wire.query("rollback");
+        wire.query("declare d binary cursor with hold for select 1.5::float8");
+        said.push(format!("hold: {}", shown(&wire.query("fetch d"))));
+    });
+}
+
+#[test]
+fn a_prepared_statement_whose_columns_changed_is_refused_as_by_postgresql() {
+    is_as_postgresql(|wire, said| {
+        wire.query("create table t (a int, b int)");
+        wire.query("insert into t values (1, 2)");
+        let statements = [
+            ("all", "select * from t"),
+            ("one", "select a from t"),
+            ("sum", "select sum(a) from t"),
+            ("new", "insert into t (a) values (3) returning *"),
+            ("none", "delete from t where a = 7"),
+        ];
+        for (name, sql) in statements {
+            wire.raw(&[parse(name, sql), framed(b'S', b"")].concat());
+            said.push(shown(&wire.until(b'Z')));
+        }
+        for ddl in [
+            "alter table t alter column b type text",
+            "alter table t add column c int",
+            "alter table t rename column a to d",
+            "alter table t rename column d to a",
+            "drop table t",
+        ] {
+            wire.query(ddl);
+            for (name, _) in statements {
+                for asked in [vec![describe("S", name)], vec![bind("", name), execute("", 0)]] {
+                    wire.raw(&[&asked.concat()[..], &framed(b'S', b"")].concat());
+                    said.push(format!("{ddl}, {name}: {}", shown(&wire.until(b'Z'))));
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn an_error_names_the_place_in_the_sources() {
+    let running = start(config());
+    let mut wire = running.session();
+    let answers = wire.query("select no_such_function()");
+    let error = answers.iter().find(|answer| answer.kind == b'E').expect("there is none such");
+    assert!(error.field(b'F').ends_with(".rs"), "{}", error.field(b'F'));
+    assert!(error.field(b'L').parse::<u32>().is_ok_and(|line| line > 0));
+    assert!(!error.field(b'R').is_empty());
+}
+
+#[test]
+fn who_ends_a_session_ends_its_statement_as_in_postgresql() {
+    is_as_postgresql(|wire, said| {
+        // PostgreSQL may have sent the row already.
+        let ended = shown(&wire.query("select pg_cancel_backend(pg_backend_pid())"));
+        said.push(ended.replace("D [\"t\"], ", ""));
+        wire.raw(&framed(b'Q', b"select pg_terminate_backend(pg_backend_pid())\0"));
+        let error = wire.until(b'E').pop().expect("it is told");
+        said.push(format!("{} {}", error.field(b'S'), error.field(b'C')));
+        assert!(wire.is_ended());
+    });
+}
+
+#[test]
+fn copy_takes_the_rows_that_where_says_as_postgresql_does() {
+    is_as_postgresql(|wire, said| {
+        for sql in [
+            "create table t (a int primary key, b text default 'x', c timestamp, d int[], e point)",
+            "create table p (a int, b text) partition by list (a)",
+            "create table p1 partition of p for values in (1)",
+        ] {
+            wire.query(sql);
+        }
+        let copies = [
+            ("t (a, d) from stdin where a > 1 and d is not null", "1\t{1}\n2\t{2}\n3\t\\N\n"),
+            ("t (a) from stdin where b = 'x' and a % 2 = 0 -- even", "5\n6\n"),
+            ("t (a, c) from stdin where c < '2020-01-01'", "7\t2019-05-05\n8\t2021-01-01\n"),
+            ("t (a, e) from stdin with (format csv) where e is null", "9,\"(1,2)\"\n10,\n"),
+            ("p from stdin where b <> 'no'", "1\tyes\n3\tno\n"),
+            ("t (a) from stdin where false", "77\n"),
+        ];
+        for (copy, data) in copies {
+            wire.raw(&framed(b'Q', format!("copy {copy}\0").as_bytes()));
+            wire.until(b'G');
+            wire.raw(&[framed(b'd', data.as_bytes()), framed(b'c', b"")].concat());
+            said.push(format!("{copy}: {}", shown(&wire.until(b'Z'))));
+        }
+        for sql in ["select * from t order by a", "select * from p"] {
+            said.push(format!("{sql}: {}", shown(&wire.query(sql))));
+        }
+        for condition in
+            ["(select true)", "count(*) > 1", "generate_series(1, 2) > 1", "nope > 1", "a", "f(1)"]
+        {
+            let answer = wire.query(&format!("copy t (a) from stdin where {condition}"));
+            let error = answer.iter().find(|answer| answer.kind == b'E').expect("it is refused");
+            let [state, text, place] = [b'C', b'M', b'P'].map(|kind| error.field(kind));
+            said.push(format!("{condition}: {state} {text} {place}"));
+        }
+    });
+}
+
+#[test]
+fn copy_travels_in_the_clients_encoding_as_in_postgresql() {
+    is_as_postgresql(|wire, said| {
+        wire.query("create table t (a text, b text[], c int)");
+        for encoding in ["latin9", "sjis", "utf8"] {
+            wire.query(&format!("set client_encoding = '{encoding}'"));
+            // The last character's bytes come apart.
+            let (text, cut): (&[u8], usize) = match encoding {
+                "latin9" => (b"\xe4\xa4\t{\xe4}\t1\n", 1),
+                "sjis" => (b"\x93\xfa\x96\x7b\t{\x93\xfa}\t2\n", 3),
+                _ => ("日本\t{ä}\t3\n".as_bytes(), 2),
+            };
+            wire.raw(&framed(b'Q', b"copy t from stdin\0"));
+            wire.until(b'G');
+            let pieces =
+                [framed(b'd', &text[..cut]), framed(b'd', &text[cut..]), framed(b'c', b"")];
+            wire.raw(&pieces.concat());
+            said.push(format!("{encoding}: {}", shown(&wire.until(b'Z'))));
+            for copy in ["t", "t (a) "] {
+                for format in ["text", "binary"] {
+                    let filtered = format!("(select * from {copy} where c is not null)");
+                    let of = if copy == "t" { filtered } else { copy.to_string() };
+                    let answer = wire.query(&format!("copy {of} to stdout (format {format})"));
+                    let bodies: Vec<String> = answer
+                        .iter()
+                        .filter(|answer| matches!(answer.kind, b'd' | b'E'))
+                        .map(|answer| match answer.kind {
+                            b'E' => answer.field(b'C'),
+                            _ => format!("{:?}", answer.body),
+                        })
+                        .collect();
+                    said.push(format!("{encoding} {of} {format}: {}", bodies.join(" ")));
+                }
+            }
+            wire.query("delete from t");
+        }
+        // What went out comes in.
+        wire.query("set client_encoding = 'latin1'");
+        let mut data = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0\0\x02".to_vec();
+        data.extend(b"\0\0\0\x01\xe4\0\0\0\x04\0\0\0\x07\xff\xff");
+        wire.raw(&framed(b'Q', b"copy t (a, c) from stdin (format binary)\0"));
+        wire.until(b'G');
+        wire.raw(&[framed(b'd', &data), framed(b'c', b"")].concat());
+        said.push(shown(&wire.until(b'Z')));
+        wire.query("set client_encoding = 'utf8'");
+        said.push(shown(&wire.query("select * from t")));
+    });
+}

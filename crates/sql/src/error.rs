@@ -4,6 +4,7 @@
 //! engine keep their SQLSTATE; those of DataFusion's steps by their kind.
 
 use std::fmt;
+use std::panic::Location;
 
 use datafusion_common::DataFusionError;
 use onlap::ErrorKind;
@@ -112,6 +113,34 @@ struct Parts {
     own_state: Option<Box<str>>,
     /// The text within a routine that it is about, and the place in it.
     inner: Option<(String, usize)>,
+    raised: Raised,
+}
+
+/// Where in the program's sources an error was made: it is no part of what the error says.
+#[derive(Clone, Copy)]
+struct Raised {
+    at: &'static Location<'static>,
+    /// PostgreSQL's routine, where programs ask for it.
+    routine: Option<&'static str>,
+}
+
+impl PartialEq for Raised {
+    fn eq(&self, _: &Raised) -> bool {
+        true
+    }
+}
+
+impl Eq for Raised {}
+
+impl Raised {
+    /// The fields of the protocol: file, line, and what stands for PostgreSQL's routine, the module.
+    fn fields(self) -> [(u8, String); 3] {
+        let file = self.at.file();
+        let path = file.rsplit_once("src/").map_or(file, |(_, path)| path);
+        let module = path.trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::");
+        let routine = self.routine.map_or(module, str::to_string);
+        [(b'F', path.to_string()), (b'L', self.at.line().to_string()), (b'R', routine)]
+    }
 }
 
 /// Whose values the detail shows, and what stands there for those who may not read them.
@@ -137,6 +166,7 @@ struct About {
 
 impl SqlError {
     /// A failure with a SQLSTATE of five characters.
+    #[track_caller]
     pub fn new(state: &'static str, message: impl Into<String>) -> SqlError {
         SqlError(Box::new(Parts {
             state,
@@ -150,12 +180,29 @@ impl SqlError {
             unserved: false,
             own_state: None,
             inner: None,
+            raised: Raised { at: Location::caller(), routine: None },
         }))
     }
     /// The same of a statement behind `before` characters, which its place counts too.
     #[must_use]
     pub fn after(mut self, before: usize) -> SqlError {
         self.0.position = self.0.position.map(|position| position + before);
+        self
+    }
+    /// Where in the statement, in characters from 1.
+    pub fn position(&self) -> Option<usize> {
+        self.0.position
+    }
+    /// The same with another sentence.
+    #[must_use]
+    pub fn with_message(mut self, text: String) -> SqlError {
+        self.0.message = text;
+        self
+    }
+    /// The same with another place in the statement, where it has one.
+    #[must_use]
+    pub fn moved(mut self, to: impl FnOnce(usize) -> usize) -> SqlError {
+        self.0.position = self.0.position.map(to);
         self
     }
     /// Of rows that are there and break a rule that is to come.
@@ -195,7 +242,14 @@ impl SqlError {
         SqlError::new("40001", "could not serialize access due to concurrent update")
             .hint("Run the transaction again.")
     }
+    /// With the routine of PostgreSQL that says so: drivers know some errors by it.
+    #[must_use]
+    pub fn routine(mut self, name: &'static str) -> SqlError {
+        self.0.raised.routine = Some(name);
+        self
+    }
     /// Something that Onlap does not do.
+    #[track_caller]
     pub fn unsupported(what: impl fmt::Display) -> SqlError {
         SqlError::new(state::UNSUPPORTED, format!("{what} is not supported"))
     }
@@ -399,6 +453,7 @@ impl SqlError {
             fields.extend(about.datatype.iter().map(|t| (b'd', t.clone())));
             fields.extend(about.constraint.iter().map(|c| (b'n', c.clone())));
         }
+        fields.extend(self.0.raised.fields());
         fields
     }
 }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use onlap::{Csn, Database, Table, Transaction};
+use onlap_base::clock::{Clock, SystemClock};
 use parking_lot::Mutex;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::json;
@@ -44,6 +45,8 @@ pub struct Instance {
     sessions: Mutex<HashMap<i32, Arc<Presence>>>,
     next_pid: AtomicI32,
     next_object: AtomicU32,
+    /// The number that a transaction was given last.
+    last_transaction: AtomicU64,
 }
 
 /// A session as others see it.
@@ -143,6 +146,7 @@ impl Instance {
             sessions: Mutex::default(),
             next_pid: AtomicI32::new(1),
             next_object,
+            last_transaction: AtomicU64::new(0),
         });
         let left = temporary::forget_left(&instance);
         // No session gets the number of one whose temporary relations are still there.
@@ -252,6 +256,16 @@ impl Instance {
     /// A number for a new object, which nobody else gets.
     pub(crate) fn take_number(&self) -> u32 {
         self.next_object.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A number for a transaction, above those given before, by this process or another: it is the time where that is more than
+    /// the next.
+    pub(crate) fn next_transaction(&self) -> u64 {
+        let now = u64::try_from(SystemClock.unix_us()).unwrap_or_default();
+        let next = |last: u64| Some(now.max(last + 1));
+        let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
+        let last = self.last_transaction.fetch_update(set, fetch, next).unwrap_or_else(|last| last);
+        now.max(last + 1)
     }
 
     /// Objects that the engine does not know, as committed.

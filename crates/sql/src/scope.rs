@@ -7,7 +7,7 @@
 //! Thread safety: shared; one thread uses the transaction at a time.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use onlap::{LockMode, ReadCounters, Snapshot, Table, Transaction};
@@ -17,6 +17,7 @@ use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
 use crate::between::Between;
 use crate::error::{Result, SqlError, state};
+use crate::instance::Instance;
 use crate::plan::room::{Place, QUERY_BYTES, Room, Running};
 use crate::plan::turn::Turns;
 use crate::session::lent::Lent;
@@ -50,6 +51,8 @@ pub struct Scope {
     between: Arc<Between>,
     /// What routines within it go by.
     lent: Lent,
+    /// The number that it has, once it was asked for.
+    number: OnceLock<u64>,
 }
 
 impl Scope {
@@ -76,7 +79,13 @@ impl Scope {
             turns: Turns::default(),
             between: Arc::clone(between),
             lent: Lent::default(),
+            number: OnceLock::new(),
         })
+    }
+
+    /// The transaction's number, as txid_current gives it.
+    pub fn number(&self, instance: &Instance) -> u64 {
+        *self.number.get_or_init(|| instance.next_transaction())
     }
 
     /// The transaction.

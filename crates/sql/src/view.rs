@@ -59,6 +59,8 @@ pub struct View {
     pub settings: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
     /// The session's prepared statements that have names.
     pub prepared: Arc<Mutex<Listed>>,
+    /// Its cursors and portals that have names, when the statement began.
+    pub cursors: Arc<[ListedCursor]>,
     /// The rows of pg_settings.
     pub setting_rows: Arc<dyn Fn() -> Vec<SettingRow> + Send + Sync>,
 }
@@ -83,6 +85,23 @@ pub struct ListedStatement {
     pub types: Vec<u32>,
     /// Whether PREPARE made it, and not the protocol.
     pub by_statement: bool,
+}
+
+/// A cursor or a portal, as pg_cursors lists it.
+#[derive(Clone, Debug)]
+pub struct ListedCursor {
+    /// Its name.
+    pub name: String,
+    /// The text, with DECLARE if that made it.
+    pub text: String,
+    /// WITH HOLD.
+    pub hold: bool,
+    /// BINARY.
+    pub binary: bool,
+    /// Whether it may go back.
+    pub scrolls: bool,
+    /// When it was made, in microseconds since 1970-01-01 UTC.
+    pub made_us: i64,
 }
 
 /// Prepared statements by name.

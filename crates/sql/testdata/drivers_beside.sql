@@ -165,3 +165,66 @@ SELECT ''::regtype
 SELECT 'timestamp with'::regtype
 SELECT typname FROM pg_type t WHERE t.oid = to_regtype('e')
 SELECT name, labels FROM (SELECT t.typname AS name, array_agg(e.enumlabel) AS labels FROM pg_type t LEFT JOIN pg_enum e ON e.enumtypid = t.oid WHERE t.oid = to_regtype('"e"') GROUP BY t.typname) x
+SET standard_conforming_strings = off
+SELECT 'a\'b', 'c\\d', E'e\nf', 'g\x41h', 'plain', $$i\n$$
+SELECT 'a\n' AS "b\n", 'it''s \t' -- '\
+SELECT b'101', x'1f', /* '\ */ '\\'
+SELECT'\n'
+SELECT 'a\n' 'b'
+SELECT '\n', nothing
+SELECT U&'\0041'
+SELECT 'ends \'
+SELECT 1 '\n'
+SELECT E'\x' 1 '\n'
+SHOW standard_conforming_strings
+PREPARE escaped AS SELECT 'a\\b' AS a
+EXECUTE escaped
+SET standard_conforming_strings = on
+SELECT 'a\'
+EXECUTE escaped
+SELECT point '(1,2)', '1,2'::point, ' ( -1e3 , .5 ) '::point, '(NaN,-Infinity)'::point, point '(1,2)'::text
+SELECT lseg '[(1,2),(3,4)]', '((1,2),(3,4))'::lseg, '(1,2),(3,4)'::lseg, '1,2,3,4'::lseg
+SELECT box '(1,2),(3,4)', '((3,2),(1,4))'::box, '1,2,3,4'::box, '{(1,2),(3,4);(5,6),(7,8)}'::box[], ARRAY[box '(1,2),(3,4)', NULL]
+SELECT path '[(1,2),(3,4)]', '((1,2),(3,4))'::path, '(1,2),(3,4)'::path, '1,2,3,4'::path, '(1,2,3,4)'::path, '[1,2]'::path
+SELECT polygon '((1,2),(3,4),(5,6))', '(1,2),(3,4)'::polygon, '1,2,3,4'::polygon
+SELECT line '{1,2,3}', '[(1,2),(3,4)]'::line, '(1,2),(1,4)'::line, '1,2,3,2'::line, '0,0,1,1'::line
+SELECT circle '<(1,2),3>', '((1,2),3)'::circle, '(1,2),3'::circle, '1,2,3'::circle
+SELECT point '(1)'
+SELECT point '(1,2'
+SELECT point '1,2 x'
+SELECT point '(1e999,2)'
+SELECT box '[(1,2),(3,4)]'
+SELECT path '1,2,3'
+SELECT path '[(1,2),(3,4))'
+SELECT polygon ''
+SELECT line '{0,0,1}'
+SELECT line '(1,2),(1,2)'
+SELECT circle '<(1,2),-3>'
+SELECT circle '<(1,2),3'
+SELECT '{(1,2),(3,4)}'::point[]
+SELECT '{"(1,2)","(3,4)"}'::point[], ARRAY[point '(1,2)'], '{{"(1,2)"}}'::point[]
+CREATE TABLE shapes (a point, b lseg, c path, d box, e polygon, f line, g circle, h point[], i box[])
+INSERT INTO shapes VALUES ('(1,2)', '[(1,2),(3,4)]', '[(1,2),(3,4)]', '(1,2),(3,4)', '((1,2),(3,4))', '{1,2,3}', '<(1,2),3>', '{"(1,2)"}', '{(1,2),(3,4);(5,6),(7,8)}')
+INSERT INTO shapes DEFAULT VALUES
+SELECT * FROM shapes
+SELECT a FROM shapes ORDER BY a
+CREATE INDEX ON shapes (a)
+ALTER TABLE shapes ADD UNIQUE (d)
+CREATE TABLE by_shape (a point) PARTITION BY RANGE (a)
+SELECT DISTINCT a FROM shapes
+UPDATE shapes SET a = '(3,4)' WHERE d IS NOT NULL
+SELECT a, c FROM shapes
+DROP TABLE shapes
+SELECT tid '(1,2)', '(4294967295,65535)'::tid::text, tid '(1,2)'
+SELECT tid '(1)'
+SELECT tid '(1,65536)'
+SELECT tid 'x'
+SELECT txid_snapshot '100:1000:100,200,200,300', pg_snapshot '1:1:', '10:20:10,14,15'::pg_snapshot::text
+SELECT txid_snapshot '1000:100:'
+SELECT pg_snapshot '10:20:5'
+SELECT pg_snapshot 'x'
+SELECT '18446744073709551615'::xid8, '0'::xid8::text
+SELECT txid_current() = txid_current()
+BEGIN
+SELECT txid_current() > 0
+COMMIT

@@ -34,6 +34,8 @@ enum Last {
 /// The braces around a place.
 struct Braces<'a> {
     text: &'a str,
+    /// What is between elements.
+    delimiter: u8,
     /// Elements or sub-arrays so far, for each open brace.
     counts: Vec<usize>,
     /// How long each dimension was when it was first closed.
@@ -46,10 +48,15 @@ struct Braces<'a> {
     last: Last,
 }
 
-/// The lengths of the dimensions and the elements of a text that has its first brace at a place.
-pub(crate) fn split(text: &str, start: usize) -> Result<(Vec<usize>, Vec<Item<'_>>)> {
+/// The lengths of the dimensions and the elements of a text that has its first brace at a place, with this mark between elements.
+pub(crate) fn split(
+    text: &str,
+    start: usize,
+    delimiter: u8,
+) -> Result<(Vec<usize>, Vec<Item<'_>>)> {
     let mut braces = Braces {
         text,
+        delimiter,
         counts: vec![0],
         lengths: [None; MAX_DIMENSIONS],
         closed: [0; MAX_DIMENSIONS + 1],
@@ -67,14 +74,14 @@ pub(crate) fn split(text: &str, start: usize) -> Result<(Vec<usize>, Vec<Item<'_
         match byte {
             b'{' => braces.open()?,
             b'}' => braces.close()?,
-            b',' => braces.comma()?,
+            byte if *byte == delimiter => braces.comma()?,
             byte if is_space(*byte) => {}
             _ => {
                 braces.item()?;
                 if items.len() >= MAX_ITEMS {
                     return Err(too_large());
                 }
-                let (item, end) = element(text, at)?;
+                let (item, end) = element(text, at, delimiter)?;
                 items.push(item);
                 at = end;
                 continue;
@@ -143,7 +150,7 @@ impl Braces<'_> {
         self.last = match self.last {
             Last::Close => Last::CommaAfterClose,
             Last::Item => Last::Comma,
-            _ => return Err(self.unexpected(',')),
+            _ => return Err(self.unexpected(char::from(self.delimiter))),
         };
         Ok(())
     }
@@ -161,7 +168,7 @@ impl Braces<'_> {
 }
 
 /// The element that begins at a place, and where it ends.
-fn element(text: &str, start: usize) -> Result<(Item<'_>, usize)> {
+fn element(text: &str, start: usize, delimiter: u8) -> Result<(Item<'_>, usize)> {
     let bytes = text.as_bytes();
     let ended = || malformed(text, "Unexpected end of input.");
     let quoted = bytes[start] == b'"';
@@ -185,7 +192,8 @@ fn element(text: &str, start: usize) -> Result<(Item<'_>, usize)> {
             b'"' if quoted => break,
             b'"' => return Err(malformed(text, "Unexpected array element.")),
             b'{' if !quoted => return Err(malformed(text, "Unexpected \"{\" character.")),
-            b'}' | b',' if !quoted => break,
+            b'}' if !quoted => break,
+            byte if !quoted && *byte == delimiter => break,
             _ => at += 1,
         }
     }
@@ -210,8 +218,10 @@ fn element(text: &str, start: usize) -> Result<(Item<'_>, usize)> {
 }
 
 /// Writes an element of an array, in quotes if it would be read otherwise without them.
-pub(crate) fn quote(text: &str, out: &mut String) {
-    let special = |byte: u8| matches!(byte, b'"' | b'\\' | b'{' | b'}' | b',') || is_space(byte);
+pub(crate) fn quote(text: &str, delimiter: u8, out: &mut String) {
+    let special = |byte: u8| {
+        matches!(byte, b'"' | b'\\' | b'{' | b'}') || byte == delimiter || is_space(byte)
+    };
     let plain =
         !text.is_empty() && !text.eq_ignore_ascii_case("null") && !text.bytes().any(special);
     if plain {

@@ -11,6 +11,7 @@ use onlap_pg::{Error, Oid, Result, TypeRef};
 
 use super::form::{Array, Builder, Dim, MAX_DIMENSIONS, MAX_ITEMS, count};
 use super::item::{self, Item};
+use crate::misc::geometric;
 use crate::misc::growth::Growth;
 use crate::{Cx, Datum, Repr, repr};
 
@@ -22,6 +23,11 @@ pub(crate) fn is_space(byte: u8) -> bool {
 /// "malformed array literal".
 pub(crate) fn malformed(text: &str, detail: &str) -> Error {
     Error::new("22P02", format!("malformed array literal: \"{text}\"")).detail(detail)
+}
+
+/// What is between the elements of an array: of boxes, whose texts have commas, a semicolon.
+fn delimiter(element: Oid) -> u8 {
+    if element == geometric::BOX { b';' } else { b',' }
 }
 
 /// How the elements of an array type are represented.
@@ -38,7 +44,7 @@ pub(crate) fn input(cx: &mut Cx<'_>, element: TypeRef, text: &str) -> Result<Vec
     let (declared, start) = bounds(text)?;
     let commas = text.bytes().filter(|byte| *byte == b',').count();
     Growth::new().memory(cx, text.len().saturating_add(commas * size_of::<Item<'_>>()))?;
-    let (lengths, items) = item::split(text, start)?;
+    let (lengths, items) = item::split(text, start, delimiter(element.oid))?;
     let dims = match declared {
         None => lengths.iter().map(|length| Dim::new(*length)).collect(),
         Some(dims) => {
@@ -178,19 +184,19 @@ pub(crate) fn output(cx: &mut Cx<'_>, element: Oid, bytes: &[u8], out: &mut Stri
             value => {
                 held.clear();
                 crate::output(cx, element, &value, &mut held)?;
-                item::quote(&held, out);
+                item::quote(&held, delimiter(element), out);
             }
         }
         Ok(())
     };
-    nested(&dims, &mut 0, ('{', '}'), out, &mut write)
+    nested(&dims, &mut 0, ['{', char::from(delimiter(element)), '}'], out, &mut write)
 }
 
-/// Writes elements with brackets around each dimension's, and commas between.
+/// Writes elements with brackets around each dimension's, and a mark between.
 pub(crate) fn nested(
     dims: &[Dim],
     at: &mut usize,
-    (open, close): (char, char),
+    marks @ [open, between, close]: [char; 3],
     out: &mut String,
     write: &mut dyn FnMut(usize, &mut String) -> Result<()>,
 ) -> Result<()> {
@@ -201,9 +207,9 @@ pub(crate) fn nested(
     out.push(open);
     for n in 0..dim.length {
         if n > 0 {
-            out.push(',');
+            out.push(between);
         }
-        nested(inner, at, (open, close), out, write)?;
+        nested(inner, at, marks, out, write)?;
     }
     out.push(close);
     Ok(())

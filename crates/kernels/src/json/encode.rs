@@ -164,13 +164,13 @@ fn array_json(
         put_json(cx, element, &array.get(at), false, out)
     };
     if !pretty {
-        return nested(&dims, &mut 0, ('[', ']'), out, &mut write);
+        return nested(&dims, &mut 0, ['[', ',', ']'], out, &mut write);
     }
     let mut at = 0;
     out.push('[');
     for n in 0..dims[0].length {
         out.push_str(if n > 0 { separator(true) } else { "" });
-        nested(&dims[1..], &mut at, ('[', ']'), out, &mut write)?;
+        nested(&dims[1..], &mut at, ['[', ',', ']'], out, &mut write)?;
     }
     out.push(']');
     Ok(())

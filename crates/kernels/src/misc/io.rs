@@ -7,7 +7,7 @@ use onlap_pg::catalog::{Kind, oids};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 
 use super::net::Address;
-use super::{enums, mac, named};
+use super::{enums, geometric, mac, named, versions};
 use crate::array::{row_text, text as array_text};
 use crate::extension::hstore;
 use crate::json::{path, read, write};
@@ -35,6 +35,10 @@ pub(crate) fn input(
         869 | 650 => Datum::bytes(Address::parse(text, oid == 650)?.store()),
         829 => Datum::bytes(mac::parse6(text)?),
         774 => Datum::bytes(mac::parse8(text)?),
+        27 => Datum::bytes(versions::tid_input(text)?),
+        // txid_snapshot is an older name.
+        2970 | 5038 => Datum::bytes(versions::snapshot_input(text)?),
+        oid if geometric::is_served(oid) => Datum::bytes(geometric::input(oid, text)?),
         oids::HSTORE => Datum::bytes(hstore::parse(text)?),
         22 => Datum::bytes(array_text::vector_input(21, text)?),
         30 => Datum::bytes(array_text::vector_input(26, text)?),
@@ -88,6 +92,11 @@ pub(crate) fn output(
         869 => out.push_str(&Address::load(bytes).print(false)),
         650 => out.push_str(&Address::load(bytes).print(true)),
         829 | 774 => out.push_str(&mac::print(bytes)),
+        27 => versions::tid_output(bytes, out),
+        2970 | 5038 => versions::snapshot_output(bytes, out),
+        oid if geometric::is_served(oid) => {
+            geometric::output(oid, bytes, cx.settings.extra_float_digits, out);
+        }
         oids::HSTORE => hstore::print(bytes, out),
         22 => array_text::vector_output(21, bytes, out)?,
         30 => array_text::vector_output(26, bytes, out)?,
@@ -123,6 +132,10 @@ pub(crate) fn recv(
             length if length == if oid == 829 { 6 } else { 8 } => Datum::bytes(bytes),
             _ => return Err(Error::new("08P01", "insufficient data left in message")),
         },
+        27 if bytes.len() == 6 => Datum::bytes(bytes),
+        27 => return Err(Error::new("08P01", "insufficient data left in message")),
+        2970 | 5038 => Datum::bytes(versions::snapshot_recv(bytes)?),
+        oid if geometric::is_served(oid) => Datum::bytes(geometric::recv(oid, bytes)?),
         oids::HSTORE => Datum::bytes(hstore::recv(bytes)?),
         22 => Datum::bytes(array_text::vector_recv(cx, 21, bytes)?),
         30 => Datum::bytes(array_text::vector_recv(cx, 26, bytes)?),
@@ -182,7 +195,8 @@ pub(crate) fn send(
             out.extend_from_slice(text.as_bytes());
         }
         869 | 650 => Address::load(bytes).send(oid == 650, out),
-        829 | 774 | oids::HSTORE => out.extend_from_slice(bytes),
+        829 | 774 | oids::HSTORE | 27 | 2970 | 5038 => out.extend_from_slice(bytes),
+        oid if geometric::is_served(oid) => out.extend_from_slice(bytes),
         oid if is_row(cx, oid) => row_text::send(cx, bytes, out)?,
         oid => match cx.catalog.element(oid) {
             Some(element) => array_text::send(cx, element, bytes, out)?,

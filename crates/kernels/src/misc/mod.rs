@@ -6,6 +6,7 @@ mod address;
 mod called;
 pub(crate) mod enums;
 pub(crate) mod gather;
+pub(crate) mod geometric;
 pub(crate) mod growth;
 pub(crate) mod io;
 mod mac;
@@ -14,6 +15,7 @@ pub(crate) mod net;
 pub(crate) mod rows;
 mod session;
 mod types;
+mod versions;
 mod words;
 
 pub use called::{MadeCall, made_kernel, made_series};

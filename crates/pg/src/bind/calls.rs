@@ -20,6 +20,11 @@ impl Binder<'_> {
                 args.push(self.expr(sort.value)?);
             }
         }
+        if !self.is_procedure(call) && call.args.iter().all(|arg| arg.name.is_none()) {
+            // Drivers send what their OUT parameters stand for so.
+            let is_void = |id: &ExprId| self.out.ty(*id).oid == oids::VOID;
+            args.retain(|id| !(matches!(self.out.expr(*id), Expr::Param(_)) && is_void(id)));
+        }
         let filter = self.condition(call.filter, Clause::Filter, "FILTER")?;
         let name = self.function_name(call, &args, place)?;
         let found = match self.called(call, &name, &args, place)? {

@@ -59,6 +59,8 @@ pub mod oids {
     pub const CITEXT: Oid = 1_090_001_001;
     /// record
     pub const RECORD: Oid = 2249;
+    /// `void`
+    pub const VOID: Oid = 2278;
     /// "any"
     pub const ANY: Oid = 2276;
     /// anyarray

@@ -53,7 +53,10 @@ impl Connection {
                     let answered = session.query(&sql, self);
                     self.log_slow(begun, &sql);
                     // The session has reported the statements' errors; this is the client's end.
-                    answered.map_err(|_| End::Gone)?;
+                    answered.map_err(|_| match session.is_terminated() && !self.broken {
+                        true => stopping().into(),
+                        false => End::Gone,
+                    })?;
                     return self.ready(session);
                 }
                 Step::Describe(Target::Statement, name) => {
@@ -80,6 +83,9 @@ impl Connection {
             };
             if self.broken {
                 return Err(End::Gone);
+            }
+            if failure.is_some() && session.is_terminated() {
+                return Err(stopping().into());
             }
             if let Some(error) = failure {
                 self.log_severe(&error);

@@ -23,7 +23,7 @@
 //! | ranges and multiranges of whole numbers, dates, moments | Bytea | [`ranges`] | yes |
 //! | composite types and arrays of them | Bytea | [`rows`] | no |
 //! | domains | as what they are over | | as that |
-//! | numrange, nummultirange, other arrays, inet, cidr, macaddr, hstore | Bytea | PostgreSQL's binary form | no |
+//! | numrange, nummultirange, other arrays, inet, cidr, macaddr, hstore, point and its like | Bytea | PostgreSQL's binary form | no |
 //!
 //! These forms are on disk: they never change. A better one is another [`Form`], named in the catalog's row.
 //!
@@ -222,6 +222,8 @@ fn kept(catalog: &Catalog, pg: PgType) -> Option<(DataType, Form)> {
         }
         // inet, cidr, macaddr, macaddr8
         869 | 650 | 829 | 774 => (DataType::Bytea, Form::Sent),
+        // point, lseg, path, box, polygon, line, circle; tid, txid_snapshot, pg_snapshot
+        600..=604 | 628 | 718 | 27 | 2970 | 5038 => (DataType::Bytea, Form::Sent),
         // numrange, nummultirange
         3906 | 4532 => (DataType::Bytea, Form::Sent),
         // int4range, daterange, and what is of them

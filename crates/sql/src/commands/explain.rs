@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use datafusion_physical_plan::{ExecutionPlan, displayable};
 use onlap::{ReadCounters, Value};
-use onlap_pg::ast::{Explain, Setting};
+use onlap_base::clock::{Clock, SystemClock};
+use onlap_pg::ast::{Explain, Setting, Statement};
 use serde_json::{Value as Json, json};
 
 use crate::error::{Result, SqlError, state};
@@ -16,7 +17,7 @@ use crate::fast::Fast;
 use crate::parse::{self, Body, Parsed};
 use crate::query::Bound;
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
-use crate::session::{Prepared, Session};
+use crate::session::{Parameter, Prepared, Session};
 use crate::source::Source;
 use crate::types::{PgType, oid};
 use crate::view::View;
@@ -64,7 +65,42 @@ pub fn columns() -> Arc<[AnswerColumn]> {
 struct Found {
     tier: &'static str,
     index: Option<String>,
+    /// The name of the table that it changes, or else of the first that it reads.
+    relation: Option<String>,
+    /// How it changes rows.
+    operation: Option<&'static str>,
     lines: Vec<String>,
+}
+
+/// What a statement read when it ran.
+struct Ran {
+    counters: ReadCounters,
+    rows: u64,
+    ms: f64,
+}
+
+/// How a statement changes rows, and the name of the table whose rows they are.
+fn changed(parsed: &Parsed) -> Option<(&'static str, String)> {
+    let (operation, path) = match parsed.statement() {
+        Statement::Insert(insert) => ("Insert", &insert.into.name),
+        Statement::Update(update) => ("Update", &update.table.name),
+        Statement::Delete(delete) => ("Delete", &delete.table.name),
+        Statement::Merge(merge) => ("Merge", &merge.into.name),
+        _ => return None,
+    };
+    Some((operation, path.last().map(ToString::to_string).unwrap_or_default()))
+}
+
+/// The table of the first step that reads one.
+fn read_first(lines: &[String]) -> Option<String> {
+    let after = |line: &String| {
+        let step = line.trim();
+        let (before, of) = step.split_once(" on ")?;
+        let reads = before.ends_with("Scan") || before.contains(" using ");
+        let name = of.split_whitespace().next()?;
+        reads.then(|| name.rsplit('.').next().unwrap_or(name).to_string())
+    };
+    lines.iter().find_map(after)
 }
 
 /// EXPLAIN.
@@ -73,18 +109,18 @@ struct Found {
 /// Those of the statement.
 pub fn run(
     session: &mut Session,
-    view: &View,
+    asked: (&View, &[Parameter]),
     source: Source<'_>,
     explain: &Explain,
     client: &mut dyn Client,
 ) -> Result<Answer> {
     let options = Options::of(&explain.options)?;
     let text = explain.span.of(source.written);
-    let explained = explained(session, view, text, options.analyze, client);
-    let (found, counters) = explained.map_err(|e| source.within(explain.span, e))?;
+    let explained = explained(session, asked, text, options.analyze, client);
+    let (found, ran) = explained.map_err(|e| source.within(explain.span, e))?;
     let lines = match options.json {
-        true => vec![as_json(&found, counters)],
-        false => as_text(found, counters),
+        true => vec![as_json(&found, ran.as_ref())],
+        false => as_text(found, ran.as_ref()),
     };
     let rows = lines.into_iter().map(|line| vec![Value::Text(line)]).collect();
     let source = Box::new(Ready::new(vec![Chunk::Rows(rows)]));
@@ -94,41 +130,47 @@ pub fn run(
 /// What is known of a text's statement, and what it read if it ran.
 fn explained(
     session: &mut Session,
-    view: &View,
+    (view, values): (&View, &[Parameter]),
     text: &str,
     runs: bool,
     client: &mut dyn Client,
-) -> Result<(Found, Option<(ReadCounters, u64)>)> {
+) -> Result<(Found, Option<Ran>)> {
     let mut all = parse::statements(text)?;
     let (Some(parsed), true) = (all.pop(), all.is_empty()) else {
         return Err(SqlError::new(state::SYNTAX, "EXPLAIN needs one statement"));
     };
-    let found = look(session, view, &parsed)?;
-    let counters = if runs { Some(analyze(session, view, parsed, client)?) } else { None };
-    Ok((found, counters))
+    let found = look(session, view, &parsed, values)?;
+    let ran = if runs { Some(analyze(session, (view, values), parsed, client)?) } else { None };
+    Ok((found, ran))
 }
 
-fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
+fn look(session: &Session, view: &View, parsed: &Parsed, values: &[Parameter]) -> Result<Found> {
     if matches!(parsed.body, Body::Defined | Body::Other) {
         return Err(SqlError::unsupported(format!("EXPLAIN of {}", parsed.words())));
     }
     if session.uses_fast_path()
         && let Some(fast) = Fast::of(view, parsed)
-        && !fast.is_better_planned(&[]).unwrap_or(false)
+        && !fast.is_better_planned(values).unwrap_or(false)
     {
         view.must(fast.needs())?;
-        let index = fast.index(&[]);
+        let index = fast.index(values);
         let lines = vec![match &index {
             Some(index) => format!("Native, by index {index}"),
             None => "Native".to_string(),
         }];
-        return Ok(Found { tier: "native", index, lines });
+        let own = crate::catalog::Name::of_engine(&fast.table()).1.name;
+        let (operation, relation) = changed(parsed).unzip();
+        let relation = relation.or(Some(own));
+        return Ok(Found { tier: "native", index, relation, operation, lines });
     }
-    let bound = Bound::of(view, parsed, &[])?;
+    let types: Vec<_> = values.iter().map(|value| Some(value.ty)).collect();
+    let bound = Bound::of(view, parsed, &types)?;
     let plan = bound.plan(view, &parsed.bindable())?;
     let text = displayable(plan.as_ref()).indent(false).to_string();
-    let lines = text.lines().map(str::to_string).collect();
-    Ok(Found { tier: "planner", index: index_of(&plan), lines })
+    let lines: Vec<String> = text.lines().map(str::to_string).collect();
+    let (operation, relation) = changed(parsed).unzip();
+    let relation = relation.or_else(|| read_first(&lines));
+    Ok(Found { tier: "planner", index: index_of(&plan), relation, operation, lines })
 }
 
 /// The first index that a plan reads.
@@ -145,11 +187,14 @@ fn index_of(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
 /// Runs a statement, and lets go of its rows.
 fn analyze(
     session: &mut Session,
-    view: &View,
+    (view, values): (&View, &[Parameter]),
     parsed: Parsed,
     client: &mut dyn Client,
-) -> Result<(ReadCounters, u64)> {
-    let answer = session.run(&Arc::new(Prepared::simple(parsed)), &[], client)?;
+) -> Result<Ran> {
+    let begun = SystemClock.monotonic_ns();
+    let mut prepared = Prepared::simple(parsed);
+    prepared.parameters = values.iter().map(|value| value.ty).collect();
+    let answer = session.run(&Arc::new(prepared), values, client)?;
     let rows = match answer {
         Answer::Done(tag) => {
             tag.rsplit(' ').next().and_then(|n| n.parse().ok()).unwrap_or_default()
@@ -162,15 +207,16 @@ fn analyze(
             n
         }
     };
-    Ok((view.scope.counters(), rows))
+    let ms = SystemClock.monotonic_ns().saturating_sub(begun) as f64 / 1e6;
+    Ok(Ran { counters: view.scope.counters(), rows, ms })
 }
 
-fn pairs(found: &Found, counters: Option<(ReadCounters, u64)>) -> Vec<(&'static str, Json)> {
+fn pairs(found: &Found, ran: Option<&Ran>) -> Vec<(&'static str, Json)> {
     let mut pairs = vec![("Tier", json!(found.tier))];
     if let Some(index) = &found.index {
         pairs.push(("Index Name", json!(index)));
     }
-    if let Some((read, rows)) = counters {
+    if let Some(Ran { counters: read, rows, .. }) = ran {
         pairs.extend([
             ("Actual Rows", json!(rows)),
             ("Index Entries Read", json!(read.index_entries_read)),
@@ -183,19 +229,28 @@ fn pairs(found: &Found, counters: Option<(ReadCounters, u64)>) -> Vec<(&'static 
     pairs
 }
 
-fn as_json(found: &Found, counters: Option<(ReadCounters, u64)>) -> String {
+fn as_json(found: &Found, ran: Option<&Ran>) -> String {
     let mut plan = serde_json::Map::new();
     plan.insert("Node Type".into(), json!(found.lines.first().map_or("", |l| l.trim())));
-    for (key, value) in pairs(found, counters) {
+    for (key, value) in
+        [("Operation", found.operation), ("Relation Name", found.relation.as_deref())]
+    {
+        value.into_iter().for_each(|value| drop(plan.insert(key.into(), json!(value))));
+    }
+    for (key, value) in pairs(found, ran) {
         plan.insert(key.into(), value);
     }
     plan.insert("Output".into(), json!(found.lines));
-    let whole = json!([{ "Plan": plan }]);
+    let mut whole = json!([{ "Plan": plan }]);
+    if let Some(ran) = ran {
+        whole[0]["Plan"]["Actual Total Time"] = json!(ran.ms);
+        whole[0]["Execution Time"] = json!(ran.ms);
+    }
     serde_json::to_string_pretty(&whole).unwrap_or_default()
 }
 
-fn as_text(found: Found, counters: Option<(ReadCounters, u64)>) -> Vec<String> {
-    let notes = pairs(&found, counters);
+fn as_text(found: Found, ran: Option<&Ran>) -> Vec<String> {
+    let notes = pairs(&found, ran);
     let mut lines = found.lines;
     for (key, value) in notes {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);

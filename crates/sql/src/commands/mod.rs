@@ -53,12 +53,12 @@ fn utilities(
         Utility::Transaction(_) => unsupported("PREPARE TRANSACTION"),
         Utility::Set(set) => settings_sql::run(session, view, set, client),
         Utility::Declare(declare) => session.declare_cursor(view, source, declare, values),
-        Utility::Fetch(fetch) => session.fetch(fetch),
+        Utility::Fetch(fetch) => session.fetch(fetch, client),
         Utility::Close(name) => session.close_cursor(name.as_deref()),
         Utility::Prepare(prepare) => session.prepare_by_name(source, prepare),
         Utility::Execute(execute) => session.execute_by_name(view, source, execute, client),
         Utility::Deallocate(name) => session.deallocate(name.as_deref()),
-        Utility::Explain(explain) => explain::run(session, view, source, explain, client),
+        Utility::Explain(explain) => explain::run(session, (view, values), source, explain, client),
         Utility::Copy(said) => copy::run(session, view, source, said, client),
         Utility::Truncate(tables, restart, cascade) => {
             let tag = ddl::truncate(session, view, tables, *restart, *cascade, client)?;

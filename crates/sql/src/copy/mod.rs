@@ -7,6 +7,7 @@
 
 mod binary;
 mod csv;
+mod filter;
 mod options;
 mod out;
 mod sink;
@@ -28,6 +29,7 @@ use crate::source::{Source, strings};
 use crate::view::View;
 use crate::wire::{Client, CopyData};
 
+use filter::Filter;
 use options::{Format, Options};
 use sink::Sink;
 
@@ -55,9 +57,6 @@ pub fn run(
             .hint("Use STDIN and STDOUT; psql's \\copy reads and writes files of the client."));
     }
     let options = Options::of(&said.options, said.from)?;
-    if said.filter.is_some() {
-        return Err(SqlError::unsupported("COPY with WHERE"));
-    }
     match &said.of {
         CopyOf::Query(_, span) => {
             let rows = out::query(session, view, span.of(source.written), &options, client);
@@ -66,7 +65,10 @@ pub fn run(
         CopyOf::Table(name, columns) => {
             let (table, columns) = (strings(name), strings(columns));
             match said.from {
-                true => copy_in(session, view, &table, &columns, &options, client),
+                true => {
+                    let source = said.filter.map(|_| source);
+                    copy_in(session, view, (&table, &columns, source), &options, client)
+                }
                 false => out::table(session, view, &table, &columns, &options, client),
             }
         }
@@ -101,8 +103,7 @@ fn positions(name: &Name, schema: &onlap::TableSchema, columns: &[String]) -> Re
 fn copy_in(
     session: &mut Session,
     view: &View,
-    table: &[String],
-    columns: &[String],
+    (table, columns, filtered): (&[String], &[String], Option<Source<'_>>),
     options: &Options,
     client: &mut dyn Client,
 ) -> Result<Answer> {
@@ -123,18 +124,19 @@ fn copy_in(
         Format::Binary => Box::new(binary::Binary::default()),
     };
     let binary = options.format == Format::Binary;
-    must_convert(client.reply().encoding(), binary, true)?;
     let width = columns.len();
     let _using = Using::of(view, || {
         let below = view.objects.families().all_below(schema.id);
         std::iter::once(schema.id).chain(below).collect()
     });
     let due = Queue::default();
-    let mut sink = Sink::new(view, &name, &table, columns, &due)?;
+    let encoding = client.reply().encoding();
+    let filter = filtered.map(|source| Filter::of(view, source, &name, &schema)).transpose()?;
+    let mut sink = Sink::new(view, &name, &table, columns, &due)?.with(encoding, filter);
     client.reply().copy_response(b'G', binary, width);
     session.current()?.changed = true;
     view.scope.tx()?.hold_rules(false);
-    let taken = sink.begin().and_then(|()| take(view, client, &mut *decoder, &mut sink));
+    let taken = sink.begin().and_then(|()| take(view, client, (&mut *decoder, binary), &mut sink));
     let taken = taken.and_then(|()| sink.finish());
     let taken = match taken.and_then(|rows| due.run(view).map(|()| rows)) {
         Ok(rows) => view.scope.tx()?.judge_held().map(|()| rows).map_err(SqlError::from),
@@ -152,35 +154,42 @@ fn copy_in(
     Ok(Answer::Done(format!("COPY {rows}")))
 }
 
-/// COPY turns texts of lines alone, and those that come in as pieces only where a character is a byte.
-fn must_convert(encoding: Encoding, binary: bool, comes_in: bool) -> Result<()> {
-    match !encoding.is_plain() && (binary || comes_in && !encoding.is_single()) {
-        true => Err(SqlError::unsupported("COPY of this form in the client's encoding")),
-        false => Ok(()),
-    }
-}
-
-/// Takes all that the client sends.
+/// Takes all that the client sends. Texts of lines are turned as a whole, line by line: a character may lie in two pieces, but
+/// no encoding has the byte that ends a line within another character. Of binary data each value is turned by itself.
 fn take(
     view: &View,
     client: &mut dyn Client,
-    decoder: &mut dyn Decoder,
+    (decoder, binary): (&mut dyn Decoder, bool),
     sink: &mut Sink<'_>,
 ) -> Result<()> {
-    let encoding = client.reply().encoding();
+    let encoding = if binary { Encoding::Plain } else { client.reply().encoding() };
+    let mut held = Vec::new();
     loop {
-        match client.copy_data()? {
-            CopyData::Piece(bytes) => {
-                view.scope.go_on()?;
-                let bytes = encoding.decoded(&bytes).map_err(|e| sink.located(e))?;
-                decoder.piece(&bytes, sink).map_err(|e| sink.located(e))?;
-            }
+        let piece = match client.copy_data()? {
+            CopyData::Piece(bytes) => bytes,
             CopyData::Done => break,
             CopyData::Failed(why) => {
                 let text = format!("COPY from stdin failed: {why}");
                 return Err(sink.located(SqlError::new(state::CANCELLED, text)));
             }
+        };
+        view.scope.go_on()?;
+        if encoding.is_single() {
+            let bytes = encoding.decoded(&piece).map_err(|e| sink.located(e))?;
+            decoder.piece(&bytes, sink).map_err(|e| sink.located(e))?;
+            continue;
         }
+        held.extend_from_slice(&piece);
+        if held.len() > text::LINE_MAX {
+            return Err(SqlError::new("54000", "a line of the COPY data is too long"));
+        }
+        let Some(end) = held.iter().rposition(|byte| *byte == b'\n') else { continue };
+        let rest = held.split_off(end + 1);
+        let lines = std::mem::replace(&mut held, rest);
+        let bytes = encoding.decoded(&lines).map_err(|e| sink.located(e))?;
+        decoder.piece(&bytes, sink).map_err(|e| sink.located(e))?;
     }
+    let last = encoding.decoded(&held).map_err(|e| sink.located(e))?;
+    decoder.piece(&last, sink).map_err(|e| sink.located(e))?;
     decoder.end(sink).map_err(|e| sink.located(e))
 }

@@ -1,5 +1,6 @@
 //! How do rows leave in bulk?
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use onlap::{Rows, Scan};
@@ -9,6 +10,7 @@ use super::options::{Format, Header, Options};
 use super::positions;
 use crate::catalog::names::quote;
 use crate::columns::Types;
+use crate::encoding::Encoding;
 use crate::error::{Result, SqlError};
 use crate::rights::ask::{numbers, of_table};
 use crate::rights::{Action, Class};
@@ -119,6 +121,8 @@ struct Out<'a> {
     style: Style,
     /// Columns that are quoted whatever they hold.
     quoted: Vec<bool>,
+    /// The client's.
+    encoding: Encoding,
     line: Vec<u8>,
     value: Vec<u8>,
 }
@@ -126,13 +130,15 @@ struct Out<'a> {
 impl<'a> Out<'a> {
     fn new(options: &'a Options, style: Style, columns: &[AnswerColumn]) -> Out<'a> {
         let quoted = columns.iter().map(|c| options.force_quote.has(&c.name)).collect();
-        Out { options, style, quoted, line: Vec::new(), value: Vec::new() }
+        let encoding = Encoding::default();
+        Out { options, style, quoted, encoding, line: Vec::new(), value: Vec::new() }
     }
 
     fn run(&mut self, mut rows: RowsAnswer, client: &mut dyn Client) -> Result<Answer> {
         let columns = Arc::clone(&rows.columns);
         let binary = self.options.format == Format::Binary;
-        super::must_convert(client.reply().encoding(), binary, false)?;
+        let encoding = client.reply().encoding();
+        self.encoding = encoding;
         client.reply().copy_response(b'H', binary, columns.len());
         // Clients count on a message per row, the first of which begins with the header.
         let mut header = Vec::new();
@@ -147,7 +153,6 @@ impl<'a> Out<'a> {
                 self.push_text(i, false);
             }
             self.line.push(b'\n');
-            let encoding = client.reply().encoding();
             client.reply().copy_data(&encoding.encoded(&self.line)?);
         }
         let mut n = 0;
@@ -156,8 +161,10 @@ impl<'a> Out<'a> {
                 self.line.clear();
                 self.line.append(&mut header);
                 self.row(&chunk, row, &columns)?;
-                let encoding = client.reply().encoding();
-                client.reply().copy_data(&encoding.encoded(&self.line)?);
+                match binary {
+                    true => client.reply().copy_data(&self.line),
+                    false => client.reply().copy_data(&encoding.encoded(&self.line)?),
+                }
                 send_if_large(client)?;
             }
             n += chunk.len();
@@ -180,10 +187,16 @@ impl<'a> Out<'a> {
             self.value.clear();
             let is_there = self.write_value(chunk, row, (i, column))?;
             match (binary, is_there) {
-                (true, _) => {
-                    let length = if is_there { self.value.len() as i32 } else { -1 };
-                    self.line.extend_from_slice(&length.to_be_bytes());
-                    self.line.extend_from_slice(&self.value);
+                (true, false) => self.line.extend_from_slice(&(-1i32).to_be_bytes()),
+                (true, true) => {
+                    let value = match self.encoding.is_plain() {
+                        true => Cow::Borrowed(&self.value[..]),
+                        false => {
+                            column.form.turned(&self.value, |text| self.encoding.encoded(text))?
+                        }
+                    };
+                    self.line.extend_from_slice(&(value.len() as i32).to_be_bytes());
+                    self.line.extend_from_slice(&value);
                 }
                 (false, true) => self.push_text(i, self.quoted[i]),
                 (false, false) => self.push_null(i),

@@ -5,11 +5,13 @@
 
 use onlap::{Batch, DataType, Row, Table, Value, Vector, convert};
 
+use super::filter::Filter;
 use crate::catalog::Name;
 use crate::change::fires::{Event, Fires, Queue};
 use crate::change::{Router, hold};
 use crate::columns::{ColumnType, Types};
 use crate::ddl::defaults;
+use crate::encoding::{Encoding, Form};
 use crate::error::{Result, SqlError, state};
 use crate::plan::TableHandle;
 use crate::query::Reader;
@@ -43,6 +45,10 @@ pub struct Sink<'a> {
     reader: Reader,
     /// Whether settings say how times are read.
     by_settings: bool,
+    /// How texts within binary values are written.
+    encoding: Encoding,
+    /// WHERE.
+    filter: Option<Filter>,
     /// Whether all columns are given, in their order.
     whole: bool,
     batch: Batch,
@@ -97,6 +103,8 @@ impl<'a> Sink<'a> {
             routes,
             reader: Reader::new(view),
             by_settings: depends,
+            encoding: Encoding::default(),
+            filter: None,
             whole: columns.iter().copied().eq(0..schema.columns.len()),
             batch: Batch::new(targets.iter().map(|t| t.ty.engine.physical())),
             targets,
@@ -107,6 +115,12 @@ impl<'a> Sink<'a> {
             failed: None,
             fires: Fires::of(view, &TableHandle::new(view, table.clone()), due)?,
         })
+    }
+
+    /// Texts within binary values are in this encoding; rows are taken that a condition holds for.
+    pub fn with(mut self, encoding: Encoding, filter: Option<Filter>) -> Self {
+        (self.encoding, self.filter) = (encoding, filter);
+        self
     }
 
     /// Fires the triggers that come before all rows.
@@ -203,11 +217,20 @@ impl<'a> Sink<'a> {
     ///
     /// # Errors
     /// It is none of the column's type.
-    pub fn binary(&mut self, mut bytes: &[u8]) -> Result<()> {
+    pub fn binary(&mut self, bytes: &[u8]) -> Result<()> {
         let Target { ty: kept, name } = &self.targets[self.at];
         self.bytes += bytes.len() + 8;
         self.at += 1;
         let ty = &kept.engine;
+        let turned;
+        let mut bytes = bytes;
+        if !self.encoding.is_plain() {
+            let form = Form::of(kept.pg.oid);
+            turned = form.turned(bytes, |text| self.encoding.decoded(text)).inspect_err(|_| {
+                self.failed = Some((self.at - 1, None));
+            })?;
+            bytes = &turned;
+        }
         // jsonb has a version in front, which no json text begins with.
         if let (true, DataType::Json, [1, rest @ ..]) = (kept.is_own(), ty, bytes) {
             bytes = rest;
@@ -255,6 +278,9 @@ impl<'a> Sink<'a> {
         if batch.rows == 0 {
             return Ok(());
         }
+        if self.filter.is_some() {
+            return self.put_filtered(batch);
+        }
         if self.fires.is_some() {
             let rows = self.completed(batch)?;
             return rows.into_iter().try_for_each(|row| self.put_fired(row));
@@ -274,6 +300,32 @@ impl<'a> Sink<'a> {
             names.extend(self.computed.iter().map(|c| c.0.as_str()));
         }
         Ok(self.view.scope.tx()?.insert_batch_columns(self.table, &names, batch)?)
+    }
+
+    /// Hands over the rows that the condition holds for.
+    fn put_filtered(&mut self, batch: Batch) -> Result<()> {
+        let mut kept = Vec::new();
+        for row in self.completed(batch)? {
+            self.view.scope.go_on()?;
+            let takes = match &self.filter {
+                Some(filter) => filter.takes(self.view, &row)?,
+                None => true,
+            };
+            if takes {
+                kept.push(row);
+            }
+        }
+        if self.fires.is_some() {
+            return kept.into_iter().try_for_each(|row| self.put_fired(row));
+        }
+        self.rows += kept.len() as u64;
+        match &mut self.routes {
+            Some(routes) => routes.put(&kept),
+            None => {
+                let mut tx = self.view.scope.tx()?;
+                Ok(kept.iter().try_for_each(|row| tx.insert(self.table, row).map(drop))?)
+            }
+        }
     }
 
     /// Hands a row over to the table that it goes to, with the triggers of that.

@@ -35,14 +35,22 @@ pub fn must_have_order(ty: ColumnType) -> Result<()> {
     if ty.is_ordered() {
         return Ok(());
     }
-    if ty.is_own() && ty.engine == DataType::Json {
-        let text = "data type json has no default operator class for access method \"btree\"";
+    if has_no_class(ty) {
+        let shown = ty.shown();
+        let text =
+            format!("data type {shown} has no default operator class for access method \"btree\"");
         let hint = "You must specify an operator class for the index or define a default \
                     operator class for the data type.";
         return Err(SqlError::new(state::NO_OBJECT, text).hint(hint));
     }
     let text = format!("an index on a column of type {}", ty.shown());
     Err(SqlError::unsupported(text))
+}
+
+/// Whether PostgreSQL has no order for a type either: json, geometric types and snapshots.
+pub fn has_no_class(ty: ColumnType) -> bool {
+    ty.is_own() && ty.engine == DataType::Json
+        || matches!(ty.base.oid, 600..=604 | 628 | 718 | 2970 | 5038)
 }
 
 /// The places of the parent's columns that a foreign key names: its primary key's where it names none.

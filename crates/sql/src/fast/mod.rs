@@ -223,6 +223,18 @@ impl Fast {
         }
     }
 
+    /// The engine's name of its table.
+    pub fn table(&self) -> String {
+        let source = match self {
+            Fast::Select(select) => &select.source,
+            Fast::Aggregate(aggregate) => &aggregate.source,
+            Fast::Change(change) => &change.source,
+            Fast::Insert(insert) => &insert.source,
+            Fast::Upsert(upsert) => upsert.source(),
+        };
+        source.schema.name.clone()
+    }
+
     /// Waits for transactions that have locked its table against what it does.
     ///
     /// # Errors

@@ -26,22 +26,13 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
                 false => Ok(Datum::Texts(said.clone())),
             })
         }
-        "pg_cancel_backend" | "pg_terminate_backend" => {
-            let (instance, terminate) = (Arc::clone(&view.instance), name != "pg_cancel_backend");
-            let judge = view.judge.clone();
-            Function::new(move |a| {
-                let pid = a.first().and_then(Datum::int).and_then(|p| i32::try_from(p).ok());
-                let all = instance.sessions();
-                let Some(session) = all.iter().find(|session| Some(session.key.pid) == pid) else {
-                    return Ok(false.into());
-                };
-                must_signal(&judge, session.role, terminate)?;
-                Ok(instance.signal(session.key.pid, terminate).into())
-            })
-        }
+        "pg_cancel_backend" => signal(view, false),
+        "pg_terminate_backend" => signal(view, true),
         "txid_current" | "pg_current_xact_id" => {
-            let scope = Arc::clone(&view.scope);
-            Function::new(move |_| Ok((scope.tx()?.csn() as i64).into()))
+            let (scope, instance) = (Arc::clone(&view.scope), Arc::clone(&view.instance));
+            Function::new(move |_| {
+                Ok(i64::try_from(scope.number(&instance)).unwrap_or(i64::MAX).into())
+            })
         }
         "inet_client_addr" => {
             let sessions = view.instance.sessions();
@@ -80,6 +71,28 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
         _ => return None,
     };
     Some(function)
+}
+
+/// Ends the statement of a session, or the session.
+fn signal(view: &View, terminate: bool) -> Function {
+    let instance = Arc::clone(&view.instance);
+    let (judge, own) = (view.judge.clone(), view.pid);
+    Function::new(move |a| {
+        let pid = a.first().and_then(Datum::int).and_then(|p| i32::try_from(p).ok());
+        let all = instance.sessions();
+        let Some(session) = all.iter().find(|session| Some(session.key.pid) == pid) else {
+            return Ok(false.into());
+        };
+        must_signal(&judge, session.role, terminate)?;
+        let signalled = instance.signal(session.key.pid, terminate);
+        // Its own session's is the very statement that asks.
+        let (state, text) = match (session.key.pid == own, terminate) {
+            (false, _) => return Ok(signalled.into()),
+            (true, true) => ("57P01", "terminating connection due to administrator command"),
+            (true, false) => (state::CANCELLED, "canceling statement due to user request"),
+        };
+        Err(SqlError::new(state, text))
+    })
 }
 
 fn blocking(view: &View) -> Function {

@@ -93,7 +93,7 @@ impl Machine<'_, '_> {
                 (None, _) => "00000".to_string(),
             }
         };
-        let mut error = with_any_state(&code, message);
+        let mut error = with_any_state(&code, message).routine("exec_stmt_raise");
         if let Some(detail) = detail {
             error = error.detail(detail);
         }

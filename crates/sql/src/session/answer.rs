@@ -100,10 +100,13 @@ pub struct RowsAnswer {
     pub source: Box<dyn Source>,
     /// First word of the tag: `SELECT`, `INSERT 0`, `UPDATE`, `FETCH`.
     pub tag: &'static str,
+    /// Whether a simple query's client gets them in binary form: they are of a cursor that says so.
+    pub binary: bool,
     /// Rows taken out of the source and not sent yet, and how many were.
     left: Option<(Chunk, usize)>,
-    /// Rows sent so far.
+    /// Rows sent so far, and those of the last time.
     sent: u64,
+    sent_last: u64,
     /// Where routines that it calls tell what the client is to hear with its rows.
     scope: Option<Arc<Scope>>,
 }
@@ -148,7 +151,16 @@ impl RowsAnswer {
         source: Box<dyn Source>,
         tag: &'static str,
     ) -> RowsAnswer {
-        RowsAnswer { columns, source, tag, left: None, sent: 0, scope: None }
+        RowsAnswer {
+            columns,
+            source,
+            tag,
+            binary: false,
+            left: None,
+            sent: 0,
+            sent_last: 0,
+            scope: None,
+        }
     }
 
     /// The same, with what routines tell that its steps call.
@@ -158,7 +170,17 @@ impl RowsAnswer {
         RowsAnswer { scope, ..self }
     }
 
-    /// Sends at most `limit` rows (0: all); true when there are no more.
+    /// Rows were taken out by FETCH or MOVE.
+    pub fn went(&mut self, rows: usize) {
+        self.sent += rows as u64;
+    }
+
+    /// How many rows were sent or taken out.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Sends at most `limit` rows (0: all); true when there were no more: not yet where it sent as many as it may.
     ///
     /// # Errors
     /// Those of the statement; the client is gone.
@@ -170,6 +192,7 @@ impl RowsAnswer {
         client: &mut dyn Client,
     ) -> Result<bool> {
         let mut room = if limit == 0 { usize::MAX } else { limit };
+        self.sent_last = 0;
         loop {
             let (chunk, from) = match self.left.take() {
                 Some(left) => left,
@@ -186,26 +209,15 @@ impl RowsAnswer {
                 self.send_row(&chunk, row, formats, style, client)?;
             }
             self.sent += (to - from) as u64;
+            self.sent_last += (to - from) as u64;
             room -= to - from;
             if to < chunk.len() {
                 self.left = Some((chunk, to));
             }
             if room == 0 {
-                return self.is_at_end();
+                return Ok(false);
             }
         }
-    }
-
-    /// Whether nothing is left, without sending anything.
-    fn is_at_end(&mut self) -> Result<bool> {
-        while self.left.is_none() {
-            match self.source.next()? {
-                None => return Ok(true),
-                Some(chunk) if chunk.len() == 0 => {}
-                Some(chunk) => self.left = Some((chunk, 0)),
-            }
-        }
-        Ok(false)
     }
 
     fn send_row(
@@ -282,7 +294,9 @@ impl RowsAnswer {
         if matches!(self.tag, "SHOW" | "EXPLAIN" | "CALL") {
             return self.tag.to_string();
         }
-        format!("{} {}", self.tag, self.sent)
+        // A query that is read bit by bit says each time how much that was.
+        let rows = if self.tag == "SELECT" { self.sent_last } else { self.sent };
+        format!("{} {rows}", self.tag)
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use onlap_base::clock::{Clock, SystemClock};
 use onlap_pg::ast::{Declare, Fetch, Statement, Way};
 
 use super::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
@@ -15,7 +16,7 @@ use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Body, Parsed};
 use crate::plan::room::Room;
 use crate::source::Source;
-use crate::view::View;
+use crate::view::{ListedCursor, View};
 use crate::wire::Client;
 
 /// The one query of a cursor.
@@ -32,6 +33,18 @@ fn query_of(text: &str) -> Result<Parsed> {
         }
         _ => Err(SqlError::new(state::SYNTAX, "a cursor needs a query")),
     }
+}
+
+/// Fails where a cursor locks rows that it may give later or again.
+fn may_lock(declare: &Declare, parsed: &Parsed) -> Result<()> {
+    let (what, detail) = match parsed.is_locking() {
+        true if declare.hold => ("DECLARE CURSOR WITH HOLD", "Holdable"),
+        true if declare.scroll == Some(true) => ("DECLARE SCROLL CURSOR", "Scrollable"),
+        _ => return Ok(()),
+    };
+    let text = format!("{what} ... FOR UPDATE is not supported");
+    let detail = format!("{detail} cursors must be READ ONLY.");
+    Err(SqlError::new(state::UNSUPPORTED, text).detail(detail))
 }
 
 impl Session {
@@ -54,9 +67,6 @@ impl Session {
         values: &[Parameter],
     ) -> Result<Answer> {
         let (name, hold) = (declare.name.to_string(), declare.hold);
-        if declare.binary {
-            return Err(SqlError::unsupported("a cursor that is BINARY"));
-        }
         if !hold && !self.is_in_block() {
             let text = "DECLARE CURSOR can only be used in transaction blocks";
             return Err(SqlError::new(state::NO_TRANSACTION, text));
@@ -67,16 +77,7 @@ impl Session {
         }
         let text = declare.span.of(source.written);
         let parsed = query_of(text)?;
-        if hold && parsed.is_locking() {
-            let text = "DECLARE CURSOR WITH HOLD ... FOR UPDATE is not supported";
-            return Err(SqlError::new(state::UNSUPPORTED, text)
-                .detail("Holdable cursors must be READ ONLY."));
-        }
-        if declare.scroll == Some(true) && parsed.is_locking() {
-            let text = "DECLARE SCROLL CURSOR ... FOR UPDATE is not supported";
-            return Err(SqlError::new(state::UNSUPPORTED, text)
-                .detail("Scrollable cursors must be READ ONLY."));
-        }
+        may_lock(declare, &parsed)?;
         let keeps = match declare.scroll {
             Some(false) => Keeps::None,
             Some(true) => Keeps::All,
@@ -94,7 +95,16 @@ impl Session {
             rows = RowsAnswer::new(columns, Box::new(Ready::new(chunks)), "FETCH");
         }
         let kept = self.keep_portal(&name, bytes)?;
+        let listed = Some(ListedCursor {
+            name: name.clone(),
+            text: source.written.to_owned(),
+            hold,
+            binary: declare.binary,
+            scrolls: declare.scroll.unwrap_or(!parsed.is_locking()),
+            made_us: SystemClock.unix_us(),
+        });
         let portal = Portal {
+            listed,
             prepared: Arc::new(Prepared {
                 columns: Some(Arc::clone(&rows.columns)),
                 ..Prepared::simple(parsed)
@@ -103,6 +113,7 @@ impl Session {
             formats: Vec::new(),
             answer: Some(Answer::Rows(rows)),
             cursor: true,
+            binary: declare.binary,
             hold,
             fresh: true,
             scroll: Scroll::new(keeps),
@@ -113,7 +124,7 @@ impl Session {
     }
 
     fn cursor(&mut self, name: &str) -> Result<&mut Portal> {
-        let found = self.portals.get_mut(name).filter(|p| p.cursor);
+        let found = self.portals.get_mut(name).filter(|_| !name.is_empty());
         found.ok_or_else(|| {
             SqlError::new(state::NO_CURSOR, format!("cursor \"{name}\" does not exist"))
         })
@@ -123,8 +134,9 @@ impl Session {
     ///
     /// # Errors
     /// There is no such cursor; a way that cursors do not go; those of the query.
-    pub(crate) fn fetch(&mut self, fetch: &Fetch) -> Result<Answer> {
+    pub(crate) fn fetch(&mut self, fetch: &Fetch, client: &mut dyn Client) -> Result<Answer> {
         let name = &*fetch.name;
+        self.begin_portal(name, client)?;
         let room = Arc::clone(self.instance.runner.room());
         let portal = self.cursor(name)?;
         if fetch.moves {
@@ -133,7 +145,29 @@ impl Session {
         }
         let (found, columns) = portal.go(name, fetch.way, Act::Give, &room)?;
         let source = Box::new(Ready::new(found.chunks));
-        Ok(Answer::Rows(RowsAnswer::new(columns, source, "FETCH")))
+        let mut rows = RowsAnswer::new(columns, source, "FETCH");
+        rows.binary = portal.binary;
+        Ok(Answer::Rows(rows))
+    }
+
+    /// Begins to run the statement of a portal that Bind made, for FETCH to go on in it from where it stands.
+    fn begin_portal(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
+        let is_bound = |portal: &&mut Portal| !portal.cursor;
+        let Some(portal) = self.portals.get_mut(name).filter(is_bound) else { return Ok(()) };
+        if portal.answer.is_none() {
+            let (prepared, values) = (Arc::clone(&portal.prepared), portal.values.clone());
+            if prepared.columns.is_none() {
+                let text = format!("portal \"{name}\" cannot be run");
+                return Err(SqlError::new("55000", text));
+            }
+            let answer = self.run(&prepared, &values, client)?;
+            self.cursor(name)?.answer = Some(answer);
+        }
+        let portal = self.cursor(name)?;
+        if let Some(Answer::Rows(rows)) = &portal.answer {
+            portal.scroll.is_behind(usize::try_from(rows.sent()).unwrap_or(usize::MAX));
+        }
+        Ok(())
     }
 
     /// Execute of a cursor: sends the rows that come next, at most `limit` (0: all), which it goes past as FETCH does.
@@ -202,6 +236,9 @@ impl Portal {
         };
         let before = self.scroll.bytes();
         let found = self.scroll.fetch(rows, way, act)?;
+        if !self.cursor {
+            rows.went(found.count);
+        }
         let more = self.scroll.bytes().saturating_sub(before) as u64;
         if more > 0 && !self.hold && self.scroll.keeps_all() {
             match &mut self.kept {

@@ -26,10 +26,11 @@ use crate::parse;
 use crate::plan::room::{Kept, Running};
 use crate::rights::ask::database_oid;
 use crate::rights::{Action, Class, Judge, Key, Need};
+use crate::routine::VOID;
 use crate::secrets::without_passwords;
 use crate::settings::{Id, Settings, Value};
 use crate::types::{PgType, binary_value, oid, text_value};
-use crate::view::Listed;
+use crate::view::{Listed, ListedCursor};
 use crate::wire::{Client, format_of, send_if_large};
 
 pub mod answer;
@@ -42,6 +43,7 @@ mod prepared;
 mod room;
 mod run;
 mod scroll;
+mod strings;
 pub(crate) mod temporary;
 pub(crate) mod texts;
 mod transactions;
@@ -53,7 +55,7 @@ pub(crate) use block::Place;
 pub use modes::level_name;
 pub use prepare::{Prepared, Stamp, missing_parameter};
 pub(crate) use prepared::no_role_here;
-use scroll::Scroll;
+use scroll::{Keeps, Scroll};
 use temporary::Temporary;
 pub use values::Parameter;
 
@@ -152,6 +154,8 @@ pub(crate) struct Portal {
     answer: Option<Answer>,
     /// Made by DECLARE, and found by FETCH.
     cursor: bool,
+    /// Declared BINARY.
+    binary: bool,
     /// Lives on after its transaction.
     hold: bool,
     /// Made in the transaction under way.
@@ -160,6 +164,8 @@ pub(crate) struct Portal {
     scroll: Scroll,
     /// What it takes of the room.
     kept: Option<Kept>,
+    /// As the catalog lists it, if it has a name.
+    listed: Option<ListedCursor>,
 }
 
 /// Bytes of a statement that pg_stat_activity shows, as PostgreSQL does without other settings: sessions that wait
@@ -291,7 +297,7 @@ impl Session {
     /// everything but ReadyForQuery.
     ///
     /// # Errors
-    /// The client is gone.
+    /// The client is gone, or the session was ended, which the client is to be told of.
     pub fn query(&mut self, sql: &str, client: &mut dyn Client) -> Result<()> {
         self.cancel.store(false, Ordering::Relaxed);
         self.portals.remove("");
@@ -302,9 +308,10 @@ impl Session {
         let result = result.and_then(|tag| self.end_implicit(client).map(|()| tag));
         match result {
             Ok(tag) => tag.iter().for_each(|tag| client.reply().complete(tag)),
-            Err(e) if is_gone(&e) => return Err(e),
+            Err(e) if is_gone(&e) || self.is_terminated() => return Err(e),
             Err(e) => {
                 self.hand_on(client)?;
+                self.warn(client);
                 let e = self.whole(e);
                 client.reply().error("ERROR", &e);
                 self.failed();
@@ -346,6 +353,17 @@ impl Session {
 
     /// The same but for the tag of the last statement, which it gives.
     fn query_all(&mut self, sql: &str, client: &mut dyn Client) -> Result<Option<String>> {
+        match self.marked(sql)? {
+            Some(marked) => {
+                let answered = self.query_standard(&marked.text, client);
+                answered.map_err(|e| marked.back(e))
+            }
+            None => self.query_standard(sql, client),
+        }
+    }
+
+    /// The same of a text whose literals are the standard's.
+    fn query_standard(&mut self, sql: &str, client: &mut dyn Client) -> Result<Option<String>> {
         if let Some(literals) = self.uses_fast_path().then(|| literals::scan(sql)).flatten()
             && let Some(tag) = self.run_literals(sql, &literals)?
         {
@@ -393,8 +411,9 @@ impl Session {
             }
             Answer::Rows(rows) => {
                 let fields: Vec<_> = rows.columns.iter().map(AnswerColumn::field).collect();
-                client.reply().row_description(&fields, &[]);
-                let sent = rows.send(0, &[], self.style(), client);
+                let formats: &[i16] = if rows.binary { &[1] } else { &[] };
+                client.reply().row_description(&fields, formats);
+                let sent = rows.send(0, formats, self.style(), client);
                 self.warn(client);
                 sent?;
                 Ok(rows.tag())
@@ -409,7 +428,13 @@ impl Session {
     pub fn parse(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<()> {
         // A cancel means a statement that runs.
         self.cancel.store(false, Ordering::Relaxed);
-        let parsed = self.parse_in_room(name, sql, types);
+        let parsed = self.marked(sql).and_then(|marked| match marked {
+            Some(marked) => {
+                let parsed = self.parse_in_room(name, &marked.text, types);
+                parsed.map_err(|e| marked.back(e))
+            }
+            None => self.parse_in_room(name, sql, types),
+        });
         self.room = None;
         parsed
     }
@@ -461,6 +486,9 @@ impl Session {
         }
         let oids: Vec<u32> = prepared.parameters.iter().map(|p| p.oid).collect();
         client.reply().parameters(&oids);
+        if prepared.columns.is_some() {
+            self.must_still_give(&prepared)?;
+        }
         describe(prepared.columns.as_deref(), &[], client);
         Ok(())
     }
@@ -489,6 +517,7 @@ impl Session {
             return Err(SqlError::new(state::PROTOCOL, text));
         }
         self.must_answer(&prepared)?;
+        self.must_still_give(&prepared)?;
         if !portal.is_empty() && self.portals.contains_key(portal) {
             let text = format!("cursor \"{portal}\" already exists");
             return Err(SqlError::new(state::DUPLICATE_CURSOR, text));
@@ -504,15 +533,25 @@ impl Session {
             let value = value.map(|value| self.decoded(*ty, value, format)).transpose()?;
             given.push(self.parameter(*ty, value.as_deref(), format)?);
         }
+        let listed = (!portal.is_empty()).then(|| ListedCursor {
+            name: portal.to_owned(),
+            text: prepared.parsed.as_ref().map_or_else(String::new, |p| p.text.clone()),
+            hold: false,
+            binary: false,
+            scrolls: false,
+            made_us: SystemClock.unix_us(),
+        });
         let made = Portal {
             prepared,
+            listed,
             values: given,
             formats: result_formats.to_vec(),
             answer: None,
             cursor: false,
+            binary: false,
             hold: false,
             fresh: true,
-            scroll: Scroll::default(),
+            scroll: Scroll::new(Keeps::None),
             kept,
         };
         self.portals.insert(portal.to_string(), made);
@@ -739,6 +778,10 @@ impl Session {
 
     /// A parameter that a client gives. What a text says of a time depends on settings, and what a name means on the catalog.
     fn parameter(&mut self, ty: PgType, value: Option<&[u8]>, format: i16) -> Result<Parameter> {
+        if ty.oid == VOID {
+            // It has no values, and is of no argument: drivers send it in the place of an OUT parameter.
+            return Ok(Parameter { ty, value: onlap::Value::Null });
+        }
         let depends = matches!(ty.oid, oid::DATE | oid::TIMESTAMP | oid::TIMESTAMPTZ);
         let is_named = matches!(ty.oid, oid::REGCLASS | oid::REGTYPE | oid::REGPROC)
             || matches!(ty.oid, oid::REGPROCEDURE | oid::REGROLE | oid::REGNAMESPACE);
@@ -771,6 +814,13 @@ fn is_sent(ty: PgType, bytes: &[u8]) -> bool {
 fn parameter(ty: PgType, value: Option<&[u8]>, format: i16) -> Result<Parameter> {
     let Some(bytes) = value else { return Ok(Parameter { ty, value: onlap::Value::Null }) };
     let value = match format {
+        // Texts have no zero bytes, whatever the form in which they come.
+        1 if matches!(ty.oid, oid::TEXT | oid::VARCHAR | oid::BPCHAR | oid::NAME)
+            && bytes.contains(&0) =>
+        {
+            let text = "invalid byte sequence for encoding \"UTF8\": 0x00";
+            return Err(SqlError::new("22021", text));
+        }
         1 => binary_value(ty, bytes)?,
         0 => {
             let text = std::str::from_utf8(bytes).map_err(|_| {

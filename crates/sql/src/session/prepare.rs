@@ -4,13 +4,14 @@
 
 use std::sync::Arc;
 
+use onlap_pg::ast::{Statement, Utility};
 use onlap_pg::grammar::{Kind, Token, Tokens};
 use parking_lot::Mutex;
 
 use crate::deep;
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, state};
 use crate::fast::Fast;
-use crate::parse::{Body, Parsed};
+use crate::parse::{self, Body, Parsed};
 use crate::plan::room::Kept;
 use crate::query::Bound;
 use crate::session::run;
@@ -34,6 +35,8 @@ pub struct Prepared {
     pub bound: Option<(Stamp, Bound)>,
     /// The same, where it was found out when it ran.
     pub late: Mutex<Option<(Stamp, Bound)>>,
+    /// When it was found last to give the columns that it gave first.
+    pub same: Mutex<Option<Stamp>>,
     /// What it takes of the room for long texts.
     pub kept: Option<Kept>,
 }
@@ -50,6 +53,24 @@ pub struct Stamp {
 }
 
 impl Prepared {
+    /// Fails where the statement gives other columns by now than the client was told of.
+    ///
+    /// # Errors
+    /// `0A000`
+    pub(super) fn must_still_give(&self, columns: Option<&[AnswerColumn]>) -> Result<()> {
+        let Some(told) = &self.columns else { return Ok(()) };
+        let now = columns.unwrap_or_default();
+        let same = |(a, b): (&AnswerColumn, &AnswerColumn)| a.name == b.name && a.sent == b.sent;
+        match told.len() == now.len() && told.iter().zip(now).all(same) {
+            true => Ok(()),
+            false => {
+                let text = "cached plan must not change result type";
+                // Drivers prepare it again where it has this routine.
+                Err(SqlError::new(state::UNSUPPORTED, text).routine("RevalidateCachedQuery"))
+            }
+        }
+    }
+
     /// A statement without parameters that runs once.
     pub fn simple(parsed: Parsed) -> Prepared {
         Prepared {
@@ -59,6 +80,7 @@ impl Prepared {
             fast: None,
             bound: None,
             late: Mutex::default(),
+            same: Mutex::default(),
             kept: None,
         }
     }
@@ -76,6 +98,7 @@ impl Session {
                 fast: None,
                 bound: None,
                 late: Mutex::default(),
+                same: Mutex::default(),
                 kept: None,
             });
         };
@@ -93,11 +116,52 @@ impl Session {
         deep::run(depth, || self.look_at(prepared, &given)).map_err(|e| e.after(before))
     }
 
+    /// Fails where a statement gives other columns by now than its client was told of, as the messages that ask for its rows
+    /// do: it is bound again where the catalog has changed since.
+    ///
+    /// # Errors
+    /// `0A000`; what the statement means nothing without is gone.
+    pub(super) fn must_still_give(&mut self, prepared: &Prepared) -> Result<()> {
+        let Some(parsed) = &prepared.parsed else { return Ok(()) };
+        let block = self.block.as_ref();
+        let own = block.is_some_and(|b| b.changed_catalog || !b.pending.is_empty());
+        let failed = block.is_some_and(|block| block.failed);
+        let stamp = self.stamp();
+        let late = prepared.late.lock().as_ref().map(|(at, _)| *at);
+        let first = prepared.fast.as_ref().map(|(at, _)| *at);
+        let first = first.or(prepared.bound.as_ref().map(|(at, _)| *at));
+        let is_known = !own && [late, first, *prepared.same.lock()].contains(&Some(stamp));
+        if is_known || failed || matches!(parsed.body, Body::Defined | Body::Other) {
+            return Ok(());
+        }
+        let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
+        let native = self.uses_fast_path();
+        deep::run(parsed.depth, || {
+            self.in_view(|_, view| {
+                if let Some(fast) = native.then(|| Fast::of(view, parsed)).flatten() {
+                    return prepared.must_still_give(fast.columns().map(|columns| &columns[..]));
+                }
+                let bound = Bound::of(view, parsed, &types)?;
+                prepared.must_still_give(bound.returns().as_deref())
+            })
+        })
+        .map_err(|e| e.after(parsed.before))?;
+        if !own {
+            *prepared.same.lock() = Some(stamp);
+        }
+        Ok(())
+    }
+
     /// Finds out what a statement says of itself, with the types given.
     fn look_at(&mut self, mut prepared: Prepared, given: &[Option<PgType>]) -> Result<Prepared> {
         let parsed = prepared.parsed.as_ref().expect("it has a text");
         if matches!(parsed.body, Body::Defined | Body::Other) {
             prepared.columns = run::columns_of_other(self, parsed)?;
+            if !prepared.parameters.is_empty()
+                && let Some(inner) = self.prepare_inner(parsed, given)?
+            {
+                prepared.parameters = inner.parameters;
+            }
             return Ok(prepared);
         };
         if let Some(block) = &self.block
@@ -133,6 +197,30 @@ impl Session {
         prepared.columns = bound.returns();
         prepared.bound = Some((stamp, bound));
         Ok(prepared)
+    }
+}
+
+impl Session {
+    /// The statement that EXPLAIN or DECLARE is about, whose parameters are those of the whole.
+    fn prepare_inner(
+        &mut self,
+        parsed: &Parsed,
+        given: &[Option<PgType>],
+    ) -> Result<Option<Prepared>> {
+        let span = match parsed.statement() {
+            Statement::Utility(utility) => match &**utility {
+                Utility::Explain(explain) => explain.span,
+                Utility::Declare(declare) => declare.span,
+                _ => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        let text = parsed.bindable();
+        let source = parsed.source(&text);
+        let inner = parse::statements(span.of(source.written)).map(|mut all| all.pop());
+        let types: Vec<u32> = given.iter().map(|ty| ty.map_or(0, |ty| ty.oid)).collect();
+        let made = inner.and_then(|inner| self.prepare(inner, &types));
+        made.map(Some).map_err(|e| source.within(span, e))
     }
 }
 

@@ -274,6 +274,7 @@ impl Session {
             && let Some(fast) = Fast::of(&view, parsed)
         {
             view.must(fast.needs())?;
+            prepared.must_still_give(fast.columns().map(|columns| &columns[..]))?;
             fast.await_table(&view.scope)?;
             if let Some(answer) = fast.run(&view.scope, values)? {
                 return Ok(answer);
@@ -369,6 +370,7 @@ impl Session {
         }
         let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
         let (bound, answer) = Bound::start(view, parsed, &types, values)?;
+        prepared.must_still_give(bound.returns().as_deref())?;
         if !own {
             *prepared.late.lock() = Some((stamp, bound.clone()));
         }

@@ -72,6 +72,13 @@ impl Scroll {
         Scroll { keeps, ..Scroll::default() }
     }
 
+    /// Of a portal that gave its first rows without it: stands on the last of them.
+    pub(super) fn is_behind(&mut self, rows: usize) {
+        if self.read < rows {
+            (self.read, self.at) = (rows, rows);
+        }
+    }
+
     /// Bytes of the rows that are kept.
     pub(super) fn bytes(&self) -> usize {
         self.bytes

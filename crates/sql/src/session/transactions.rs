@@ -151,6 +151,7 @@ impl Session {
         let confined = self.kept_in();
         let instance = Arc::clone(&self.instance);
         let (asked, prepared) = (Arc::clone(&self.asked), Arc::clone(&self.listed));
+        let cursors = self.portals.values().filter_map(|portal| portal.listed.clone()).collect();
         let path = self.settings.text(Id::SearchPath).to_string();
         let made = self.temporary.is_made;
         let (settings, taken) = (Arc::new(self.settings.clone()), Arc::clone(&self.taken));
@@ -187,6 +188,7 @@ impl Session {
             taken,
             asked,
             prepared,
+            cursors,
             setting_rows: {
                 let settings = Arc::clone(&settings);
                 Arc::new(move || settings.rows())

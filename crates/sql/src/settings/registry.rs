@@ -204,8 +204,9 @@ settings! {
     }
     "Compatibility" {
         StandardConformingStrings "standard_conforming_strings" Flag, "on", Session,
-            "Backslashes in '...' are backslashes; off is refused.", reported = true;
-        EscapeStringWarning "escape_string_warning" Flag, "on", Session, "Without effect.";
+            "Backslashes in '...' are backslashes; off: escapes.", reported = true;
+        EscapeStringWarning "escape_string_warning" Flag, "on", Session,
+            "A warning of a backslash in '...' while those are escapes.";
         BackslashQuote "backslash_quote" Word(&["safe_encoding", "on", "off"]), "safe_encoding", Session,
             "Without effect.";
         ArrayNulls "array_nulls" Flag, "on", Session, "Without effect.";

@@ -388,11 +388,7 @@ fn changeable(name: &str, text: &str, superuser: bool) -> Result<(Key, Value)> {
     let value = match &key {
         Key::Known(id) => {
             check_context(id.setting(), superuser)?;
-            let value = id.setting().parse(text)?;
-            if *id == Id::StandardConformingStrings && value == Value::Flag(false) {
-                return Err(SqlError::unsupported("standard_conforming_strings = off"));
-            }
-            value
+            id.setting().parse(text)?
         }
         Key::Custom(_) => Value::Text(text.to_string()),
     };

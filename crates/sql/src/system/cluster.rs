@@ -25,6 +25,7 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "pg_db_role_setting" => settings_of_roles(view),
         "pg_settings" => settings(view),
         "pg_prepared_statements" => prepared_statements(view),
+        "pg_cursors" => cursors(view),
         "pg_stat_activity" => activity(view),
         "pg_locks" => super::locks::rows(view),
         "pg_stat_database" => database_figures(view),
@@ -176,6 +177,14 @@ fn prepared_statements(view: &View) -> Rows {
     for (name, listed) in view.prepared.lock().iter() {
         let types = Datum::Ints(listed.types.iter().map(|oid| i64::from(*oid)).collect());
         rows.push(row![name, &listed.text, listed.made_us, types, listed.by_statement, 0, 0]);
+    }
+    rows
+}
+
+fn cursors(view: &View) -> Rows {
+    let mut rows = Rows::of("name statement is_holdable is_binary is_scrollable creation_time");
+    for one in view.cursors.iter() {
+        rows.push(row![&one.name, &one.text, one.hold, one.binary, one.scrolls, one.made_us]);
     }
     rows
 }

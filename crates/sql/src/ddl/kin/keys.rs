@@ -7,6 +7,7 @@ use onlap_pg::bound::{Bound, Expr as BoundExpr, Part};
 use onlap_pg::catalog::Volatility;
 
 use super::super::columns::{collation, kept};
+use super::super::keys::has_no_class;
 use crate::catalog::families::{Divided, Key, Strategy};
 use crate::columns::{ColumnType, Types};
 use crate::error::{Result, SqlError, state};
@@ -151,9 +152,8 @@ fn of_generated(name: &str) -> SqlError {
 fn must_compare(view: &View, strategy: Strategy, ty: PgType) -> Result<()> {
     let catalog = view.objects.made_types().catalog();
     let made = ColumnType::of(catalog, ty);
-    let is_json = made.is_some_and(|ty| ty.is_own() && ty.engine == onlap::DataType::Json);
     let method = if strategy == Strategy::Hash { "hash" } else { "btree" };
-    if made.is_none() || is_json {
+    if made.is_none_or(has_no_class) {
         let shown = catalog.shown_with(onlap_pg::TypeRef { oid: ty.oid, modifier: ty.modifier });
         let text = format!(
             "data type {shown} has no default operator class for access method \"{method}\""
