@@ -93,8 +93,12 @@ pub(super) fn bind(
         {
             parameters.push((*n, PgType::of_engine(schema.columns[at].ty)));
         }
-        if !matches!(to, To::Given(Set::To(_)) | To::Excluded(_)) {
-            read.push(at);
+        // As in PostgreSQL, reading what was to be inserted is reading the column.
+        match to {
+            To::Given(Set::To(_)) => {}
+            To::Given(_) => read.push(at),
+            To::Excluded(from) => read.push(from),
+            To::Added(from, _) => read.extend([at, from]),
         }
         set.push((at, to));
     }
