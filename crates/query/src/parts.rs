@@ -5,7 +5,7 @@
 use onlap_kernels::Repr;
 use onlap_pg::bound::{ExprId, Subscript};
 use onlap_pg::catalog::oids;
-use onlap_pg::{Oid, Result, TypeRef};
+use onlap_pg::{Error, Oid, Result, TypeRef};
 
 use crate::compile::{Compiler, unsupported};
 use crate::containers::ArrayOf;
@@ -18,6 +18,8 @@ const JSONB: Oid = 3802;
 const TEXTS: Oid = 1009;
 /// jsonb_extract_path(jsonb, text[])
 const EXTRACT_PATH: Oid = 3217;
+/// Types that have elements and are no arrays: name, point, lseg, box, line.
+const FIXED: [Oid; 5] = [19, 600, 601, 603, 628];
 
 impl Compiler<'_> {
     /// The node of a part.
@@ -25,6 +27,12 @@ impl Compiler<'_> {
     /// # Errors
     /// `0A000`: the part is written to; those of what it is made of.
     pub fn part(&mut self, part: &Subscript, ty: TypeRef) -> Result<Node> {
+        if FIXED.contains(&part.container_type) {
+            return Err(match part.lower.is_empty() {
+                true => unsupported("a part of a value of fixed length"),
+                false => Error::new("0A000", "slices of fixed-length arrays not implemented"),
+            });
+        }
         if let Some(value) = part.assigned
             && part.container_type == JSONB
             && self.has_placeholder(value)

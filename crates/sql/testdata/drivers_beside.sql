@@ -183,6 +183,8 @@ SET standard_conforming_strings = on
 SELECT 'a\'
 EXECUTE escaped
 SELECT point '(1,2)', '1,2'::point, ' ( -1e3 , .5 ) '::point, '(NaN,-Infinity)'::point, point '(1,2)'::text
+SELECT ('(1,2)'::point)[0:1]
+SELECT (f)[:1] FROM (VALUES ('((1,2),(3,4))'::box)) AS v(f)
 SELECT lseg '[(1,2),(3,4)]', '((1,2),(3,4))'::lseg, '(1,2),(3,4)'::lseg, '1,2,3,4'::lseg
 SELECT box '(1,2),(3,4)', '((3,2),(1,4))'::box, '1,2,3,4'::box, '{(1,2),(3,4);(5,6),(7,8)}'::box[], ARRAY[box '(1,2),(3,4)', NULL]
 SELECT path '[(1,2),(3,4)]', '((1,2),(3,4))'::path, '(1,2),(3,4)'::path, '1,2,3,4'::path, '(1,2,3,4)'::path, '[1,2]'::path
