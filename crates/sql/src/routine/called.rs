@@ -178,7 +178,11 @@ fn run(
             "sql" => sql::run(machine, function, statements)?,
             _ => machine.run()?,
         }
-        Ok(given(machine))
+        Ok(match (&machine.body.gives, function.language.as_str()) {
+            // In SQL void is NULL, in PL/pgSQL a value.
+            (Gives::Nothing, "sql") => Given::Value(Datum::Null),
+            _ => given(machine),
+        })
     })
 }
 

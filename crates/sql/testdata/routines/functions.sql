@@ -428,3 +428,11 @@ DROP FUNCTION add(int, int)
 DROP FUNCTION add CASCADE
 
 SELECT * FROM v
+
+CREATE FUNCTION void_sql() RETURNS void LANGUAGE sql AS 'SELECT 1'
+
+CREATE FUNCTION void_plpgsql() RETURNS void LANGUAGE plpgsql AS 'begin end'
+
+SELECT void_sql() IS NULL, void_plpgsql() IS NULL
+
+SELECT count(*), count(x) FROM void_sql() x
