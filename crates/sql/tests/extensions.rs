@@ -16,6 +16,7 @@ use onlap_sql::Instance;
 use support::Fixture;
 
 const STATEMENTS: &str = include_str!("../testdata/extensions/statements.sql");
+const FACTS: &str = include_str!("../testdata/extensions/facts.sql");
 const CITEXT: &str = include_str!("../testdata/extensions/citext.sql");
 const HSTORE: &str = include_str!("../testdata/extensions/hstore.sql");
 const CRYPTO: &str = include_str!("../testdata/extensions/crypto.sql");
@@ -23,6 +24,11 @@ const CRYPTO: &str = include_str!("../testdata/extensions/crypto.sql");
 #[test]
 fn statements_are_as_in_postgresql() {
     compare(STATEMENTS);
+}
+
+#[test]
+fn facts_are_those_of_postgresql() {
+    compare(FACTS);
 }
 
 #[test]

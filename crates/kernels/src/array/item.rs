@@ -228,6 +228,11 @@ pub(crate) fn quote(text: &str, delimiter: u8, out: &mut String) {
         out.push_str(text);
         return;
     }
+    in_quotes(text, out);
+}
+
+/// Writes a text in double quotes, with a backslash before quotes and backslashes.
+pub(crate) fn in_quotes(text: &str, out: &mut String) {
     out.reserve(text.len() + 2);
     out.push('"');
     for c in text.chars() {

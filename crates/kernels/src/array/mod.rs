@@ -10,7 +10,7 @@ mod compare;
 mod edit;
 mod form;
 mod gather;
-mod item;
+pub(crate) mod item;
 mod join;
 mod make;
 pub mod packed;

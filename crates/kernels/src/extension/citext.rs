@@ -11,9 +11,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array as _, StringArray};
 use onlap_pg::Result;
 
-use crate::aggregate::{AggregateEntry, State, fold};
+use crate::aggregate::AggregateEntry;
 use crate::array::{Array, element};
 use crate::series::{Rows, Series, SeriesEntry};
+use crate::text::agg::{Compared, best};
 use crate::text::compare::{bools, four, six};
 use crate::{Col, Cx, Datum, Entry, Int4, Kernel, Make, Repr, Text, Types, each, two};
 
@@ -109,7 +110,7 @@ pub const SERIES: &[SeriesEntry] = &[
 
 /// Aggregates.
 pub const AGGREGATES: &[AggregateEntry] =
-    &[("min(citext)", |_| best::<false>()), ("max(citext)", |_| best::<true>())];
+    &[("min(citext)", |_| best::<AnyCase, false>()), ("max(citext)", |_| best::<AnyCase, true>())];
 
 /// How the kernel of a function of texts is made.
 fn of_text(name: &str) -> Make {
@@ -241,52 +242,12 @@ fn set(name: &'static str, types: &Types) -> Box<dyn Series> {
     })
 }
 
-/// The smallest or largest text so far; of equal ones the last.
+/// Whatever their case; of equal ones the last.
 #[derive(Default)]
-struct Best<const MAX: bool>(Option<String>);
+struct AnyCase;
 
-impl<const MAX: bool> Best<MAX> {
-    fn take(&mut self, text: &str) {
-        let better = match &self.0 {
-            None => true,
-            Some(old) if MAX => Folded(text) >= Folded(old),
-            Some(old) => Folded(text) <= Folded(old),
-        };
-        if better {
-            let kept = self.0.get_or_insert_default();
-            kept.clear();
-            kept.push_str(text);
-        }
+impl Compared for AnyCase {
+    fn replaces(new: &str, old: &str, max: bool) -> bool {
+        if max { Folded(new) >= Folded(old) } else { Folded(new) <= Folded(old) }
     }
-}
-
-impl<const MAX: bool> State for Best<MAX> {
-    fn save(&self, out: &mut Vec<u8>) {
-        out.push(u8::from(self.0.is_some()));
-        out.extend_from_slice(self.0.as_deref().unwrap_or_default().as_bytes());
-    }
-    fn load(bytes: &[u8]) -> Self {
-        let (has, text) = bytes.split_first().expect("a state was saved");
-        let text = || String::from_utf8(text.into()).expect("a text was saved");
-        Best((*has == 1).then(text))
-    }
-    fn merge(&mut self, other: Self) -> Result<()> {
-        if let Some(text) = other.0 {
-            self.take(&text);
-        }
-        Ok(())
-    }
-    fn size(&self) -> usize {
-        self.0.as_ref().map_or(0, String::capacity)
-    }
-}
-
-fn best<const MAX: bool>() -> Box<dyn crate::aggregate::Aggregate> {
-    fold::<Best<MAX>, Text, Text>(
-        |state, text, _| {
-            state.take(text);
-            Ok(())
-        },
-        |state, _| Ok(state.0.clone()),
-    )
 }

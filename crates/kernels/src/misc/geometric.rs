@@ -111,7 +111,7 @@ impl<'a> Scan<'a> {
         Ok([x, y])
     }
 
-    /// So many points, and whether they are in square brackets, which `opens` allows.
+    /// `count` points, and whether they are in square brackets, which `opens` allows.
     fn points(&mut self, opens: bool, count: usize) -> Result<(Vec<Point>, bool)> {
         self.skip_space();
         let open = self.first() == Some(b'[');

@@ -64,25 +64,30 @@ pub(crate) fn output(cx: &mut Cx<'_>, oid: Oid, value: Oid, out: &mut String) ->
     Ok(())
 }
 
+/// The schema of a function.
+fn schema<'c>(catalog: &'c Catalog, proc: &'c Proc) -> &'c str {
+    match (&proc.made, catalog.created(proc.oid)) {
+        (Some(made), _) => &made.schema,
+        (None, Some(created)) => &created.schema,
+        (None, None) => "pg_catalog",
+    }
+}
+
 /// regprocout: a name that several functions have is written with its schema.
 fn function(catalog: &Catalog, proc: &Proc) -> String {
-    if let Some(made) = &proc.made {
-        let alone = catalog.is_seen(proc) && catalog.procs_named(&proc.name).nth(1).is_none();
-        return written(&made.schema, &proc.name, alone);
-    }
-    match catalog.procs_named(&proc.name).nth(1) {
-        Some(_) => format!("pg_catalog.{}", proc.name),
-        None => proc.name.to_string(),
-    }
+    let alone = is_seen(catalog, proc) && catalog.procs_named(&proc.name).nth(1).is_none();
+    written(schema(catalog, proc), &proc.name, alone)
+}
+
+/// Those of the system are seen also where no path is known.
+fn is_seen(catalog: &Catalog, proc: &Proc) -> bool {
+    proc.made.is_none() && catalog.created(proc.oid).is_none() || catalog.is_seen(proc)
 }
 
 /// regprocedureout
 fn procedure(catalog: &Catalog, proc: &Proc) -> String {
     let types: Vec<String> = proc.arguments.iter().map(|oid| catalog.shown(*oid)).collect();
-    let name = match &proc.made {
-        Some(made) => written(&made.schema, &proc.name, catalog.is_seen(proc)),
-        None => proc.name.to_string(),
-    };
+    let name = written(schema(catalog, proc), &proc.name, is_seen(catalog, proc));
     format!("{name}({})", types.join(","))
 }
 

@@ -1,5 +1,7 @@
 //! Aggregates of texts and bytes.
 
+use std::marker::PhantomData;
+
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use onlap_pg::value::chars;
@@ -14,56 +16,67 @@ use crate::{Bytes, Col, Cx, Text, Ty};
 pub const AGGREGATES: &[AggregateEntry] = &[
     ("string_agg(text,text)", |_| Box::new(Joined::<true>::default())),
     ("string_agg(bytea,bytea)", |_| Box::new(Joined::<false>::default())),
-    ("min(text)", |_| best::<Best<false, false>>()),
-    ("max(text)", |_| best::<Best<true, false>>()),
-    ("min(bpchar)", |_| best::<Best<false, true>>()),
-    ("max(bpchar)", |_| best::<Best<true, true>>()),
+    ("min(text)", |_| best::<Plain, false>()),
+    ("max(text)", |_| best::<Plain, true>()),
+    ("min(bpchar)", |_| best::<Padded, false>()),
+    ("max(bpchar)", |_| best::<Padded, true>()),
     ("bit_and(bit)", |_| bits::folded::<{ bits::AND }>()),
     ("bit_or(bit)", |_| bits::folded::<{ bits::OR }>()),
     ("bit_xor(bit)", |_| bits::folded::<{ bits::XOR }>()),
 ];
 
-/// The smallest or largest text so far, as it stood; char(n) is compared without the blanks at its end.
-#[derive(Default)]
-struct Best<const MAX: bool, const PADDED: bool>(Option<String>);
-
-/// What takes texts and keeps one.
-trait Keeps: State {
-    fn take(&mut self, text: &str);
-    fn kept(&self) -> Option<&str>;
+/// How texts are compared for the smallest and the largest.
+pub(crate) trait Compared: Default + Send + 'static {
+    /// Whether a text takes the place of the one that was largest so far, or smallest.
+    fn replaces(new: &str, old: &str, max: bool) -> bool;
 }
 
-fn best<S: Keeps>() -> Box<dyn Aggregate> {
-    fold::<S, Text, Text>(
+/// Byte by byte.
+#[derive(Default)]
+struct Plain;
+
+/// Byte by byte without the blanks at the end: char(n).
+#[derive(Default)]
+struct Padded;
+
+impl Compared for Plain {
+    fn replaces(new: &str, old: &str, max: bool) -> bool {
+        if max { new > old } else { new < old }
+    }
+}
+
+impl Compared for Padded {
+    fn replaces(new: &str, old: &str, max: bool) -> bool {
+        Plain::replaces(chars::key(new), chars::key(old), max)
+    }
+}
+
+/// The smallest or largest text so far, as it stood.
+#[derive(Default)]
+struct Best<C, const MAX: bool>(Option<String>, PhantomData<C>);
+
+/// min or max of texts.
+pub(crate) fn best<C: Compared, const MAX: bool>() -> Box<dyn Aggregate> {
+    fold::<Best<C, MAX>, Text, Text>(
         |state, text, _| {
             state.take(text);
             Ok(())
         },
-        |state, _| Ok(state.kept().map(Into::into)),
+        |state, _| Ok(state.0.as_deref().map(Into::into)),
     )
 }
 
-impl<const MAX: bool, const PADDED: bool> Keeps for Best<MAX, PADDED> {
+impl<C: Compared, const MAX: bool> Best<C, MAX> {
     fn take(&mut self, text: &str) {
-        let key = |text| if PADDED { chars::key(text) } else { text };
-        let better = match &self.0 {
-            None => true,
-            Some(old) if MAX => key(text) > key(old.as_str()),
-            Some(old) => key(text) < key(old.as_str()),
-        };
-        if better {
+        if self.0.as_deref().is_none_or(|old| C::replaces(text, old, MAX)) {
             let kept = self.0.get_or_insert_default();
             kept.clear();
             kept.push_str(text);
         }
     }
-
-    fn kept(&self) -> Option<&str> {
-        self.0.as_deref()
-    }
 }
 
-impl<const MAX: bool, const PADDED: bool> State for Best<MAX, PADDED> {
+impl<C: Compared, const MAX: bool> State for Best<C, MAX> {
     fn save(&self, out: &mut Vec<u8>) {
         out.push(u8::from(self.0.is_some()));
         out.extend_from_slice(self.0.as_deref().unwrap_or_default().as_bytes());
@@ -71,7 +84,7 @@ impl<const MAX: bool, const PADDED: bool> State for Best<MAX, PADDED> {
     fn load(bytes: &[u8]) -> Self {
         let (has, text) = bytes.split_first().expect("a state was saved");
         let text = || String::from_utf8(text.into()).expect("a text was saved");
-        Best((*has == 1).then(text))
+        Best((*has == 1).then(text), PhantomData)
     }
     fn merge(&mut self, other: Self) -> Result<()> {
         if let Some(text) = other.0 {

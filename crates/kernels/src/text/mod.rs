@@ -4,7 +4,7 @@
 //!
 //! The collation is C and the encoding UTF-8: texts are ordered by their bytes, and only ASCII has case.
 
-mod agg;
+pub(crate) mod agg;
 mod any;
 mod basic;
 mod bits;

@@ -85,7 +85,7 @@ impl Catalog {
     pub fn is_seen(&self, proc: &Proc) -> bool {
         let rank = self.rank(proc);
         let others = || self.procs_named(&proc.name).filter(|of| of.arguments == proc.arguments);
-        rank > 0 && others().all(|of| self.rank(of) >= rank)
+        rank > 0 && self.sees(proc.oid) && others().all(|of| self.rank(of) >= rank)
     }
 
     /// The place of a function's schema among those in which names are looked up.

@@ -6,7 +6,7 @@
 //! Thread safety: read only.
 
 use onlap_pg::catalog::extensions::{self as known, Extension};
-use onlap_pg::catalog::{Catalog, Type};
+use onlap_pg::catalog::{Catalog, Proc, Type};
 use serde_json::{Value as Json, json};
 
 use super::names::quote;
@@ -121,4 +121,18 @@ pub fn type_named(view: &View, parts: &[String], is_kept: bool) -> Option<&'stat
     };
     let mut created = all(view).filter(|of| schema.is_none_or(|schema| of.schema == *schema));
     created.find_map(|of| of.extension.types().find(|ty| ty.name == *name))
+}
+
+/// The functions of extensions that a name means.
+pub fn procs_named<'v>(
+    view: &'v View,
+    parts: &'v [String],
+) -> impl Iterator<Item = &'static Proc> + 'v {
+    let is_meant = |of: &Created| match parts {
+        [_] => is_seen(view, &of.schema),
+        [schema, _] => of.schema == *schema,
+        _ => false,
+    };
+    let is = |proc: &&'static Proc| parts.last().is_some_and(|name| *proc.name == **name);
+    all(view).filter(is_meant).flat_map(move |of| of.extension.procs().filter(is))
 }

@@ -10,6 +10,7 @@ use onlap_pg::{Error, Oid, Result};
 
 use super::catalog;
 use super::views::of_sql;
+use crate::catalog::extensions;
 use crate::functions::catalogs::{Seen, name_type, oid_named, print};
 use crate::parse::identifiers;
 use crate::rights::Acl;
@@ -111,10 +112,10 @@ fn plain(text: &str) -> String {
 /// regprocin
 fn function(seen: &Seen, text: &str) -> Result<Oid> {
     let name = plain(text);
-    let own = crate::ddl::functions_named(&seen.view, &identifiers(text));
-    let own = own.map_err(|e| of_sql(&e))?;
-    let mut found = catalog().system_procs(&name).map(|proc| proc.oid);
-    let mut found = found.by_ref().chain(own.iter().map(|of| of.oid));
+    let parts = identifiers(text);
+    let own = crate::ddl::functions_named(&seen.view, &parts).map_err(|e| of_sql(&e))?;
+    let known = catalog().system_procs(&name).chain(extensions::procs_named(&seen.view, &parts));
+    let mut found = known.map(|proc| proc.oid).chain(own.iter().map(|of| of.oid));
     match (found.next(), found.next()) {
         (Some(one), None) => Ok(one),
         (Some(_), Some(_)) => {
@@ -137,11 +138,13 @@ fn procedure(seen: &Seen, text: &str) -> Result<Oid> {
     for argument in arguments.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         types.push(read(seen, oid::REGTYPE, argument)?);
     }
-    let own = crate::ddl::functions_named(&seen.view, &identifiers(name.trim()));
-    let own = own.map_err(|e| of_sql(&e))?;
+    let parts = identifiers(name.trim());
+    let own = crate::ddl::functions_named(&seen.view, &parts).map_err(|e| of_sql(&e))?;
     let name = plain(name.trim());
     let is = |proc: &&'static Proc| *proc.arguments == *types;
-    let found = catalog().system_procs(&name).find(is).map(|proc| proc.oid);
+    let mut known =
+        catalog().system_procs(&name).chain(extensions::procs_named(&seen.view, &parts));
+    let found = known.find(is).map(|proc| proc.oid);
     let made = || own.iter().find(|of| of.arguments() == types).map(|of| of.oid);
     found.or_else(made).ok_or_else(missing)
 }

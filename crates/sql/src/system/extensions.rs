@@ -1,7 +1,7 @@
 //! What do the catalogs say of extensions, and of what they have?
 
 use onlap_pg::catalog::extensions::{self as known, ALL, Part};
-use onlap_pg::catalog::{Table, rows as facts};
+use onlap_pg::catalog::{Row, Table, rows as facts};
 
 use super::definitions::Definition;
 use super::fixed;
@@ -21,62 +21,247 @@ const LANGUAGE: (&str, &str, &str) = ("plpgsql", "1.0", "PL/pgSQL procedural lan
 /// Whether a table's rows are those of this module.
 pub fn has(table: &str) -> bool {
     let own = ["pg_extension", "pg_available_extensions", "pg_available_extension_versions"];
-    let added = ["pg_cast", "pg_opclass", "pg_opfamily", "pg_operator"];
-    own.contains(&table) || added.contains(&table)
+    own.contains(&table) || Layout::of(table).is_some_and(|layout| layout.whole)
 }
 
 /// The rows of a table of this module, or those that extensions add to one; `None` of others.
 pub fn rows(view: &View, model: &Model, definition: &Definition) -> Option<Rows> {
-    let with = |part, make: &dyn Fn(&Row<'_>) -> Vec<Datum>| {
-        let mut rows = fixed::rows(definition).unwrap_or_default();
-        for created in extensions::all(view) {
-            let schema = model.schema_oid(&created.schema);
-            for values in created.extension.rows(part) {
-                rows.push(make(&Row { values: values.texts(), schema }));
-            }
-        }
-        rows
-    };
-    Some(match definition.name {
-        "pg_extension" => created(view, model),
-        "pg_available_extensions" => available(view),
-        "pg_available_extension_versions" => versions(view),
-        "pg_cast" => with(Part::Cast, &|of| of.numbered(&[5, 0, 1, 2, 3, 4])),
-        "pg_opclass" => with(Part::Class, &|of| {
-            let mut row = of.numbered(&[0, 1, 2]);
-            row.extend(row![of.schema, oids::POSTGRES]);
-            row.extend(of.numbered(&[3, 4, 5, 6]));
-            row
-        }),
-        "pg_opfamily" => with(Part::Family, &|of| {
-            let mut row = of.numbered(&[0, 1, 2]);
-            row.extend(row![of.schema, oids::POSTGRES]);
-            row
-        }),
-        "pg_operator" => operators(view, model),
-        _ => return None,
-    })
+    match definition.name {
+        "pg_extension" => return Some(created(view, model)),
+        "pg_available_extensions" => return Some(available(view)),
+        "pg_available_extension_versions" => return Some(versions(view)),
+        _ => {}
+    }
+    let layout = Layout::of(definition.name).filter(|layout| layout.whole)?;
+    let mut rows = fixed::rows(definition).unwrap_or_else(|| Rows::of(layout.columns));
+    if let Some(table) = layout.facts {
+        facts(table).for_each(|row| rows.push(layout.row(definition, &row, oids::PG_CATALOG)));
+    }
+    add(view, model, definition, &mut rows);
+    Some(rows)
 }
 
-/// A row of an extension's facts, and the OID of the extension's schema.
-struct Row<'a> {
-    values: &'a [&'static str],
-    schema: u32,
-}
-
-impl Row<'_> {
-    /// Some of the values, by their places.
-    fn numbered(&self, places: &[usize]) -> Vec<Datum> {
-        places.iter().map(|place| value(self.values[*place])).collect()
+/// Adds what extensions have to the rows of a table of the catalog.
+pub fn add(view: &View, model: &Model, definition: &Definition, rows: &mut Rows) {
+    let Some(layout) = Layout::of(definition.name) else { return };
+    for created in extensions::all(view) {
+        let schema = model.schema_oid(&created.schema);
+        let facts = created.extension.rows(layout.part);
+        facts.for_each(|row| rows.push(layout.row(definition, &row, schema)));
     }
 }
 
-fn value(text: &'static str) -> Datum {
-    match text {
-        "\\N" => Datum::Null,
-        "t" => Datum::Bool(true),
-        "f" => Datum::Bool(false),
-        text => text.parse::<i64>().map_or_else(|_| text.into(), Datum::Int),
+/// Where a value of a catalog's row comes from.
+#[derive(Clone, Copy)]
+enum Source {
+    /// The place in the row of facts.
+    At(usize),
+    /// The schema.
+    Schema,
+    /// The owner.
+    Owner,
+    /// There is none.
+    Null,
+}
+
+use Source::{At, Null, Owner, Schema};
+
+/// How facts become rows of a table of the catalog.
+struct Layout {
+    table: &'static str,
+    part: Part,
+    /// The facts that are PostgreSQL's own, where the rows that every database has are not fixed.
+    facts: Option<Table>,
+    /// Whether nothing else adds rows to the table.
+    whole: bool,
+    columns: &'static str,
+    values: &'static [Source],
+}
+
+static LAYOUTS: [Layout; 7] = [
+    Layout {
+        table: "pg_aggregate",
+        part: Part::Aggregate,
+        facts: Some(Table::Aggregate),
+        whole: true,
+        columns: "aggfnoid aggkind aggnumdirectargs aggtransfn aggfinalfn aggcombinefn aggserialfn \
+            aggdeserialfn aggmtransfn aggminvtransfn aggmfinalfn aggfinalextra aggmfinalextra \
+            aggfinalmodify aggmfinalmodify aggsortop aggtranstype aggtransspace aggmtranstype \
+            aggmtransspace agginitval aggminitval",
+        values: &[
+            At(0),
+            At(1),
+            At(2),
+            At(3),
+            At(4),
+            At(5),
+            At(6),
+            At(7),
+            At(8),
+            At(9),
+            At(10),
+            At(11),
+            At(12),
+            At(13),
+            At(14),
+            At(15),
+            At(16),
+            At(17),
+            At(18),
+            At(19),
+            At(20),
+            At(21),
+        ],
+    },
+    Layout {
+        table: "pg_cast",
+        part: Part::Cast,
+        facts: None,
+        whole: true,
+        columns: "oid castsource casttarget castfunc castcontext castmethod",
+        values: &[At(5), At(0), At(1), At(2), At(3), At(4)],
+    },
+    Layout {
+        table: "pg_opclass",
+        part: Part::Class,
+        facts: None,
+        whole: true,
+        columns: "oid opcmethod opcname opcnamespace opcowner opcfamily opcintype opcdefault \
+            opckeytype",
+        values: &[At(0), At(1), At(2), Schema, Owner, At(3), At(4), At(5), At(6)],
+    },
+    Layout {
+        table: "pg_opfamily",
+        part: Part::Family,
+        facts: None,
+        whole: true,
+        columns: "oid opfmethod opfname opfnamespace opfowner",
+        values: &[At(0), At(1), At(2), Schema, Owner],
+    },
+    Layout {
+        table: "pg_operator",
+        part: Part::Operator,
+        facts: Some(Table::Operator),
+        whole: true,
+        columns: "oid oprname oprnamespace oprowner oprkind oprcanmerge oprcanhash oprleft oprright \
+            oprresult oprcom oprnegate oprcode oprrest oprjoin",
+        values: &[
+            At(0),
+            At(1),
+            Schema,
+            Owner,
+            At(2),
+            At(3),
+            At(4),
+            At(5),
+            At(6),
+            At(7),
+            At(8),
+            At(9),
+            At(10),
+            At(11),
+            At(12),
+        ],
+    },
+    Layout {
+        table: "pg_type",
+        part: Part::Type,
+        facts: None,
+        whole: false,
+        columns: "oid typname typnamespace typowner typlen typbyval typtype typcategory \
+            typispreferred typisdefined typdelim typrelid typsubscript typelem typarray typinput \
+            typoutput typreceive typsend typmodin typmodout typanalyze typalign typstorage \
+            typnotnull typbasetype typtypmod typndims typcollation typdefaultbin typdefault typacl",
+        values: &[
+            At(0),
+            At(1),
+            Schema,
+            Owner,
+            At(2),
+            At(3),
+            At(4),
+            At(5),
+            At(6),
+            At(7),
+            At(8),
+            At(9),
+            At(10),
+            At(11),
+            At(12),
+            At(13),
+            At(14),
+            At(15),
+            At(16),
+            At(17),
+            At(18),
+            At(19),
+            At(20),
+            At(21),
+            At(22),
+            At(23),
+            At(24),
+            At(25),
+            At(26),
+            Null,
+            Null,
+            Null,
+        ],
+    },
+    Layout {
+        table: "pg_proc",
+        part: Part::Proc,
+        facts: None,
+        whole: false,
+        columns: super::functions::COLUMNS,
+        values: &[
+            At(0),
+            At(1),
+            Schema,
+            At(7),
+            At(12),
+            At(11),
+            At(14),
+            At(16),
+            At(17),
+            Owner,
+            At(2),
+            At(3),
+            At(4),
+            At(5),
+            At(6),
+            At(8),
+            At(9),
+            At(10),
+            At(13),
+            At(15),
+            At(18),
+            At(19),
+            At(20),
+            At(21),
+            At(1),
+            Null,
+            Null,
+        ],
+    },
+];
+
+impl Layout {
+    fn of(table: &str) -> Option<&'static Layout> {
+        LAYOUTS.iter().find(|layout| layout.table == table)
+    }
+
+    fn row(&self, definition: &Definition, facts: &Row, schema: u32) -> Vec<Datum> {
+        let columns = self.columns.split_whitespace().zip(self.values);
+        let value = |(column, from): (&str, &Source)| match from {
+            At(place) => {
+                let at = definition.columns.iter().position(|known| known.0 == column);
+                fixed::value(facts.text(*place), at.map_or(0, |at| definition.types[at].oid))
+            }
+            Schema => schema.into(),
+            Owner => oids::POSTGRES.into(),
+            Null => Datum::Null,
+        };
+        columns.map(value).collect()
     }
 }
 
@@ -121,82 +306,6 @@ fn versions(view: &View) -> Rows {
     rows
 }
 
-/// pg_type's rows of extensions.
-pub fn types(view: &View, model: &Model, rows: &mut Rows) {
-    for created in extensions::all(view) {
-        let schema = model.schema_oid(&created.schema);
-        for facts in created.extension.rows(Part::Type) {
-            let of = Row { values: facts.texts(), schema };
-            let mut row = of.numbered(&[0, 1]);
-            row.extend(row![schema, oids::POSTGRES]);
-            let rest: Vec<usize> = (2..27).collect();
-            row.extend(of.numbered(&rest));
-            row.extend(row![Datum::Null, Datum::Null, Datum::Null]);
-            rows.push(row);
-        }
-    }
-}
-
-/// The columns of pg_proc of functions of extensions, as [`super::functions`] has them.
-pub fn procs(view: &View, model: &Model, rows: &mut Rows) {
-    for created in extensions::all(view) {
-        let schema = model.schema_oid(&created.schema);
-        for facts in created.extension.rows(Part::Proc) {
-            let of = Row { values: facts.texts(), schema };
-            let mut row = of.numbered(&[0, 1]);
-            row.extend(row![schema]);
-            row.extend(of.numbered(&[7, 12, 11, 14, 16]));
-            row.push(ints(of.values[17], ' '));
-            row.extend(row![oids::POSTGRES]);
-            row.extend(of.numbered(&[2, 3, 4, 5, 6, 8, 9, 10, 13, 15]));
-            row.push(ints(of.values[18], ','));
-            row.extend([words(of.values[19]), words(of.values[20])]);
-            row.extend(of.numbered(&[21]));
-            row.extend(row![of.values[1], Datum::Null, Datum::Null]);
-            rows.push(row);
-        }
-    }
-}
-
-/// A list of numbers.
-fn ints(text: &'static str, between: char) -> Datum {
-    let numbers = text.trim_matches(['{', '}']).split(between);
-    match text {
-        "\\N" => Datum::Null,
-        _ => Datum::Ints(numbers.filter_map(|number| number.parse().ok()).collect()),
-    }
-}
-
-fn words(text: &'static str) -> Datum {
-    let words = || text.trim_matches(['{', '}']).split(',').map(|word| word.trim_matches('"'));
-    match text {
-        "\\N" => Datum::Null,
-        _ => Datum::Texts(words().map(str::to_string).collect()),
-    }
-}
-
-/// pg_operator: PostgreSQL's own and those of extensions.
-fn operators(view: &View, model: &Model) -> Rows {
-    let mut rows = Rows::of(
-        "oid oprname oprnamespace oprowner oprkind oprcanmerge oprcanhash oprleft oprright \
-         oprresult oprcom oprnegate oprcode oprrest oprjoin",
-    );
-    let mut add = |values: &[&'static str], schema: u32| {
-        let of = Row { values, schema };
-        let mut row = of.numbered(&[0]);
-        // A name may look like a number to none, but like a letter of truth to some.
-        row.extend(row![values[1], schema, oids::POSTGRES]);
-        row.extend(of.numbered(&[2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]));
-        rows.push(row);
-    };
-    facts(Table::Operator).for_each(|row| add(row.texts(), oids::PG_CATALOG));
-    for created in extensions::all(view) {
-        let schema = model.schema_oid(&created.schema);
-        created.extension.rows(Part::Operator).for_each(|row| add(row.texts(), schema));
-    }
-    rows
-}
-
 /// What belongs to extensions, in pg_depend.
 pub fn members(view: &View, rows: &mut Rows) {
     const CLASSES: [(Part, u32, usize); 6] = [
@@ -224,9 +333,7 @@ pub fn members(view: &View, rows: &mut Rows) {
 /// The operator class of btree of a type of an extension.
 pub fn class_of(oid: u32) -> Option<i64> {
     let mut classes = known::of(oid)?.rows(Part::Class);
-    let is_it = |row: &onlap_pg::catalog::Row| {
-        row.text(1) == "403" && row.number::<u32>(4) == oid && row.flag(5)
-    };
+    let is_it = |row: &Row| row.text(1) == "403" && row.number::<u32>(4) == oid && row.flag(5);
     classes.find(is_it).map(|row| row.number(0))
 }
 

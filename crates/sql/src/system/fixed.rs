@@ -8,7 +8,12 @@ use std::sync::LazyLock;
 
 use super::definitions::Definition;
 use super::rows::{Datum, Rows};
-use crate::types::{PgType, oid};
+use crate::types::oid;
+
+/// oid[], text[], "char"[]
+const OIDS: u32 = 1028;
+const TEXTS: u32 = 1009;
+const CHARS: u32 = 1002;
 
 struct Part {
     columns: &'static str,
@@ -36,33 +41,36 @@ static PARTS: LazyLock<HashMap<&'static str, Part>> = LazyLock::new(|| {
 /// The rows of a table that every database has.
 pub fn rows(table: &Definition) -> Option<Rows> {
     let part = PARTS.get(table.name)?;
-    let types: Vec<PgType> = part
+    let types: Vec<u32> = part
         .columns
         .split(' ')
         .map(|name| {
-            let found = table.columns.iter().find(|c| c.0 == name);
-            found.map_or(PgType::new(oid::TEXT), |c| c.1)
+            let at = table.columns.iter().position(|column| column.0 == name);
+            at.map_or(oid::TEXT, |at| table.types[at].oid)
         })
         .collect();
     let mut rows = Rows::of(part.columns);
     for line in &part.lines {
-        rows.push(line.split('\t').zip(&types).map(|(text, ty)| datum(text, *ty)).collect());
+        rows.push(line.split('\t').zip(&types).map(|(text, ty)| value(text, *ty)).collect());
     }
     Some(rows)
 }
 
-fn datum(text: &str, ty: PgType) -> Datum {
-    if text == "\\N" {
-        return Datum::Null;
-    }
-    match ty.oid {
+/// The value of a type that the text form of COPY means.
+pub fn value(text: &str, ty: u32) -> Datum {
+    let words = || text.trim_matches(['{', '}']).split(',').map(|word| word.trim_matches('"'));
+    match ty {
+        _ if text == "\\N" => Datum::Null,
         oid::BOOL => Datum::Bool(text == "t"),
         oid::INT2 | oid::INT4 | oid::INT8 | oid::OID | oid::REGPROC => {
             text.parse().map_or(Datum::Null, Datum::Int)
         }
+        oid::FLOAT4 | oid::FLOAT8 => text.parse().map_or(Datum::Null, Datum::Float),
         oid::INT2VECTOR | oid::OIDVECTOR => {
             Datum::Ints(text.split(' ').filter_map(|n| n.parse().ok()).collect())
         }
+        OIDS => Datum::Ints(words().filter_map(|n| n.parse().ok()).collect()),
+        TEXTS | CHARS => Datum::Texts(words().map(str::to_string).collect()),
         _ => Datum::Text(text.to_string()),
     }
 }

@@ -20,7 +20,7 @@ pub const PG_PROC: u32 = 1255;
 const SQL: u32 = 14;
 const PLPGSQL: u32 = 13_563;
 
-const COLUMNS: &str = "oid proname pronamespace prokind provolatile proretset pronargs prorettype \
+pub const COLUMNS: &str = "oid proname pronamespace prokind provolatile proretset pronargs prorettype \
     proargtypes proowner prolang procost prorows provariadic prosupport prosecdef proleakproof \
     proisstrict proparallel pronargdefaults proallargtypes proargmodes proargnames proargdefaults \
     prosrc proconfig proacl";
@@ -60,7 +60,7 @@ pub fn procs(view: &View, model: &Model, definition: &Definition) -> Rows {
     for function in view.objects.functions().of_database(&view.database) {
         rows.push(proc(view, model, function));
     }
-    extensions::procs(view, model, &mut rows);
+    extensions::add(view, model, definition, &mut rows);
     rows
 }
 

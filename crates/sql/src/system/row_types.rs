@@ -83,7 +83,7 @@ pub fn types(view: &View, definition: &Definition) -> Result<Option<Rows>> {
         list.extend(row!["i", "x", false, 0, -1, 0, 0, Datum::Null, Datum::Null, Datum::Null]);
         rows.push(list);
     }
-    extensions::types(view, &model, &mut rows);
+    extensions::add(view, &model, definition, &mut rows);
     Ok(Some(rows))
 }
 

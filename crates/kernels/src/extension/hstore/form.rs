@@ -5,6 +5,8 @@
 
 use onlap_pg::{Error, Result};
 
+use crate::array::item::in_quotes;
+
 /// A pair: a key and a value, which may be NULL.
 pub type Pair<'a> = (&'a str, Option<&'a str>);
 
@@ -119,22 +121,12 @@ impl<'a> Rest<'a> {
 
 /// Writes a value.
 pub fn print(bytes: &[u8], out: &mut String) {
-    let quoted = |text: &str, out: &mut String| {
-        out.push('"');
-        for c in text.chars() {
-            if matches!(c, '"' | '\\') {
-                out.push('\\');
-            }
-            out.push(c);
-        }
-        out.push('"');
-    };
     for (at, (key, value)) in pairs(bytes).into_iter().enumerate() {
         out.push_str(if at > 0 { ", " } else { "" });
-        quoted(key, out);
+        in_quotes(key, out);
         out.push_str("=>");
         match value {
-            Some(value) => quoted(value, out),
+            Some(value) => in_quotes(value, out),
             None => out.push_str("NULL"),
         }
     }
