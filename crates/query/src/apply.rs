@@ -71,6 +71,8 @@ pub struct Results {
     most: usize,
     /// The types of its columns, where values are looked up in a hash of them.
     hashed: Option<Vec<Oid>>,
+    /// Whether it may give something else each time, and is run for each row.
+    volatile: bool,
     /// The rounds of recursive queries around it: in each it may give something else.
     rounds: Vec<Arc<AtomicU64>>,
     known: Mutex<Known>,
@@ -118,7 +120,7 @@ impl SubQuery {
             Ask::Test(quantor, test, at, hashed) => {
                 self.tested(&params, *quantor, test, *at, hashed.as_deref(), rows, env)
             }
-            _ if params.iter().all(|param| param.is_const) => {
+            _ if !self.results.runs_for_each(&params) && params.iter().all(|p| p.is_const) => {
                 if rows.count == 0 {
                     return Ok(Col::new(new_null_array(&self.ty, 0)));
                 }
@@ -272,7 +274,19 @@ impl Results {
     /// A query whose outer values are put into slots.
     pub fn new(plan: Arc<dyn ExecutionPlan>, slots: Slots, columns: Vec<Repr>) -> Results {
         let (rounds, known) = (Vec::new(), Mutex::default());
-        Results { plan, slots, columns, most: usize::MAX, hashed: None, rounds, known }
+        let (most, hashed, volatile) = (usize::MAX, None, false);
+        Results { plan, slots, columns, most, hashed, volatile, rounds, known }
+    }
+
+    /// Says whether it may give something else each time.
+    pub fn volatile(mut self, volatile: bool) -> Results {
+        self.volatile = volatile;
+        self
+    }
+
+    /// As in PostgreSQL: one that uses no outer values runs once, whatever it calls.
+    fn runs_for_each<T>(&self, params: &[T]) -> bool {
+        self.volatile && !params.is_empty()
     }
 
     /// Looks at no more rows than what is asked needs, and makes a hash of those in which values are looked up.
@@ -300,6 +314,10 @@ impl Results {
     /// # Errors
     /// Those of the query; `53200`.
     pub fn given(&self, values: Vec<ArrayRef>, env: &Env) -> Result<Arc<Given>> {
+        if self.runs_for_each(&values) {
+            *self.slots.lock() = values;
+            return Ok(Arc::new(self.run(env)?));
+        }
         let mut key = Vec::new();
         for value in &values {
             raw_bytes(value, &mut key);

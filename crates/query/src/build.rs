@@ -236,11 +236,14 @@ impl Compiler<'_> {
         let query = bound.query(id);
         let mut plan = plan;
         // Targets that may differ at each call, or cost much, are calculated for the rows that are left alone.
-        let late = query.distinct.is_empty() && self.has_late_targets(query);
+        let may_be_late =
+            query.distinct.is_empty() || query.distinct_on && !query.order.is_empty();
+        let late = may_be_late && self.has_late_targets(query);
         if !late {
             plan = self.target_columns(query, plan, |_| true)?;
         } else {
-            let sorted: Vec<u32> = query.order.iter().map(|item| item.reference).collect();
+            let items = query.order.iter().chain(&query.distinct);
+            let sorted: Vec<u32> = items.map(|item| item.reference).collect();
             plan = self.target_columns(query, plan, |t| sorted.contains(&t.reference))?;
         }
         if !query.distinct.is_empty() && !self.frame().is_distinct {

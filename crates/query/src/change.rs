@@ -20,7 +20,7 @@ use crate::build::{Rel, column, schema_of};
 use crate::carried::Carried;
 use crate::compile::{Compiler, Frame, unsupported};
 use crate::env::{Env, ROW_ID, TABLE_OID, Tables};
-use crate::layout::{Layout, Var};
+use crate::layout::{Layout, PRESENT, Var};
 use crate::node::{Node, Rows, arrow};
 use crate::physical::Computed;
 
@@ -355,7 +355,9 @@ impl Compiler<'_> {
         let frame = self.frames.last().expect("a query is being made");
         let query = self.bound.query(frame.query);
         let sets = |target: &Target| !target.hidden && target.number == number;
-        match frame.fired || query.targets.iter().any(sets) {
+        // What says that there is a row is no column.
+        let is_column = number as i32 != PRESENT;
+        match is_column && frame.fired || query.targets.iter().any(sets) {
             true => Source::Row(number),
             false => Source::Found(place),
         }

@@ -749,6 +749,7 @@ impl Compiler<'_> {
         let columns = columns.iter().map(|ty| self.repr(ty.oid)).collect::<Result<_>>()?;
         let (rel, slots, params) = self.within(query)?;
         let results = Results::new(rel.plan, slots, columns).for_ask(ask, self.rounds());
+        let results = results.volatile(self.is_query_volatile(query));
         let results = Arc::new(results);
         if params.is_empty() {
             self.frame().results.push((query, Arc::clone(&results)));

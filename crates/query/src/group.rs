@@ -202,7 +202,8 @@ impl Compiler<'_> {
         self.roots(query, &mut |id, inside| {
             if let Expr::Aggregate(call) = self.bound.expr(id)
                 && call.up == inside
-                && !out.iter().any(|known| self.bound.same(*known, id))
+                && !out.contains(&id)
+                && (!out.iter().any(|known| self.bound.same(*known, id)) || self.is_volatile(id))
             {
                 out.push(id);
             }

@@ -15,7 +15,6 @@ use datafusion_physical_plan::joins::utils::{ColumnIndex, JoinFilter};
 use datafusion_physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, PartitionMode};
 use onlap_pg::ast::JoinKind;
 use onlap_pg::bound::{EntryKind, Expr, ExprId, JoinNode, JoinTree, Op, QueryId};
-use onlap_pg::catalog::Volatility;
 use onlap_pg::{Result, TypeRef};
 
 use crate::compile::{Compiler, constant_bool};
@@ -117,22 +116,6 @@ impl Compiler<'_> {
             plain
         });
         plain
-    }
-
-    /// Whether an expression, queries in it included, calls a function that is volatile.
-    pub fn is_volatile(&self, id: ExprId) -> bool {
-        let mut found = false;
-        self.bound.visit(id, 0, &mut |id, _| {
-            let proc = match self.bound.expr(id) {
-                Expr::Call(call) => Some(call.proc),
-                Expr::Op(op) => Some(op.proc),
-                _ => None,
-            };
-            let proc = proc.and_then(|proc| self.env.catalog.proc(proc));
-            found |= proc.is_some_and(|proc| proc.volatility == Volatility::Volatile);
-            !found
-        });
-        found
     }
 
     /// The entries of the query that an expression names, those behind columns of joins included.

@@ -62,6 +62,7 @@ mod subscripts;
 mod ties;
 mod totals;
 mod values;
+mod volatile;
 mod windows;
 mod within;
 

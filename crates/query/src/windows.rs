@@ -55,7 +55,9 @@ impl Compiler<'_> {
             bound.visit(target.value, 0, &mut |id, inside| {
                 if let Expr::WindowCall(call) = bound.expr(id)
                     && inside == 0
-                    && !calls.iter().any(|known| bound.same(known.0, id))
+                    && !calls.iter().any(|known| known.0 == id)
+                    && (!calls.iter().any(|known| bound.same(known.0, id))
+                        || self.is_volatile(id))
                 {
                     calls.push((id, call));
                 }

@@ -9,7 +9,7 @@
 
 use onlap_kernels::Datum;
 use onlap_pg::ast::SetKind;
-use onlap_pg::bound::{ExprId, Lock, Query, QueryId, SetNode, Target};
+use onlap_pg::bound::{Expr, ExprId, Lock, Query, QueryId, SetNode, Target};
 use onlap_pg::{Result, TypeRef};
 
 use crate::build::{Rel, visible};
@@ -134,7 +134,20 @@ impl Compiler<'_> {
             target.reference == 0 && frame.told.unused.contains(&at)
         };
         // What does something, or gives several rows, counts even so.
-        places.all(is_told) && !query.has_sets && !self.is_volatile(value)
+        places.all(is_told) && !self.gives_sets(value) && !self.is_volatile(value)
+    }
+
+    fn gives_sets(&self, value: ExprId) -> bool {
+        let mut gives = false;
+        self.bound.visit(value, 0, &mut |id, inside| {
+            gives |= match self.bound.expr(id) {
+                Expr::Call(call) => inside == 0 && call.set,
+                Expr::Op(op) => inside == 0 && op.set,
+                _ => false,
+            };
+            !gives && inside == 0
+        });
+        gives
     }
 
     /// What stands in the place of a column that nothing asks for.

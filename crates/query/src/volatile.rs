@@ -1,0 +1,72 @@
+//! What may give something else each time, or do something?
+
+use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, Part, QueryId};
+use onlap_pg::catalog::{Catalog, Volatility};
+
+use crate::compile::Compiler;
+use crate::env::Tables;
+
+/// Views within each other that are looked into; deeper ones count as volatile.
+const DEEPEST: usize = 64;
+
+impl Compiler<'_> {
+    /// Whether an expression calls a function that is volatile, with the queries in it and the views that these read.
+    pub fn is_volatile(&self, id: ExprId) -> bool {
+        self.is_part_volatile(Part::Expr(id))
+    }
+
+    /// Whether a query does.
+    pub fn is_query_volatile(&self, query: QueryId) -> bool {
+        self.is_part_volatile(Part::Query(query))
+    }
+
+    fn is_part_volatile(&self, part: Part) -> bool {
+        is_volatile(self.bound, part, &self.env.catalog, self.tables, DEEPEST)
+    }
+}
+
+fn is_volatile(
+    bound: &Bound,
+    part: Part,
+    catalog: &Catalog,
+    tables: &dyn Tables,
+    deeper: usize,
+) -> bool {
+    let (mut found, mut queries) = (false, Vec::new());
+    bound.visit_part(part, 0, &mut |id, _| {
+        let proc = match bound.expr(id) {
+            Expr::Call(call) => Some(call.proc),
+            Expr::Op(op) => Some(op.proc),
+            Expr::SubQuery(sub) => {
+                queries.push(sub.query);
+                None
+            }
+            _ => None,
+        };
+        let proc = proc.and_then(|proc| catalog.proc(proc));
+        found |= proc.is_some_and(|proc| proc.volatility == Volatility::Volatile);
+        !found
+    });
+    if let Part::Query(query) = part {
+        queries.push(query);
+    }
+    while let Some(query) = queries.pop().filter(|_| !found) {
+        for entry in &bound.query(query).entries {
+            let EntryKind::Relation { oid, .. } = &entry.kind else { continue };
+            found |= match tables.view(*oid) {
+                Ok(Some(view)) if deeper > 0 => {
+                    is_volatile(&view.0, Part::Query(view.1), catalog, tables, deeper - 1)
+                }
+                Ok(None) => false,
+                // What is wrong with it is said where it is read.
+                Ok(Some(_)) | Err(_) => true,
+            };
+        }
+        let inner = bound.parts(query).into_iter();
+        queries.extend(inner.filter_map(|part| match part {
+            Part::Query(query) => Some(query),
+            Part::Expr(_) => None,
+        }));
+    }
+    found
+}
