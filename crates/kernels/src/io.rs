@@ -35,7 +35,8 @@ fn read(cx: &mut Cx<'_>, ty: TypeRef, text: &str) -> Result<Datum<'static>> {
         21 => Datum::Int2(int::parse_int2(text)?),
         23 => Datum::Int4(int::parse_int4(text)?),
         20 => Datum::Int8(int::parse_int8(text)?),
-        26 | 28 | 29 => Datum::Oid(int::parse_oid(text)?),
+        26 => Datum::Oid(int::parse_oid(text)?),
+        28 | 29 => Datum::Oid(int::parse_prefix(text) as u32),
         18 => Datum::Char(chars::parse_char(text)),
         700 => Datum::Float4(float::parse4(text)?),
         701 => Datum::Float8(float::parse8(text)?),
@@ -45,8 +46,8 @@ fn read(cx: &mut Cx<'_>, ty: TypeRef, text: &str) -> Result<Datum<'static>> {
             Datum::bytes(bytes)
         }
         790 => Datum::Int8(value::money::parse(text)?),
-        // Without a sign; what is no number is 0, as in PostgreSQL 15.
-        5069 => Datum::Int8(text.trim().parse::<u64>().unwrap_or_default() as i64),
+        // Its numbers have no sign.
+        5069 => Datum::Int8(int::parse_prefix(text) as i64),
         25 | 705 | 2275 | oids::CITEXT => Datum::text(text),
         1043 => Datum::text(chars::to_varchar(text, modifier, chars::Cast::Assignment)?),
         1042 => Datum::text(chars::to_bpchar(text, modifier, chars::Cast::Assignment)?),
@@ -180,9 +181,7 @@ fn receive(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>>
         }
         // jsonpath has a version before its text.
         _ if oid != 4072 && repr(cx.catalog, oid) == Some(Repr::Text) => {
-            let text = std::str::from_utf8(bytes)
-                .map_err(|_| Error::new("22021", "invalid byte sequence for encoding \"UTF8\""))?;
-            return read(cx, ty, text);
+            return read(cx, ty, received(bytes)?);
         }
         _ => match crate::misc::io::recv(cx, (oid, modifier), bytes)? {
             Some(value) => value,
@@ -193,6 +192,19 @@ fn receive(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>>
 
 fn short() -> Error {
     Error::new("08P01", "insufficient data left in message")
+}
+
+/// A text in a binary message.
+///
+/// # Errors
+/// `22021`: it is no UTF-8, or has a zero byte.
+pub(crate) fn received(bytes: &[u8]) -> Result<&str> {
+    let invalid = "invalid byte sequence for encoding \"UTF8\"";
+    let text = std::str::from_utf8(bytes).map_err(|_| Error::new("22021", invalid))?;
+    match text.contains('\0') {
+        true => Err(Error::new("22021", format!("{invalid}: 0x00"))),
+        false => Ok(text),
+    }
 }
 
 /// Writes a value that is not NULL in the binary form of its type.

@@ -12,6 +12,7 @@
 //! | char(n) | the text without blanks at its end |
 //! | citext | the text in small letters |
 //! | hstore | bytes |
+//! | xid8 | int8: the smallest for 0 |
 //! | interval, timetz | fixed bytes: microseconds of the whole; the moment in UTC, then the zone |
 //! | all others | the value itself |
 //!
@@ -42,6 +43,7 @@ enum Form {
     Same,
     Float4,
     Float8,
+    Unsigned,
     Numeric,
     Bpchar,
     Interval,
@@ -63,6 +65,7 @@ fn form(catalog: &Catalog, oid: Oid) -> Form {
     match base {
         700 => Form::Float4,
         701 => Form::Float8,
+        5069 => Form::Unsigned,
         1700 => Form::Numeric,
         1042 => Form::Bpchar,
         1186 => Form::Interval,
@@ -90,7 +93,7 @@ pub fn key_repr(catalog: &Catalog, oid: Oid) -> Option<Repr> {
     Some(match form(catalog, oid) {
         Form::Same | Form::Bpchar | Form::Folded => own,
         Form::Float4 => Repr::Int4,
-        Form::Float8 => Repr::Int8,
+        Form::Float8 | Form::Unsigned => Repr::Int8,
         Form::Interval => Repr::Fixed(16),
         Form::TimeTz => Repr::Fixed(12),
         _ => Repr::Bytes,
@@ -141,6 +144,7 @@ fn of_form<'a>(catalog: &Catalog, form: Form, value: &'a Datum<'_>) -> Datum<'a>
         (_, Datum::Null) => Datum::Null,
         (Form::Float4, Datum::Float4(v)) => Datum::Int4(float::key4(*v)),
         (Form::Float8, Datum::Float8(v)) => Datum::Int8(float::key8(*v)),
+        (Form::Unsigned, Datum::Int8(v)) => Datum::Int8(*v ^ i64::MIN),
         (Form::Bpchar, Datum::Text(v)) => Datum::Text(Cow::Borrowed(chars::key(v))),
         (Form::Folded, Datum::Text(v)) => Datum::text(v.to_ascii_lowercase()),
         (Form::Same, value) => borrowed(value),
@@ -193,6 +197,7 @@ fn ordered(catalog: &Catalog, form: Form, value: &Datum<'_>, out: &mut Vec<u8>) 
     match (form, value) {
         (Form::Float4, Datum::Float4(v)) => put_i32(float::key4(*v), out),
         (Form::Float8, Datum::Float8(v)) => put_i64(float::key8(*v), out),
+        (Form::Unsigned, Datum::Int8(v)) => put_i64(*v ^ i64::MIN, out),
         (Form::Numeric, Datum::Bytes(v)) => Numeric::load(v).key(out),
         (Form::Bpchar, Datum::Text(v)) => put_bytes(chars::key(v).as_bytes(), out),
         (Form::Interval, Datum::Bytes(v)) => {

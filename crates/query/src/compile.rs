@@ -548,11 +548,12 @@ impl Compiler<'_> {
     fn relabelled(&mut self, one: ExprId, ty: TypeRef) -> Result<Node> {
         let from = self.bound.ty(one).oid;
         let node = self.node(one)?;
-        match self.repr(from)? == self.repr(ty.oid)? {
-            true => Ok(node),
+        Ok(match (self.repr(from)?, self.repr(ty.oid)?) {
+            (from, to) if from == to => node,
             // Integers of one width are one bit pattern to PostgreSQL; here oid and int4 have types of their own.
-            false => Ok(Node::ViaText(Box::new(node), from, ty.oid)),
-        }
+            (Repr::Oid, Repr::Int4) | (Repr::Int4, Repr::Oid) => Node::SameBits(Box::new(node)),
+            _ => Node::ViaText(Box::new(node), from, ty.oid),
+        })
     }
 
     /// The node as a constant, if it is one already and can be calculated. An error that it always gives comes when the plan

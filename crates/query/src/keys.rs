@@ -120,6 +120,21 @@ pub fn wide(column: &ArrayRef) -> ArrayRef {
     }
 }
 
+/// An int4 as an oid with the same bits, or the other way; others as they are.
+pub fn same_bits(column: &ArrayRef) -> ArrayRef {
+    match column.data_type() {
+        DataType::Int32 => {
+            let column = column.as_primitive::<Int32Type>();
+            Arc::new(column.unary::<_, UInt32Type>(|value| value as u32))
+        }
+        DataType::UInt32 => {
+            let column = column.as_primitive::<UInt32Type>();
+            Arc::new(column.unary::<_, Int32Type>(|value| value as i32))
+        }
+        _ => Arc::clone(column),
+    }
+}
+
 /// Keys that a value may be one of.
 #[derive(Debug, Default)]
 pub struct KeySet {

@@ -102,6 +102,8 @@ pub enum Node {
     Pick(Box<Node>, ArrayRef),
     /// An integer of any width as one of 64 bits.
     Wide(Box<Node>),
+    /// An int4 as an oid with the same bits, or the other way.
+    SameBits(Box<Node>),
     /// An expression whose columns lie elsewhere: the position of each column of the batch.
     Moved(Box<Node>, Vec<usize>),
     /// Each element of an array is converted.
@@ -184,6 +186,10 @@ impl Node {
                 let value = value.eval(rows, env)?;
                 Col { array: crate::keys::wide(&value.array), is_const: value.is_const }
             }
+            Node::SameBits(value) => {
+                let value = value.eval(rows, env)?;
+                Col { array: crate::keys::same_bits(&value.array), is_const: value.is_const }
+            }
             Node::Moved(value, at) => {
                 let most = at.last().map_or(0, |most| most + 1);
                 let none: ArrayRef = Arc::new(BooleanArray::new_null(rows.count));
@@ -226,6 +232,7 @@ impl Node {
             | Node::RowTest(one, _)
             | Node::Key(one, _)
             | Node::Wide(one)
+            | Node::SameBits(one)
             | Node::Pick(one, _)
             | Node::Moved(one, _)
             | Node::Domain(one, _)

@@ -19,7 +19,9 @@ const TEXTS: Oid = 1009;
 /// jsonb_extract_path(jsonb, text[])
 const EXTRACT_PATH: Oid = 3217;
 /// Types that have elements and are no arrays: name, point, lseg, box, line.
-const FIXED: [Oid; 5] = [19, 600, 601, 603, 628];
+const FIXED: [Oid; 5] = [NAME, 600, 601, 603, 628];
+/// name
+const NAME: Oid = 19;
 
 impl Compiler<'_> {
     /// The node of a part.
@@ -27,7 +29,8 @@ impl Compiler<'_> {
     /// # Errors
     /// `0A000`: the part is written to; those of what it is made of.
     pub fn part(&mut self, part: &Subscript, ty: TypeRef) -> Result<Node> {
-        if FIXED.contains(&part.container_type) {
+        let is_letter = part.container_type == NAME && part.assigned.is_none();
+        if FIXED.contains(&part.container_type) && !(is_letter && part.lower.is_empty()) {
             return Err(match part.lower.is_empty() {
                 true => unsupported("a part of a value of fixed length"),
                 false => Error::new("0A000", "slices of fixed-length arrays not implemented"),
@@ -54,7 +57,8 @@ impl Compiler<'_> {
             return Ok(Node::Store(Box::new(Store { container, subscripts, element, value })));
         }
         let repr = self.repr(ty.oid)?;
-        Ok(Node::Part(Box::new(Part { container, subscripts, element, repr })))
+        let of = if is_letter { Repr::Text } else { Repr::Bytes };
+        Ok(Node::Part(Box::new(Part { container, of, subscripts, element, repr })))
     }
 
     fn subscripts(&mut self, part: &Subscript) -> Result<Subscripts> {
@@ -71,6 +75,7 @@ impl Compiler<'_> {
         let whole = self.new_place();
         let held = Part {
             container: Node::Column(whole),
+            of: Repr::Bytes,
             subscripts: self.subscripts(part)?,
             element: part.element,
             repr: self.repr(part.element)?,

@@ -12,6 +12,9 @@ use onlap_pg::{Oid, Result};
 use crate::env::Env;
 use crate::node::{Node, Rows};
 
+/// The bytes of a name, the zero at its end included.
+const NAME_BYTES: i32 = 64;
+
 /// Indexes, or bounds of a slice.
 pub struct Subscripts {
     /// Upper bounds, or indexes.
@@ -71,10 +74,12 @@ fn index(col: &Col, row: usize) -> Option<i32> {
     }
 }
 
-/// Parts of an array.
+/// Parts of an array, or letters of a name.
 pub struct Part {
-    /// The array.
+    /// The array or the name.
     pub container: Node,
+    /// The representation of names, or of arrays.
+    pub of: Repr,
     /// Which part.
     pub subscripts: Subscripts,
     /// The type of elements.
@@ -96,13 +101,16 @@ impl Part {
         let own = repr(&env.catalog, self.element).expect("its values were made");
         let mut out = Made::new(rows.count, &env.cx());
         for row in 0..rows.count {
-            let array = Datum::at(&container.array, Repr::Bytes, container.at(row));
-            let Datum::Bytes(bytes) = &array else {
-                out.push(Datum::Null, &env.cx())?;
-                continue;
+            let array = Datum::at(&container.array, self.of, container.at(row));
+            let known = || found.indexes(row).into_iter().collect::<Option<Vec<_>>>();
+            let bytes = match &array {
+                Datum::Bytes(bytes) => bytes,
+                value => {
+                    out.push(letter(value, known()), &env.cx())?;
+                    continue;
+                }
             };
             let array = Array::load(bytes, own);
-            let known = || found.indexes(row).into_iter().collect::<Option<Vec<_>>>();
             let part = match self.subscripts.is_element() {
                 true => known().map(|at| element(&array, &at).into_owned()),
                 false => {
@@ -112,6 +120,16 @@ impl Part {
             out.push(part.unwrap_or(Datum::Null), &env.cx())?;
         }
         Ok(Col::new(out.column(self.repr)?))
+    }
+}
+
+/// A byte of a name: they are counted from 0, and those behind its end are zeros.
+fn letter(name: &Datum<'_>, at: Option<Vec<i32>>) -> Datum<'static> {
+    match (name, at.as_deref()) {
+        (Datum::Text(name), Some([at @ 0..NAME_BYTES])) => {
+            Datum::Char(name.as_bytes().get(*at as usize).copied().unwrap_or(0))
+        }
+        _ => Datum::Null,
     }
 }
 

@@ -226,6 +226,23 @@ SELECT txid_snapshot '1000:100:'
 SELECT pg_snapshot '10:20:5'
 SELECT pg_snapshot 'x'
 SELECT '18446744073709551615'::xid8, '0'::xid8::text
+SELECT '0x10'::xid8, '010'::xid8, 'abc'::xid8, '-1'::xid8, '12abc'::xid8, '99999999999999999999'::xid8, ' +7 '::xid8, ''::xid8, '09'::xid8, '0x'::xid8
+SELECT '0x10'::xid, '010'::xid, 'abc'::xid, '-1'::xid, '12abc'::xid, '4294967296'::xid, '99999999999999999999'::cid, ' 7'::cid
+SELECT x FROM (VALUES ('18446744073709551615'::xid8), ('1'), ('9223372036854775808'), ('0')) v(x) ORDER BY x
+SELECT ARRAY['18446744073709551615'::xid8] > ARRAY['1'::xid8]
+SELECT '(,2)'::tid, '(1,)'::tid, '(1,2)x'::tid, '(-1,2)'::tid, 'x(1,2)'::tid, '(+1,2)'::tid, '1(,)'::tid
+SELECT '( 1 , 2 )'::tid
+SELECT '(4294967296,2)'::tid
+SELECT '(-2147483649,1)'::tid
+SELECT '(1,-1)'::tid
+SELECT '(1),2)'::tid
+SELECT 'nan,1,2,3'::box, '1,nan,2,3'::box, '1,2,nan,3'::box, '(1,2),(3,nan)'::box
+SELECT ('abc'::name)[0], ('abc'::name)[1], ('abc'::name)[3], ('abc'::name)[63], ('abc'::name)[64], ('abc'::name)[-1], (null::name)[0], ('abc'::name)[null], pg_typeof(('abc'::name)[0]), ('é'::name)[0]
+SELECT ('abc'::name)[0][1]
+SELECT ('abc'::name)[0:1]
+SELECT 4294967295::oid::int4, (-1)::oid, (-2147483648)::int4::oid, 2147483648::oid::int4 + 1, 7::oid::int4::oid
+SELECT x::int4 FROM (VALUES (4294967295::oid), (3), (NULL)) v(x) ORDER BY x::int4
+SELECT typname, typname[0] = '_' FROM pg_type WHERE oid IN (23, 1007) ORDER BY 1
 SELECT txid_current() = txid_current()
 BEGIN
 SELECT txid_current() > 0

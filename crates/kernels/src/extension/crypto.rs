@@ -37,13 +37,16 @@ enum Hash {
 }
 
 /// What PostgreSQL's library has besides.
-const OTHERS: [&str; 13] = [
+const OTHERS: [&str; 16] = [
     "rmd160",
+    "ripemd",
     "ripemd160",
     "sm3",
     "md5-sha1",
     "sha512-224",
     "sha512-256",
+    "sha-512/224",
+    "sha-512/256",
     "sha3-224",
     "sha3-256",
     "sha3-384",
@@ -58,11 +61,11 @@ impl Hash {
         let name = name.to_ascii_lowercase();
         Ok(match name.as_str() {
             "md5" => Hash::Md5,
-            "sha1" => Hash::Sha1,
-            "sha224" => Hash::Sha224,
-            "sha256" => Hash::Sha256,
-            "sha384" => Hash::Sha384,
-            "sha512" => Hash::Sha512,
+            "sha1" | "sha-1" | "ssl3-sha1" => Hash::Sha1,
+            "sha224" | "sha-224" | "sha2-224" => Hash::Sha224,
+            "sha256" | "sha-256" | "sha2-256" => Hash::Sha256,
+            "sha384" | "sha-384" | "sha2-384" => Hash::Sha384,
+            "sha512" | "sha-512" | "sha2-512" => Hash::Sha512,
             other if OTHERS.contains(&other) => {
                 return Err(Error::unserved(format!("the digest {other} is not supported")));
             }

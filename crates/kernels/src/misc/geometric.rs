@@ -9,6 +9,9 @@
 use onlap_pg::value::float;
 use onlap_pg::{Error, Oid, Result};
 
+use super::growth::Growth;
+use crate::Cx;
+
 const POINT: Oid = 600;
 const LSEG: Oid = 601;
 const PATH: Oid = 602;
@@ -48,6 +51,7 @@ struct Scan<'a> {
     name: &'static str,
     whole: &'a str,
     rest: &'a str,
+    cx: &'a Cx<'a>,
 }
 
 impl<'a> Scan<'a> {
@@ -127,7 +131,13 @@ impl<'a> Scan<'a> {
             depth = 1;
         }
         let mut points = Vec::new();
-        for _ in 0..count {
+        let mut growth = Growth::new();
+        for at in 0..count {
+            if at % 1024 == 0 {
+                self.cx.go_on()?;
+                // The points, and then the value.
+                growth.memory(self.cx, (at + 1024) * 2 * size_of::<Point>())?;
+            }
             points.push(self.pair()?);
             self.takes(',');
         }
@@ -186,8 +196,9 @@ fn number_length(bytes: &[u8]) -> usize {
 /// The two corners of a box, the upper right one first.
 fn corners(points: &[Point]) -> [f64; 4] {
     let ([a, b], [c, d]) = (points[0], points[1]);
-    let (high_x, low_x) = if a < c { (c, a) } else { (a, c) };
-    let (high_y, low_y) = if b < d { (d, b) } else { (b, d) };
+    // NaN comes last, as where floats are sorted.
+    let order = |a: f64, b: f64| if float::key8(a) < float::key8(b) { (b, a) } else { (a, b) };
+    let ((high_x, low_x), (high_y, low_y)) = (order(a, c), order(b, d));
     [high_x, high_y, low_x, low_y]
 }
 
@@ -223,8 +234,8 @@ fn put_points(points: &[Point], out: &mut Vec<u8>) {
 }
 
 /// Reads a text.
-pub(crate) fn input(oid: Oid, text: &str) -> Result<Vec<u8>> {
-    let mut scan = Scan { name: name(oid), whole: text, rest: text };
+pub(crate) fn input(oid: Oid, text: &str, cx: &Cx<'_>) -> Result<Vec<u8>> {
+    let mut scan = Scan { name: name(oid), whole: text, rest: text, cx };
     let mut out = Vec::new();
     match oid {
         POINT => put(&scan.pair()?, &mut out),
@@ -284,30 +295,45 @@ fn circle(scan: &mut Scan<'_>) -> Result<[f64; 3]> {
 }
 
 /// Coordinates of a value, and whether a path is closed.
-fn parts(oid: Oid, bytes: &[u8]) -> (Vec<f64>, bool) {
+fn parts(oid: Oid, bytes: &[u8]) -> (impl Iterator<Item = f64>, bool) {
     let (closed, rest) = match oid {
         PATH => (bytes.first() != Some(&0), bytes.get(5..)),
         POLYGON => (true, bytes.get(4..)),
         _ => (false, Some(bytes)),
     };
     let (numbers, _) = rest.unwrap_or_default().as_chunks::<8>();
-    (numbers.iter().map(|bytes| f64::from_be_bytes(*bytes)).collect(), closed)
+    (numbers.iter().map(|bytes| f64::from_be_bytes(*bytes)), closed)
 }
 
 /// Writes the text of a value.
-pub(crate) fn output(oid: Oid, bytes: &[u8], digits: i32, out: &mut String) {
+///
+/// # Errors
+/// `53200`, `57014`.
+pub(crate) fn output(oid: Oid, bytes: &[u8], cx: &Cx<'_>, out: &mut String) -> Result<()> {
     let (values, closed) = parts(oid, bytes);
-    let shown: Vec<String> = values.iter().map(|value| float::print8(*value, digits)).collect();
-    let pairs: Vec<String> = shown.chunks(2).map(|pair| format!("({})", pair.join(","))).collect();
-    let pairs = pairs.join(",");
-    match oid {
-        LINE => out.push_str(&format!("{{{}}}", shown.join(","))),
-        CIRCLE => out.push_str(&format!("<({}),{}>", shown[..2].join(","), shown[2..].join(","))),
-        POINT | BOX => out.push_str(&pairs),
-        POLYGON => out.push_str(&format!("({pairs})")),
-        PATH if closed => out.push_str(&format!("({pairs})")),
-        _ => out.push_str(&format!("[{pairs}]")),
+    let (begin, end) = match oid {
+        LINE => ("{", "}"),
+        CIRCLE => ("<", ">"),
+        POINT | BOX => ("", ""),
+        POLYGON => ("(", ")"),
+        PATH if closed => ("(", ")"),
+        _ => ("[", "]"),
+    };
+    let mut growth = Growth::new();
+    out.push_str(begin);
+    for (at, value) in values.enumerate() {
+        if at % 1024 == 0 {
+            cx.go_on()?;
+            growth.memory(cx, out.len())?;
+        }
+        let (is_first, in_point) = (at % 2 == 0, oid != LINE && (oid != CIRCLE || at < 2));
+        out.push_str(if at > 0 { "," } else { "" });
+        out.push_str(if in_point && is_first { "(" } else { "" });
+        out.push_str(&float::print8(value, cx.settings.extra_float_digits));
+        out.push_str(if in_point && !is_first { ")" } else { "" });
     }
+    out.push_str(end);
+    Ok(())
 }
 
 /// Reads the binary form.
@@ -321,7 +347,8 @@ pub(crate) fn recv(oid: Oid, bytes: &[u8]) -> Result<Vec<u8>> {
     let (front, rest) = bytes.split_at_checked(head).ok_or_else(short)?;
     let wanted = match (oid, front.last_chunk::<4>()) {
         (PATH | POLYGON, Some(count)) => match i32::from_be_bytes(*count) {
-            count @ 1.. => count as usize * 2,
+            // More than that have no memory in PostgreSQL.
+            count @ 1..134_217_725 => count as usize * 2,
             _ => {
                 let text = format!("invalid number of points in external \"{}\" value", name(oid));
                 return Err(Error::new("22P03", text));
@@ -339,7 +366,8 @@ pub(crate) fn recv(oid: Oid, bytes: &[u8]) -> Result<Vec<u8>> {
     if let Some(error) = wrong {
         return Err(error);
     }
-    let (values, _) = parts(oid, bytes);
+    // What has conditions has no more coordinates than four.
+    let values: Vec<f64> = parts(oid, bytes).0.take(4).collect();
     let mut out = bytes.to_vec();
     match (oid, &values[..]) {
         (BOX, [a, b, c, d]) => {

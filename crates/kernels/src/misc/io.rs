@@ -10,6 +10,7 @@ use super::net::Address;
 use super::{enums, geometric, mac, named, versions};
 use crate::array::{row_text, text as array_text};
 use crate::extension::hstore;
+use crate::io::received;
 use crate::json::{path, read, write};
 use crate::range::text as range_text;
 use crate::{Cx, Datum};
@@ -38,8 +39,8 @@ pub(crate) fn input(
         27 => Datum::bytes(versions::tid_input(text)?),
         // txid_snapshot is an older name.
         2970 | 5038 => Datum::bytes(versions::snapshot_input(text)?),
-        oid if geometric::is_served(oid) => Datum::bytes(geometric::input(oid, text)?),
-        oids::HSTORE => Datum::bytes(hstore::parse(text)?),
+        oid if geometric::is_served(oid) => Datum::bytes(geometric::input(oid, text, cx)?),
+        oids::HSTORE => Datum::bytes(hstore::parse(text, cx)?),
         22 => Datum::bytes(array_text::vector_input(21, text)?),
         30 => Datum::bytes(array_text::vector_input(26, text)?),
         // Which roles there are, the session knows.
@@ -94,10 +95,8 @@ pub(crate) fn output(
         829 | 774 => out.push_str(&mac::print(bytes)),
         27 => versions::tid_output(bytes, out),
         2970 | 5038 => versions::snapshot_output(bytes, out),
-        oid if geometric::is_served(oid) => {
-            geometric::output(oid, bytes, cx.settings.extra_float_digits, out);
-        }
-        oids::HSTORE => hstore::print(bytes, out),
+        oid if geometric::is_served(oid) => geometric::output(oid, bytes, cx, out)?,
+        oids::HSTORE => hstore::print(bytes, cx, out)?,
         22 => array_text::vector_output(21, bytes, out)?,
         30 => array_text::vector_output(26, bytes, out)?,
         oid if is_row(cx, oid) => row_text::output(cx, bytes, out)?,
@@ -116,8 +115,7 @@ pub(crate) fn recv(
     bytes: &[u8],
 ) -> Result<Option<Datum<'static>>> {
     let versioned = |name: &str| match bytes.split_first() {
-        Some((1, rest)) => std::str::from_utf8(rest)
-            .map_err(|_| Error::new("22021", "invalid byte sequence for encoding \"UTF8\"")),
+        Some((1, rest)) => received(rest),
         Some((version, _)) => {
             Err(Error::new("XX000", format!("unsupported {name} version number {version}")))
         }
@@ -136,7 +134,7 @@ pub(crate) fn recv(
         27 => return Err(Error::new("08P01", "insufficient data left in message")),
         2970 | 5038 => Datum::bytes(versions::snapshot_recv(bytes)?),
         oid if geometric::is_served(oid) => Datum::bytes(geometric::recv(oid, bytes)?),
-        oids::HSTORE => Datum::bytes(hstore::recv(bytes)?),
+        oids::HSTORE => Datum::bytes(hstore::recv(bytes, cx)?),
         22 => Datum::bytes(array_text::vector_recv(cx, 21, bytes)?),
         30 => Datum::bytes(array_text::vector_recv(cx, 26, bytes)?),
         oids::RECORD => {
@@ -155,10 +153,7 @@ pub(crate) fn recv(
                 if let Some(value) = range_text::recv(cx, oid, bytes)? {
                     return Ok(Some(value));
                 }
-                let text = std::str::from_utf8(bytes).map_err(|_| {
-                    Error::new("22021", "invalid byte sequence for encoding \"UTF8\"")
-                })?;
-                return enums::read(cx.catalog, oid, text);
+                return enums::read(cx.catalog, oid, received(bytes)?);
             }
         },
     }))

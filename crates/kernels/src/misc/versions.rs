@@ -10,17 +10,24 @@ fn bad_tid(text: &str) -> Error {
     Error::new("22P02", format!("invalid input syntax for type tid: \"{text}\""))
 }
 
-/// tidin.
+/// tidin: the bracket may come later, what stands behind the other one counts for nothing, and either number may be missing.
 pub(crate) fn tid_input(text: &str) -> Result<[u8; 6]> {
     let bad = || bad_tid(text);
-    let inner = text.trim_start().strip_prefix('(').ok_or_else(bad)?;
-    let (inner, _) = inner.split_once(')').ok_or_else(bad)?;
-    let (block, place) = inner.split_once(',').ok_or_else(bad)?;
-    let block: u32 = block.trim_start().parse().map_err(|_| bad())?;
-    let place: u16 = place.trim_start().parse().map_err(|_| bad())?;
+    let (_, inner) = text.split_once('(').ok_or_else(bad)?;
+    let (block, inner) = inner.split_once(',').ok_or_else(bad)?;
+    let (place, _) = inner.split_once(')').ok_or_else(bad)?;
+    let number = |part: &str, most: i64| -> Option<i64> {
+        let part = part.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\x0b');
+        let value = if part.is_empty() { 0 } else { part.parse().ok()? };
+        (value <= most).then_some(value)
+    };
+    let block = number(block, u32::MAX.into()).filter(|b| *b >= i32::MIN.into());
+    let place = number(place, u16::MAX.into()).filter(|place| *place >= 0);
+    let (Some(block), Some(place)) = (block, place) else { return Err(bad()) };
     let mut out = [0; 6];
-    out[..4].copy_from_slice(&block.to_be_bytes());
-    out[4..].copy_from_slice(&place.to_be_bytes());
+    // A negative block counts down from 2^32.
+    out[..4].copy_from_slice(&(block as u32).to_be_bytes());
+    out[4..].copy_from_slice(&(place as u16).to_be_bytes());
     Ok(out)
 }
 

@@ -73,6 +73,28 @@ pub fn parse_oid(text: &str) -> Result<u32> {
     }
 }
 
+/// C's strtoull with base 0: a sign, `0x` and `0` in front for 16 and 8, as many digits as there are; what has none is 0, what
+/// is too large the largest number, and a minus counts down from 2^64. xid, cid and xid8 are read so.
+pub fn parse_prefix(text: &str) -> u64 {
+    let rest = scan::trim_start(text);
+    let negative = rest.starts_with('-');
+    let rest = rest.strip_prefix(['-', '+']).unwrap_or(rest);
+    let hex = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X"));
+    let hex = hex.filter(|hex| hex.starts_with(|c: char| c.is_ascii_hexdigit()));
+    let (base, digits) = match hex {
+        Some(hex) => (16, hex),
+        None if rest.starts_with('0') => (8, rest),
+        None => (10, rest),
+    };
+    let mut value = 0_u64;
+    for digit in digits.chars().map_while(|c| c.to_digit(base)) {
+        let next = value.checked_mul(u64::from(base)).and_then(|v| v.checked_add(digit.into()));
+        let Some(next) = next else { return u64::MAX };
+        value = next;
+    }
+    if negative { value.wrapping_neg() } else { value }
+}
+
 /// int2recv.
 pub fn recv_int2(bytes: &[u8]) -> Result<i16> {
     Ok(i16::from_be_bytes(bytes.try_into().map_err(|_| bad_binary())?))

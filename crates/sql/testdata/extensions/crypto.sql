@@ -2,6 +2,7 @@ CREATE EXTENSION pgcrypto
 CREATE EXTENSION "uuid-ossp"
 SELECT digest('abc', 'md5'), digest('abc', 'SHA1'), digest('abc', 'sha224'), digest('abc'::bytea, 'sha256')
 SELECT digest('abc', 'sha384'), digest('', 'sha512'), encode(digest('é', 'sha1'), 'hex')
+SELECT digest('a', 'sha-256'), digest('a', 'SHA-1'), digest('a', 'sha2-512')
 SELECT digest('a', 'foo')
 SELECT digest('a', NULL), digest(NULL::text, 'md5')
 SELECT hmac('data', 'key', 'md5'), hmac('data', 'key', 'sha1'), hmac('data', repeat('k', 200), 'sha256'), hmac('data'::bytea, 'key'::bytea, 'sha512'), hmac('', '', 'sha384')

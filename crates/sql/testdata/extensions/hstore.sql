@@ -84,3 +84,4 @@ CREATE TYPE c AS (h hstore, n int)
 SELECT ROW('a=>1', 2)::c, (ROW('a=>1', 2)::c).h -> 'a', ROW('a=>1', 2)::c = ROW('a=>1', 2)::c
 SELECT to_json('a=>1'::hstore), json_build_object('h', 'a=>1'::hstore), to_jsonb('a=>1'::hstore)
 SELECT jsonb_agg(h) FROM t WHERE id = 4
+SELECT E'a\x0b=>1'::hstore, E'\x0ba=>1'::hstore, E'a=>\x0c1'::hstore

@@ -5,13 +5,16 @@
 
 use onlap_pg::{Error, Result};
 
+use crate::Cx;
 use crate::array::item::in_quotes;
+use crate::io::received;
+use crate::misc::growth::Growth;
 
 /// A pair: a key and a value, which may be NULL.
 pub type Pair<'a> = (&'a str, Option<&'a str>);
 
 /// The most pairs of a value: what PostgreSQL has memory for.
-const MAX_PAIRS: i32 = 0x0fff_ffff;
+const MAX_PAIRS: i32 = 26_843_545;
 
 /// A value's pairs.
 ///
@@ -68,8 +71,8 @@ pub fn stored(pairs: &[Pair<'_>]) -> Vec<u8> {
 /// Reads the binary form.
 ///
 /// # Errors
-/// `08P01`, `22004`, `22021`, `54000`.
-pub fn recv(bytes: &[u8]) -> Result<Vec<u8>> {
+/// `08P01`, `22004`, `22021`, `53200`, `54000`, `57014`.
+pub fn recv(bytes: &[u8], cx: &Cx<'_>) -> Result<Vec<u8>> {
     let short = || Error::new("08P01", "insufficient data left in message");
     let mut rest = Rest(bytes);
     let count = rest.number().ok_or_else(short)?;
@@ -77,8 +80,13 @@ pub fn recv(bytes: &[u8]) -> Result<Vec<u8>> {
         let text = format!("number of pairs ({count}) exceeds the maximum allowed ({MAX_PAIRS})");
         return Err(Error::new("54000", text));
     }
-    let mut pairs = Vec::new();
-    for _ in 0..count {
+    let mut pairs: Vec<Pair<'_>> = Vec::new();
+    let mut growth = Growth::new();
+    for at in 0..count {
+        if at % 1024 == 0 {
+            cx.go_on()?;
+            growth.memory(cx, pairs.capacity() * size_of::<Pair<'_>>() * 2)?;
+        }
         let length = rest.number().ok_or_else(short)?;
         if length < 0 {
             return Err(Error::new("22004", "null value not allowed for hstore key"));
@@ -110,18 +118,22 @@ impl<'a> Rest<'a> {
     fn text(&mut self, length: i32) -> Option<Result<&'a str>> {
         let (text, rest) = self.0.split_at_checked(usize::try_from(length).ok()?)?;
         self.0 = rest;
-        let wrong = |_| Error::new("22021", "invalid byte sequence for encoding \"UTF8\"");
-        Some(std::str::from_utf8(text).map_err(wrong).and_then(|text| {
-            let has_zero = text.contains('\0');
-            let error = Error::new("22021", "invalid byte sequence for encoding \"UTF8\": 0x00");
-            if has_zero { Err(error) } else { Ok(text) }
-        }))
+        Some(received(text))
     }
 }
 
 /// Writes a value.
-pub fn print(bytes: &[u8], out: &mut String) {
-    for (at, (key, value)) in pairs(bytes).into_iter().enumerate() {
+///
+/// # Errors
+/// `53200`, `57014`.
+pub fn print(bytes: &[u8], cx: &Cx<'_>, out: &mut String) -> Result<()> {
+    let pairs = pairs(bytes);
+    let mut growth = Growth::new();
+    for (at, (key, value)) in pairs.iter().enumerate() {
+        if at % 1024 == 0 {
+            cx.go_on()?;
+            growth.memory(cx, pairs.len() * size_of::<Pair<'_>>() + out.len())?;
+        }
         out.push_str(if at > 0 { ", " } else { "" });
         in_quotes(key, out);
         out.push_str("=>");
@@ -130,6 +142,7 @@ pub fn print(bytes: &[u8], out: &mut String) {
             None => out.push_str("NULL"),
         }
     }
+    Ok(())
 }
 
 /// Appends bytes that sort as values do: by all keys and values one behind the other, then by how many pairs there are and

@@ -3,15 +3,24 @@
 use onlap_pg::{Error, Result};
 
 use super::form::{Pair, store};
+use crate::Cx;
+use crate::misc::growth::Growth;
 
 /// Reads a text.
 ///
 /// # Errors
-/// `XX000`, as PostgreSQL has it.
-pub fn parse(text: &str) -> Result<Vec<u8>> {
+/// `XX000`, as PostgreSQL has it; `53200`, `57014`.
+pub fn parse(text: &str, cx: &Cx<'_>) -> Result<Vec<u8>> {
     let mut reader = Reader { text, at: 0 };
     let mut found: Vec<(String, Option<String>)> = Vec::new();
+    let mut growth = Growth::new();
     while let Some((key, _)) = reader.word(false)? {
+        if found.len() % 1024 == 0 {
+            cx.go_on()?;
+            // The words, the places of pairs in order, and the value.
+            let place = size_of::<(String, Option<String>)>() + size_of::<Pair<'_>>();
+            growth.memory(cx, found.capacity() * place + reader.at * 2)?;
+        }
         reader.arrow()?;
         let Some((value, quoted)) = reader.word(true)? else { return Err(ends()) };
         let is_null = !quoted && value.eq_ignore_ascii_case("null");
@@ -38,7 +47,7 @@ struct Reader<'a> {
 }
 
 fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0c)
 }
 
 impl Reader<'_> {
