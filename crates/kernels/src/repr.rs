@@ -69,8 +69,8 @@ fn of_base(oid: Oid) -> Option<Repr> {
         701 => Repr::Float8,
         // text, varchar, bpchar, name, json, xml, unknown, cstring, void, aclitem, pg_node_tree, jsonpath
         25 | 1043 | 1042 | 19 | 114 | 142 | 705 | 2275 | 2278 | 1033 | 194 | 4072 => Repr::Text,
-        // bytea, numeric, jsonb, record and arrays of it, bit, varbit, inet, cidr, macaddr, macaddr8, int2vector, oidvector
-        17 | 1700 | 3802 | 2249 | 2287 | 1560 | 1562 | 869 | 650 | 829 | 774 | 22 | 30 => {
+        // bytea, numeric, jsonb, record and arrays of it, anyarray (of catalogs, NULL there), bit, varbit, inet, cidr, macaddr, macaddr8, int2vector, oidvector
+        17 | 1700 | 3802 | 2249 | 2287 | 2277 | 1560 | 1562 | 869 | 650 | 829 | 774 | 22 | 30 => {
             Repr::Bytes
         }
         // point, lseg, path, box, polygon, line, circle; tid, txid_snapshot, pg_snapshot

@@ -242,6 +242,48 @@ SELECT ('abc'::name)[0][1]
 SELECT ('abc'::name)[0:1]
 SELECT 4294967295::oid::int4, (-1)::oid, (-2147483648)::int4::oid, 2147483648::oid::int4 + 1, 7::oid::int4::oid
 SELECT x::int4 FROM (VALUES (4294967295::oid), (3), (NULL)) v(x) ORDER BY x::int4
+CREATE SEQUENCE counted START 7 INCREMENT 3
+SELECT * FROM counted
+SELECT nextval('counted'), nextval('counted')
+SELECT last_value, is_called, c.tableoid::regclass FROM counted c
+SELECT setval('counted', 20, false), setval('counted', 30)
+SELECT last_value, is_called FROM counted
+SELECT setval('counted', 20, false)
+SELECT last_value, is_called FROM counted
+SELECT s.*, is_called AND true FROM public.counted s
+SELECT count(*) FROM counted
+INSERT INTO counted VALUES (1, 1, true)
+UPDATE counted SET last_value = 5
+DELETE FROM counted
+SELECT last_value FROM counted FOR UPDATE
+DROP SEQUENCE counted
+SELECT * FROM counted
+CREATE EXTENSION citext
+CREATE DOMAIN mail AS citext NOT NULL DEFAULT 'a@b' CONSTRAINT at CHECK (value LIKE '%@%')
+CREATE DOMAIN few AS int CHECK (value > 0 AND value < 10 OR value = 100)
+SELECT conname, pg_get_constraintdef(oid), pg_get_constraintdef(oid, true) FROM pg_constraint WHERE contypid IN ('mail'::regtype, 'few'::regtype) ORDER BY 1
+SELECT typcollation, typoutput, typstorage, typlen FROM pg_type WHERE typname = 'mail'
+CREATE TABLE had (a int, b text, c mail, d few, e int GENERATED ALWAYS AS (d * 2) STORED)
+CREATE INDEX ON had ((d + 1)) WHERE d > 2
+INSERT INTO had (a, d) VALUES (1, 4) RETURNING *
+ALTER TABLE had DROP COLUMN b
+SELECT attnum, attname, atttypid::regtype, attisdropped, attnotnull FROM pg_attribute WHERE attrelid = 'had'::regclass AND attnum > 0 ORDER BY 1
+SELECT relnatts FROM pg_class WHERE oid = 'had'::regclass
+SELECT count(*) FROM had WHERE d + 1 = 5 AND d > 2
+CREATE VIEW seen AS SELECT a, c FROM had WHERE d > 1
+CREATE MATERIALIZED VIEW kept AS SELECT a FROM seen
+SELECT c.relname, r.relname, d.refobjsubid, d.deptype FROM pg_depend d JOIN pg_rewrite w ON w.oid = d.objid JOIN pg_class c ON c.oid = w.ev_class JOIN pg_class r ON r.oid = d.refobjid WHERE d.classid = 'pg_rewrite'::regclass AND c.relname IN ('seen', 'kept') AND d.refclassid = 'pg_class'::regclass ORDER BY 1, 2, 3, 4
+CREATE TABLE numbered (id serial, n int DEFAULT 3)
+SELECT a.adnum, d.refobjid::regclass, d.refobjsubid, d.deptype FROM pg_depend d JOIN pg_attrdef a ON a.oid = d.objid WHERE d.classid = 'pg_attrdef'::regclass AND a.adrelid = 'numbered'::regclass ORDER BY 1, 3, 4
+SELECT c.relacl IS NOT DISTINCT FROM p.initprivs FROM pg_class c JOIN pg_init_privs p ON p.objoid = c.oid AND p.classoid = 'pg_class'::regclass WHERE c.oid = 'pg_class'::regclass
+SELECT option_name, option_value FROM pg_options_to_table('{a=1,b,c=2=3}')
+SELECT NULL::anyarray
+CREATE VIEW none AS SELECT NULL::anyarray
+DROP MATERIALIZED VIEW kept
+DROP VIEW seen
+DROP TABLE numbered, had
+DROP DOMAIN mail, few
+DROP EXTENSION citext
 SELECT typname, typname[0] = '_' FROM pg_type WHERE oid IN (23, 1007) ORDER BY 1
 SELECT txid_current() = txid_current()
 BEGIN

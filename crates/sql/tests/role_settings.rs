@@ -76,3 +76,32 @@ fn what_is_not_served_is_refused() {
         assert_eq!(talk.run(text).error.expect("it is refused").0, state, "{text}");
     }
 }
+
+#[test]
+fn default_privileges_are_of_one_database() {
+    let fixture = Fixture::new(false);
+    let mut here = fixture.session();
+    here.rows("CREATE DATABASE d");
+    here.rows("CREATE ROLE r");
+    here.rows("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO r");
+    here.rows("ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT INSERT ON TABLES TO r");
+    let may = "SELECT has_table_privilege('r', 't', 'SELECT')::text, \
+               has_table_privilege('r', 't', 'INSERT')::text, \
+               (SELECT count(*)::text FROM pg_default_acl)";
+    let found = |talk: &mut Talk| {
+        talk.rows("CREATE TABLE t (a int)");
+        let row = talk.rows(may).remove(0);
+        row.into_iter().map(|value| value.expect("a value")).collect::<Vec<String>>()
+    };
+    assert_eq!(found(&mut here), ["true", "true", "2"]);
+    {
+        let mut there = fixture.session_in("postgres", "d");
+        assert_eq!(found(&mut there), ["false", "false", "0"]);
+        there.rows("CREATE SCHEMA s");
+        there.rows("ALTER DEFAULT PRIVILEGES IN SCHEMA s GRANT SELECT ON TABLES TO r");
+        there.rows("ALTER DEFAULT PRIVILEGES REVOKE ALL ON FUNCTIONS FROM PUBLIC");
+        assert_eq!(there.rows("SELECT count(*)::text FROM pg_default_acl")[0][0], Some("2".into()));
+    }
+    here.rows("DROP DATABASE d");
+    assert_eq!(here.rows("SELECT count(*)::text FROM pg_default_acl")[0][0], Some("2".into()));
+}

@@ -293,6 +293,20 @@ impl Sequence {
         self.state.standing.lock().last
     }
 
+    /// Where it stands, as PostgreSQL's relation of a sequence says it: the last value, and true, if a call since the database
+    /// was opened took it and the next one follows it; else the next value, and false.
+    pub fn standing(&self) -> (i64, bool) {
+        let standing = self.state.standing.lock();
+        let (next, schema) = (standing.next(), &standing.schema);
+        match (standing.last, next) {
+            (Some(last), next) if counter::plan(schema, last, 1).after == next => (last, true),
+            (_, Some(next)) => (next, false),
+            // All were taken before the database was opened.
+            (_, None) if schema.increment > 0 => (schema.max, true),
+            (_, None) => (schema.min, true),
+        }
+    }
+
     /// Lets the sequence go on behind this value, or with it. Takes effect at once and is never
     /// rolled back.
     ///

@@ -9,7 +9,7 @@ use super::join::parts;
 use super::{of_element, own_array};
 use crate::misc::rows::{boolean, int4};
 use crate::series::{Rows, Series, SeriesEntry};
-use crate::{Datum, Types};
+use crate::{Datum, Repr, Types};
 
 /// Functions that give sets.
 pub(super) const SERIES: &[SeriesEntry] = &[
@@ -47,6 +47,7 @@ pub(super) const SERIES: &[SeriesEntry] = &[
     }),
     ("generate_subscripts(anyarray,int4)", subscripts),
     ("generate_subscripts(anyarray,int4,bool)", subscripts),
+    ("pg_options_to_table(_text)", |_| Box::new(options)),
     ("string_to_table(text,text)", table),
     ("string_to_table(text,text,text)", table),
 ];
@@ -74,6 +75,21 @@ fn subscripts(types: &Types) -> Box<dyn Series> {
             false => Box::new(all.map(row)),
         })
     })
+}
+
+/// Names and values of options that are written `name=value`.
+fn options(args: &[Datum<'_>], cx: &mut crate::Cx<'_>) -> Result<Rows> {
+    let Datum::Bytes(held) = &args[0] else { return Ok(none()) };
+    cx.room(held.len())?;
+    let mut rows = Vec::new();
+    for option in Array::load(held, Repr::Text).iter() {
+        let Datum::Text(option) = &option else { continue };
+        rows.push(match option.split_once('=') {
+            Some((name, value)) => vec![Datum::text(name), Datum::text(value)],
+            None => vec![Datum::text(&**option), Datum::Null],
+        });
+    }
+    Ok(Box::new(rows.into_iter().map(Ok)))
 }
 
 fn table(_: &Types) -> Box<dyn Series> {

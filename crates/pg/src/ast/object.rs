@@ -266,7 +266,9 @@ pub enum GrantOn {
     Functions(RoutineKind, Vec<Signature>),
     /// LANGUAGE
     Languages,
-    /// Functions, types and others.
+    /// TYPE, DOMAIN
+    Types,
+    /// Others, of which there are none.
     Others,
 }
 
@@ -315,8 +317,10 @@ pub enum DefaultOn {
     Sequences,
     /// SCHEMAS
     Schemas,
-    /// FUNCTIONS, ROUTINES, TYPES
-    Others,
+    /// FUNCTIONS, ROUTINES
+    Functions,
+    /// TYPES
+    Types,
 }
 
 /// ALTER DEFAULT PRIVILEGES.

@@ -136,7 +136,7 @@ impl Binder<'_> {
         if found.is_some() || item.merged {
             return Ok(found);
         }
-        let EntryKind::Relation { kind: b'r' | b'm' | b'p' | b't', .. } =
+        let EntryKind::Relation { kind: b'r' | b'm' | b'p' | b't' | b'S', .. } =
             level.entries[item.entry - 1].kind
         else {
             return Ok(None);

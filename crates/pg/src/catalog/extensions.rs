@@ -129,7 +129,7 @@ pub fn of(oid: Oid) -> Option<&'static Extension> {
 }
 
 /// The rows of a kind of all of them.
-pub(super) fn all_rows(part: Part) -> impl Iterator<Item = Row> {
+pub fn all_rows(part: Part) -> impl Iterator<Item = Row> {
     ALL.iter().flat_map(move |extension| extension.rows(part))
 }
 

@@ -188,7 +188,7 @@ impl Parser<'_> {
             }
             Kind::Word(K::Type | K::Domain) if names => {
                 self.advance();
-                self.any_names().map(|_| GrantOn::Others)
+                self.any_names().map(|_| GrantOn::Types)
             }
             Kind::Word(K::Large) if next == Kind::Word(K::Object) => {
                 self.advance();
@@ -260,7 +260,8 @@ impl Parser<'_> {
             Kind::Word(K::Tables) => DefaultOn::Tables,
             Kind::Word(K::Sequences) => DefaultOn::Sequences,
             Kind::Word(K::Schemas) => DefaultOn::Schemas,
-            Kind::Word(K::Functions | K::Routines | K::Types) => DefaultOn::Others,
+            Kind::Word(K::Functions | K::Routines) => DefaultOn::Functions,
+            Kind::Word(K::Types) => DefaultOn::Types,
             _ => return Err(self.unexpected()),
         };
         self.advance();

@@ -370,6 +370,9 @@ fn target(bound: &Bound, part: QueryId) -> Result<(&Modify, &TableHandle)> {
     let modify = bound.tree().0.query(part).modify.as_deref().expect("the part changes rows");
     match bound.table(part, modify.entry) {
         Some(table) => Ok((modify, table)),
+        None if let Some(name) = bound.sequence(part, modify.entry) => {
+            Err(SqlError::new("42809", format!("cannot change sequence \"{name}\"")))
+        }
         None => Err(SqlError::unsupported("changing rows of what is not a table")),
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::grant::{self, Said};
 use crate::catalog::Kind;
 use crate::error::{Result, SqlError, state};
-use crate::rights::state::DefaultKey;
+use crate::rights::state::{self as rights, DefaultKey};
 use crate::rights::{Acl, Class, Key, Privileges, Rights};
 use crate::session::Session;
 use crate::source::role_word;
@@ -35,8 +35,12 @@ pub fn run(session: &mut Session, view: &View, alter: &DefaultPrivileges) -> Res
         DefaultOn::Tables => Class::Table,
         DefaultOn::Sequences => Class::Sequence,
         DefaultOn::Schemas => Class::Schema,
-        // There are none of these to make.
-        DefaultOn::Others => return Ok("ALTER DEFAULT PRIVILEGES"),
+        DefaultOn::Functions => Class::Function,
+        // Types have no privileges here: each role may use all of them.
+        DefaultOn::Types if !said.grant => {
+            return Err(SqlError::unsupported("taking privileges of types away"));
+        }
+        DefaultOn::Types => return Ok("ALTER DEFAULT PRIVILEGES"),
     };
     if class == Class::Schema && !schemas.is_empty() {
         let text = "cannot use IN SCHEMA clause when using GRANT/REVOKE ON SCHEMAS";
@@ -44,7 +48,7 @@ pub fn run(session: &mut Session, view: &View, alter: &DefaultPrivileges) -> Res
     }
     for role in roles {
         if schemas.is_empty() {
-            one(session, &said, role, Key::of(0), class)?;
+            one(session, &said, role, Key::of_all(view.database_key().oid), class)?;
         }
         for schema in schemas {
             let key = view.schema_key(schema).ok_or_else(|| no_schema(schema))?;
@@ -54,34 +58,46 @@ pub fn run(session: &mut Session, view: &View, alter: &DefaultPrivileges) -> Res
     Ok("ALTER DEFAULT PRIVILEGES")
 }
 
-fn one(session: &mut Session, said: &Said, role: u32, schema: Key, class: Class) -> Result<()> {
+fn one(session: &mut Session, said: &Said, role: u32, place: Key, class: Class) -> Result<()> {
     let rights = session.rights_now()?;
     // What holds everywhere begins with the usual; what a schema adds begins with nothing.
-    let usual = match schema.oid {
+    let usual = match place.oid {
         0 => Rights::default_acl(class, Key::of(u32::MAX), role),
         _ => Acl::default(),
     };
     let mut acl =
-        rights.default_of((role, schema.oid, class)).cloned().unwrap_or_else(|| usual.clone());
+        rights.default_of((role, place, class)).cloned().unwrap_or_else(|| usual.clone());
     let (privileges, _) = said.whole(class, class.grantable())?;
     grant::change(&mut acl, said, role, role, privileges, &|role| vec![role])?;
-    set(session, (role, schema.oid, class), (acl != usual).then_some(acl))
+    set(session, (role, place, class), (acl != usual).then_some(acl))
 }
 
 /// Keeps default privileges, or none.
 fn set(session: &mut Session, key: DefaultKey, acl: Option<Acl>) -> Result<()> {
-    let (role, schema, class) = key;
     let body = acl.map(|acl| json!({ "acl": acl.print(&|oid| oid.to_string()) }));
-    session.put(Kind::DefaultPrivileges, &format!("{role}:{schema}:{}", class.word()), body)
+    session.put(Kind::DefaultPrivileges, &rights::kept_as(key), body)
 }
 
-/// Forgets default privileges of roles, and takes away what those of others give them.
+/// Forgets those of places that go.
 ///
 /// # Errors
 /// The transaction has ended.
-pub fn forget(session: &mut Session, roles: &[u32]) -> Result<()> {
+pub fn forget_places(
+    session: &mut Session,
+    view: &View,
+    is_gone: impl Fn(Key) -> bool,
+) -> Result<()> {
+    let all: Vec<DefaultKey> = view.judge.rights().defaults().map(|(key, _)| key).collect();
+    all.into_iter().filter(|key| is_gone(key.1)).try_for_each(|key| set(session, key, None))
+}
+
+/// Forgets default privileges of roles in the database, and takes away what those of others give them.
+///
+/// # Errors
+/// The transaction has ended.
+pub fn forget(session: &mut Session, view: &View, roles: &[u32]) -> Result<()> {
     let rights = session.rights_now()?;
-    for (key, acl) in rights.defaults() {
+    for (key, acl) in view.default_privileges(&rights) {
         let (owner, ..) = key;
         let mut left = acl.clone();
         for role in roles {

@@ -5,10 +5,10 @@
 
 use super::grant::columns_of;
 use super::naming;
-use super::owned::schemas;
 use super::privileges::{class_of, key_of};
 use crate::catalog::{DEFAULT_DATABASE, Kind, extensions};
 use crate::error::Result;
+use crate::rights::state::DefaultKey;
 use crate::rights::{Acl, Class, Key, Rights};
 use crate::view::View;
 
@@ -34,7 +34,7 @@ pub fn of_role(view: &View, rights: &Rights, role: u32) -> Result<Vec<String>> {
     for there in databases.iter().filter(|there| there.database != view.database) {
         let mut elsewhere = Found { rights, role, lines: Vec::new() };
         elsewhere.add_database(there)?;
-        match elsewhere.lines.len() {
+        match elsewhere.lines.len() + defaults(there, rights, role).len() {
             0 => {}
             1 => lines.push(format!("1 object in database {}", there.database)),
             many => lines.push(format!("{many} objects in database {}", there.database)),
@@ -72,7 +72,7 @@ impl Found<'_> {
 
     /// The schemas and relations of a database.
     fn add_database(&mut self, view: &View) -> Result<()> {
-        for (name, key) in schemas(view) {
+        for (name, key) in view.schemas() {
             self.add(key, &format!("schema {name}"), Vec::new());
         }
         for (name, relation) in naming::all(view)? {
@@ -104,8 +104,8 @@ impl Found<'_> {
 
 /// The default privileges that are the role's, or name it.
 fn defaults(view: &View, rights: &Rights, role: u32) -> Vec<String> {
-    let schemas = schemas(view);
-    let line = |((owner, schema, class), acl): ((u32, u32, Class), &Acl)| {
+    let schemas = view.schemas();
+    let line = |((owner, place, class), acl): (DefaultKey, &Acl)| {
         let said = match (owner == role, acl.names(role)) {
             (true, _) => "owner of",
             (false, true) => "privileges for",
@@ -114,12 +114,13 @@ fn defaults(view: &View, rights: &Rights, role: u32) -> Vec<String> {
         let what = match class {
             Class::Table => "relations",
             Class::Sequence => "sequences",
+            Class::Function => "functions",
             _ => "schemas",
         };
-        let within = schemas.iter().find(|(_, key)| key.oid == schema);
+        let within = schemas.iter().find(|(_, key)| *key == place);
         let within = within.map_or(String::new(), |(name, _)| format!(" in schema {name}"));
         let of = rights.name_of(owner);
         Some(format!("{said} default privileges on new {what} belonging to role {of}{within}"))
     };
-    rights.defaults().filter_map(line).collect()
+    view.default_privileges(rights).filter_map(line).collect()
 }

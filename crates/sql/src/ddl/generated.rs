@@ -123,9 +123,10 @@ impl<'a> Generating<'a> {
     }
 
     fn relation(&self) -> Relation {
+        // What reads a domain reads the type below it, as PostgreSQL binds it too.
         let column = |known: &Known| bind::Column {
             name: known.name.as_str().into(),
-            ty: TypeRef { oid: known.ty.pg.oid, modifier: known.ty.pg.modifier },
+            ty: TypeRef { oid: known.ty.base.oid, modifier: known.ty.base.modifier },
             dropped: false,
         };
         Relation {
@@ -166,7 +167,7 @@ impl<'a> Generating<'a> {
         let sql = formulas::printed(&written, query, &named, Look::PLAIN).map_err(failed)?;
         let read = |at: &usize| {
             let known = &self.columns[*at];
-            (known.id.0, known.name.clone(), known.ty.pg)
+            (known.id.0, known.name.clone(), known.ty.base)
         };
         let program = Program {
             sql,

@@ -123,8 +123,14 @@ pub fn run(
         on => targets(view, on)?,
     };
     let said = Said::of(view, grant)?;
-    if grant.on == GrantOn::Languages && !grant.grant {
-        return Err(SqlError::unsupported("REVOKE of a language"));
+    // All roles may use these, and grants change nothing.
+    let fixed = match grant.on {
+        GrantOn::Languages => Some("REVOKE of a language"),
+        GrantOn::Types => Some("REVOKE of a type"),
+        _ => None,
+    };
+    if let Some(what) = fixed.filter(|_| !grant.grant) {
+        return Err(SqlError::unsupported(what));
     }
     // What there are no objects of, as functions, all may use.
     let Some(class) = class else { return Ok(tag) };
@@ -156,7 +162,7 @@ fn relation_target(view: &View, name: Name, relation: Relation) -> Result<Target
 fn targets(view: &View, on: &GrantOn) -> Result<(Option<Class>, Vec<Target>)> {
     let mut targets = Vec::new();
     let class = match on {
-        GrantOn::Languages | GrantOn::Others | GrantOn::Functions(..) => {
+        GrantOn::Languages | GrantOn::Types | GrantOn::Others | GrantOn::Functions(..) => {
             return Ok((None, targets));
         }
         GrantOn::TablesIn(schemas) => return all_in_schemas(view, schemas, Some(Class::Table)),

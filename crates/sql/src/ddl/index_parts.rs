@@ -3,6 +3,8 @@
 //! Expressions and conditions are bound to the table with PostgreSQL's rules for indexes, asked whether they always give the
 //! same, and kept as [`Program`]s of the columns that they read. Thread safety: pure, but for the statement's view.
 
+use std::sync::Arc;
+
 use onlap::{DerivedSpec, IndexPart, TableSchema};
 use onlap_pg::ast::ExprId;
 use onlap_pg::bind::{self, Relation, Schema};
@@ -39,7 +41,7 @@ pub struct Parts<'a> {
     source: Source<'a>,
     names: Names<'a>,
     schema: &'a TableSchema,
-    relation: std::sync::Arc<Relation>,
+    relation: Arc<Relation>,
 }
 
 /// A part of a key.
@@ -82,10 +84,15 @@ impl<'a> Parts<'a> {
         let names = Names::new(view);
         let path = [table.schema.as_str().into(), table.name.as_str().into()];
         let found = names.relation(&path).map_err(|e| sql_error(&e, ""))?;
-        let relation = found.ok_or_else(|| {
+        let mut relation = found.ok_or_else(|| {
             let text = format!("relation \"{}\" does not exist", table.name);
             SqlError::new(state::NO_TABLE, text)
         })?;
+        // What reads a domain reads the type below it, as PostgreSQL binds it too.
+        for column in &mut Arc::make_mut(&mut relation).columns {
+            let (oid, modifier) = names.catalog().base(column.ty.oid, column.ty.modifier);
+            column.ty = TypeRef { oid, modifier };
+        }
         Ok(Parts { source, names, schema, relation })
     }
 

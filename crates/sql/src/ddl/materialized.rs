@@ -101,6 +101,9 @@ pub fn create(
     if made.changes_rows() {
         return refuse("materialized views must not use data-modifying statements in WITH");
     }
+    if made.reads_sequence() {
+        return Err(SqlError::unsupported("a view that reads the row of a sequence"));
+    }
     let written = bound::Written { tree: source.tree, query, text: source.text };
     let (sql, mut uses) =
         bound::bind(written, create.span, &mut |parts| views::stands_for(view, parts));

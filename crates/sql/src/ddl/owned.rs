@@ -5,7 +5,7 @@ use onlap_pg::ast::Role;
 use super::naming::{self, Relation};
 use super::privileges::{class_of, key_of};
 use super::{default_privileges, drop as dropping, made, schema, sequence};
-use crate::catalog::{Kind, Name, oids};
+use crate::catalog::{Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::{Acl, Action, Class, Judge, Key, Privileges};
 use crate::session::Session;
@@ -38,20 +38,10 @@ fn roles(view: &View, named: &[Role], verb: &str) -> Result<Vec<u32>> {
     Ok(roles)
 }
 
-/// The schemas of the database, with their keys.
-pub fn schemas(view: &View) -> Vec<(String, Key)> {
-    let made = view.objects.of_kind(Kind::Schema).filter_map(|(key, _)| {
-        let (database, name) = key.split_once('/')?;
-        (database == view.database).then(|| name.to_string())
-    });
-    let all = made.chain(["public".to_string()]);
-    all.filter_map(|name| Some((name.clone(), view.schema_key(&name)?))).collect()
-}
-
 /// Everything in the database that has rights: what, and its key.
 fn objects(view: &View) -> Result<Vec<(Class, Key)>> {
     let mut all: Vec<(Class, Key)> =
-        schemas(view).into_iter().map(|(_, key)| (Class::Schema, key)).collect();
+        view.schemas().into_iter().map(|(_, key)| (Class::Schema, key)).collect();
     for (name, relation) in naming::all(view)? {
         all.push((class_of(relation), key_of(view, &name, relation)?));
     }
@@ -132,7 +122,7 @@ pub fn drop(
     for engine in of(Relation::Sequence) {
         sequence::drop_unused(session, view, &engine)?;
     }
-    for (name, key) in schemas(view) {
+    for (name, key) in view.schemas() {
         if own(key) {
             schema::drop_one(session, view, &name, cascade)?;
         }
@@ -157,7 +147,7 @@ pub fn drop(
             session.set_entry(key, &entry)?;
         }
     }
-    default_privileges::forget(session, &from)?;
+    default_privileges::forget(session, view, &from)?;
     session.current()?.changed = true;
     Ok("DROP OWNED")
 }

@@ -98,7 +98,8 @@ impl Session {
         key: Key,
         schema: Key,
     ) -> Result<()> {
-        let entry = view.judge.rights().new_entry(class, key, owner, schema);
+        let place = (Key::of_all(view.database_key().oid), schema);
+        let entry = view.judge.rights().new_entry(class, key, owner, place);
         match entry == Entry::of(oids::POSTGRES) {
             true => Ok(()),
             false => self.set_entry(key, &entry),

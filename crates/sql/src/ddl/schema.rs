@@ -5,6 +5,7 @@ use onlap_pg::ast::{CreateSchema, Database, ObjectChange};
 use serde_json::json;
 
 use super::change::notice;
+use super::default_privileges;
 use super::drop as dropping;
 use crate::catalog::{DEFAULT_DATABASE, Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
@@ -217,11 +218,7 @@ pub fn forget(session: &mut Session, view: &View, schema: &str) -> Result<()> {
     session.catalog_changed()?;
     if let Some(own) = view.schema_key(schema) {
         session.forget_rights(view, own)?;
-        let defaults: Vec<_> = view.judge.rights().defaults().map(|(key, _)| key).collect();
-        for (role, _, class) in defaults.into_iter().filter(|key| key.1 == own.oid) {
-            let name = format!("{role}:{}:{}", own.oid, class.word());
-            session.put(Kind::DefaultPrivileges, &name, None)?;
-        }
+        default_privileges::forget_places(session, view, |place| place == own)?;
     }
     session.put(Kind::Schema, &format!("{}/{schema}", view.database), None)
 }
@@ -317,6 +314,8 @@ pub fn drop_database(
     session.catalog_changed()?;
     super::drop::tables(session, view, tables, true)?;
     super::role_settings::forget(session, view, &|of| of.database == oid)?;
+    // The first database is never dropped, so its 0 is not meant.
+    default_privileges::forget_places(session, view, |place| place.database == oid)?;
     let schemas = view.judge.rights().entries().map(|(key, _)| key);
     let schemas: Vec<Key> = schemas.filter(|key| key.database == oid).collect();
     for key in schemas {
@@ -332,6 +331,10 @@ pub fn drop_database(
         for key in all.into_iter().filter(is_own) {
             let object = view.objects.get(kind, &key).map(|o| oids::of_object(o.number));
             session.forget_rights(view, Key::of(object.unwrap_or_default()))?;
+            if let (Kind::Schema, Some(schema)) = (kind, object) {
+                let own = Key::of_schema(schema, oid);
+                default_privileges::forget_places(session, view, |place| place == own)?;
+            }
             super::rule::forget(session, view, object.unwrap_or_default())?;
             session.put(kind, &key, None)?;
         }

@@ -37,6 +37,9 @@ pub fn create(
         let text = "views must not contain data-modifying statements in WITH";
         return Err(SqlError::new(state::UNSUPPORTED, text));
     }
+    if bound.reads_sequence() {
+        return Err(SqlError::unsupported("a view that reads the row of a sequence"));
+    }
     let needs = bound.needs();
     let found: Vec<(String, PgType)> =
         bound.columns().iter().map(|column| (column.name.clone(), column.ty)).collect();
@@ -86,6 +89,9 @@ pub fn create(
     Ok("CREATE VIEW")
 }
 
+/// anyarray
+const ANYARRAY: u32 = 2277;
+
 /// Fails where a column's type is one that no relation has.
 ///
 /// # Errors
@@ -93,6 +99,7 @@ pub fn create(
 pub fn no_pseudo_type(name: &str, ty: PgType) -> Result<()> {
     let shown = match ty.oid {
         types::RECORD => "record",
+        ANYARRAY => "anyarray",
         types::RECORD_ARRAY => "record[]",
         _ => return Ok(()),
     };

@@ -229,11 +229,11 @@ fn index(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
 
 fn constraint(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
     let pretty = arg(arguments, 1) == Datum::Bool(true);
-    if let Some(check) = crate::system::domain_check(&seen.view, oid_of(arguments, 0), pretty) {
-        return Ok(check.into());
-    }
     let (wanted, model) = (oid_of(arguments, 0), seen.model()?);
-    let pretty = arg(arguments, 1) == Datum::Bool(true);
+    if let Some(found) = crate::system::domain_check_of(&seen.view, wanted) {
+        let printed = Printed::new(&seen.view, model);
+        return Ok(crate::system::domain_check(&printed, found, pretty).into());
+    }
     for table in model.relations.iter().filter_map(Relation::table) {
         for index in table.indexes.iter().filter(|i| is_constraint(&seen.view, i)) {
             if oids::of_index_constraint(index.id) == wanted {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef};
 use datafusion_execution::memory_pool::MemoryPool;
 use onlap_pg::ast::{Body, ExprId, Statement, Tree};
+use onlap_pg::grammar::{Keyword, Kind as Token, Tokens};
 use onlap_pg::{About, Error, Oid, Result, TypeRef, bind, grammar};
 use onlap_query::{Condition, Env};
 use parking_lot::Mutex;
@@ -109,6 +110,25 @@ pub fn expression(sql: &str) -> Result<(Tree, ExprId)> {
     };
     let value = found.ok_or_else(none)?;
     Ok((tree, value))
+}
+
+/// A condition with VALUE as PostgreSQL writes it.
+pub fn upper_value(mut sql: String) -> String {
+    let places: Vec<usize> = {
+        let tokens = Tokens::of(&sql).all;
+        let is_dot = |at: Option<usize>| {
+            at.and_then(|at| tokens.get(at)).is_some_and(|token| token.kind == Token::Char('.'))
+        };
+        let is_value = |(at, token): &(usize, &onlap_pg::grammar::Token)| {
+            token.kind == Token::Word(Keyword::Value) && !is_dot(at.checked_sub(1))
+        };
+        let found = tokens.iter().enumerate().filter(is_value);
+        found.map(|(_, token)| token.start as usize).collect()
+    };
+    for at in places {
+        sql.replace_range(at..at + "VALUE".len(), "VALUE");
+    }
+    sql
 }
 
 /// What calculates a condition of values of a type.

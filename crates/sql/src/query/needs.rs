@@ -9,6 +9,7 @@ use onlap_pg::bound::{Bound, Cte, EntryKind, Expr, Part, QueryId};
 use super::schema::Names;
 use super::tables::Known;
 use super::views::Others;
+use crate::catalog::Name;
 use crate::error::Result;
 use crate::rights::{Action, Class, Key, Need, ask};
 use crate::view::View;
@@ -192,6 +193,10 @@ fn of_relation(oid: Oid, columns: &[i32], tables: &Known, others: &Others) -> Op
     if let Some(view) = others.views.get(&oid) {
         let need = Need::new(Action::Read, Class::View, Key::of(oid), &*view.relation.name);
         return Some(need.columns(columns.collect()));
+    }
+    if let Some(sequence) = others.sequences.get(&oid) {
+        let name = Name::of_engine(sequence).1.name;
+        return Some(Need::new(Action::Read, Class::Sequence, Key::of(oid), name));
     }
     let definition = others.system.get(&oid)?;
     let (class, key) = crate::system::with_secrets(definition.schema, definition.name)?;

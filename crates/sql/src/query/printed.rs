@@ -13,9 +13,10 @@ use onlap_pg::print::{self, Called, Facts, Look, Source};
 use onlap_pg::{Oid, Result, TypeRef, grammar};
 use serde_json::json;
 
+use super::domains::upper_value;
 use super::schema::Names;
 use super::views::of_sql;
-use super::{Reader, sql_error};
+use super::{Reader, domains, sql_error};
 use crate::catalog::names::TEMPORARY;
 use crate::catalog::{Kind, Name, bound};
 use crate::columns::Types;
@@ -126,6 +127,20 @@ impl<'a> Printed<'a> {
             print::expression(source, query, target.value, look)
         };
         print().unwrap_or_else(|_| sql.to_string())
+    }
+
+    /// A condition of a domain over a type; one that cannot be bound stays what it is.
+    pub fn domain_condition(&self, base: PgType, sql: &str, look: Look) -> String {
+        let print = || {
+            let (tree, value) = domains::expression(&format!("({sql})"))?;
+            let (oid, modifier) = self.names.catalog().base(base.oid, base.modifier);
+            let of = TypeRef { oid, modifier };
+            let (bound, query) =
+                bind::check(&tree, value, of, &self.names, self.names.catalog())?;
+            let source = Source { bound: &bound, catalog: self.names.catalog(), facts: self };
+            print::expression(source, query, bound.query(query).targets[0].value, look)
+        };
+        print().map_or_else(|_: onlap_pg::Error| sql.to_string(), upper_value)
     }
 
     /// The condition of a trigger of a relation; one that cannot be bound stays what it is.

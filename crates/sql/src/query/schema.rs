@@ -10,7 +10,7 @@ use onlap_pg::catalog::{Catalog, Kind as TypeKind, Type};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 use serde_json::Value as Json;
 
-use super::catalogs;
+use super::{catalogs, sequences};
 use super::family::Family;
 use super::tables::Known;
 use super::views::{Others, of_sql};
@@ -164,6 +164,18 @@ impl<'a> Names<'a> {
         Ok(relation)
     }
 
+    /// A sequence, which is a relation of one row.
+    fn sequence(&self, parts: &[String]) -> Result<Option<Arc<Relation>>> {
+        let found = self.view.sequence(parts).map_err(|e| of_sql(&e))?;
+        let Some((name, sequence)) = found else { return Ok(None) };
+        let oid = oids::of_sequence(sequence.schema().id.0);
+        let relation = Arc::new(sequences::relation(oid, self.row_of(oid, &name), &name.name));
+        self.note_row(&relation);
+        let mut others = self.found.others.borrow_mut();
+        others.sequences.insert(oid, sequence.name().to_string());
+        Ok(Some(relation))
+    }
+
     /// A composite type, which has the name of a relation.
     fn composite_named(&self, name: &[String]) -> Option<Arc<Relation>> {
         let made = self.view.objects.made_types().named(self.view, name)?;
@@ -227,6 +239,7 @@ impl Schema for Names<'_> {
         }
         Ok(match self.view.find(&parts).map_err(|e| of_sql(&e))? {
             Some(found) => self.found(found)?,
+            None if let Some(found) = self.sequence(&parts)? => Some(found),
             None if self.composite_named(&parts).is_some() => self.composite_named(&parts),
             None => match &parts[..] {
                 [name] if self.view.path().any(|schema| schema == INFORMATION_SCHEMA) => {

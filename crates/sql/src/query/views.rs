@@ -21,7 +21,7 @@ use onlap_query::{
 use super::schema::Names;
 use super::tables::Known;
 use super::through::Checked;
-use super::{catalogs, needs};
+use super::{catalogs, needs, sequences};
 use crate::catalog::objects::Object;
 use crate::catalog::{Name, oids};
 use crate::deep::{Depth, too_deep};
@@ -56,6 +56,8 @@ pub struct Others {
     pub views: HashMap<Oid, Bodied>,
     /// Tables and views of the system.
     pub system: HashMap<Oid, Arc<Definition>>,
+    /// Sequences, by the engine's names.
+    pub sequences: HashMap<Oid, String>,
 }
 
 impl Others {
@@ -196,6 +198,9 @@ pub struct Sources<'a> {
 
 impl Tables for Sources<'_> {
     fn facts(&self, of: Read) -> Facts {
+        if self.others.sequences.contains_key(&of.relation) {
+            return sequences::facts();
+        }
         match self.others.system.get(&of.relation) {
             Some(definition) => catalogs::facts(definition),
             None => self.known.facts(of),
@@ -209,6 +214,10 @@ impl Tables for Sources<'_> {
         restrictions: Vec<Restriction>,
         wanted: &Wanted,
     ) -> Result<Scanned> {
+        if let Some(sequence) = self.others.sequences.get(&of.relation) {
+            let plan = sequences::scan(sequence, of.relation, columns)?;
+            return Ok(Scanned { plan, ordered: false });
+        }
         match self.others.system.get(&of.relation) {
             Some(_) if columns.contains(&ROW_ID) => {
                 Err(Error::unserved("locking rows of the system's catalogs"))
@@ -222,6 +231,9 @@ impl Tables for Sources<'_> {
     }
 
     fn locker(&self, of: Read, strength: LockStrength, wait: LockWait) -> Result<Locker> {
+        if let Some(sequence) = self.others.sequences.get(&of.relation) {
+            return Err(sequences::no_locks(sequence));
+        }
         match self.others.system.contains_key(&of.relation) {
             true => Err(Error::unserved("locking rows of the system's catalogs")),
             false => Ok(self.known.locker(of, strength, wait)),

@@ -7,7 +7,8 @@ use onlap::{ColumnDefault, SequenceId, TableSchema};
 use super::judge::refusal;
 use super::privilege::Class;
 use super::rules::Action;
-use super::{Key, Need};
+use super::state::DefaultKey;
+use super::{Acl, Key, Need, Rights};
 use crate::catalog::{Kind, Name, oids};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
@@ -55,6 +56,26 @@ impl View {
             }
         };
         Some(Key::of_schema(oid, self.database_key().oid))
+    }
+
+    /// The schemas of the database, with their keys.
+    pub fn schemas(&self) -> Vec<(String, Key)> {
+        let made = self.objects.of_kind(Kind::Schema).filter_map(|(key, _)| {
+            let (database, name) = key.split_once('/')?;
+            (database == self.database).then(|| name.to_string())
+        });
+        let all = made.chain(["public".to_string()]);
+        all.filter_map(|name| Some((name.clone(), self.schema_key(&name)?))).collect()
+    }
+
+    /// The default privileges that count in the database.
+    pub fn default_privileges<'a>(
+        &self,
+        rights: &'a Rights,
+    ) -> impl Iterator<Item = (DefaultKey, &'a Acl)> + use<'a> {
+        let mut places: Vec<Key> = self.schemas().into_iter().map(|(_, key)| key).collect();
+        places.push(Key::of_all(self.database_key().oid));
+        rights.defaults().filter(move |((_, place, _), _)| places.contains(place))
     }
 
     /// Whether the role may look for names in a schema.

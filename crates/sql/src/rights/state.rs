@@ -41,6 +41,11 @@ impl Key {
         Key { oid, database: if shared { database } else { 0 } }
     }
 
+    /// All schemas of a database.
+    pub fn of_all(database: u32) -> Key {
+        Key::of_schema(0, database)
+    }
+
     fn read(text: &str) -> Option<Key> {
         Some(match text.split_once('@') {
             Some((oid, database)) => {
@@ -111,8 +116,13 @@ pub struct Membership {
     pub grantor: u32,
 }
 
-/// Which default privileges: of what a role makes, in a schema (0: in any), of a class.
-pub type DefaultKey = (u32, u32, Class);
+/// Which default privileges: of what a role makes, in a schema or in all of a database ([`Key::of_all`]), of a class.
+pub type DefaultKey = (u32, Key, Class);
+
+/// The name under which default privileges are kept.
+pub fn kept_as((role, place, class): DefaultKey) -> String {
+    format!("{role}:{place}:{}", class.word())
+}
 
 /// Everything that decides who may do what.
 #[derive(Clone, Debug)]
@@ -192,8 +202,8 @@ impl Rights {
             (Kind::DefaultPrivileges, object) => {
                 let mut parts = name.split(':');
                 let role = parts.next()?.parse().ok()?;
-                let schema = parts.next()?.parse().ok()?;
-                let key = (role, schema, Class::by_word(parts.next()?)?);
+                let place = Key::read(parts.next()?)?;
+                let key = (role, place, Class::by_word(parts.next()?)?);
                 match object {
                     Some(object) => drop(self.defaults.insert(key, read_acl(&object.body["acl"])?)),
                     None => drop(self.defaults.remove(&key)),
@@ -310,16 +320,21 @@ impl Rights {
     pub fn defaults(&self) -> impl Iterator<Item = (DefaultKey, &Acl)> {
         self.defaults.iter().map(|(key, acl)| (*key, acl))
     }
+
     /// The default privileges of one kind.
     pub fn default_of(&self, key: DefaultKey) -> Option<&Acl> {
         self.defaults.get(&key)
     }
 
-    /// What a new object of a role has, where default privileges were altered.
-    pub fn new_entry(&self, class: Class, key: Key, owner: u32, schema: Key) -> Entry {
-        let kind = if class == Class::View { Class::Table } else { class };
-        let general = self.default_of((owner, 0, kind));
-        let here = self.default_of((owner, schema.oid, kind)).filter(|_| schema.oid != 0);
+    /// What a new object of a role has, where default privileges were altered: for all of its database, or its schema.
+    pub fn new_entry(&self, class: Class, key: Key, owner: u32, (all, schema): (Key, Key)) -> Entry {
+        let kind = match class {
+            Class::View => Class::Table,
+            Class::Procedure => Class::Function,
+            class => class,
+        };
+        let general = self.default_of((owner, all, kind));
+        let here = self.default_of((owner, schema, kind)).filter(|_| schema.oid != 0);
         let usual = Rights::default_acl(class, key, owner);
         let mut acl = general.cloned().unwrap_or_else(|| usual.clone());
         for item in here.into_iter().flat_map(|acl| &acl.0) {

@@ -12,7 +12,7 @@ use super::sight::Sight;
 use super::{extensions, functions, grants, made_types, row_types, rules, text, triggers};
 use crate::catalog::extensions::PLPGSQL;
 use crate::catalog::families::Inherited;
-use crate::catalog::{Kind, oids, rules as kept};
+use crate::catalog::{Kind, bound, oids, rules as kept};
 use crate::columns::Types;
 use crate::error::Result;
 use crate::formulas;
@@ -25,6 +25,8 @@ use crate::view::View;
 pub const PG_CLASS: u32 = 1259;
 /// OID of pg_attrdef, where the same column names a default.
 const PG_ATTRDEF: u32 = 2604;
+/// pg_rewrite
+const PG_REWRITE: u32 = 2618;
 /// OID of pg_constraint.
 pub const PG_CONSTRAINT: u32 = 2606;
 /// OID of pg_namespace.
@@ -49,6 +51,7 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "pg_depend" => dependencies,
         "pg_description" => descriptions,
         "pg_rewrite" => rewrites,
+        "pg_init_privs" => super::grants::initial,
         "pg_enum" => row_types::labels,
         "pg_trigger" => triggers::triggers,
         _ => return Ok(None),
@@ -134,9 +137,9 @@ fn classes(view: &View, model: &Model) -> Rows {
         let kind = relation.kind();
         let (natts, checks, indexed, keys) = match relation.table() {
             Some(t) => {
-                (t.columns.len(), t.checks.len(), !t.indexes.is_empty(), t.foreign_keys.len())
+                (last_number(t), t.checks.len(), !t.indexes.is_empty(), t.foreign_keys.len())
             }
-            None => (columns(view, relation).len(), 0, false, 0),
+            None => (columns(view, relation).len() as u32, 0, false, 0),
         };
         // PostgreSQL keeps foreign keys by triggers at both ends, and psql asks for those.
         let named = relation.table().is_some_and(|t| parents.contains(&t.id));
@@ -280,8 +283,30 @@ fn attributes(view: &View, model: &Model) -> Rows {
             };
             rows.push(attribute(view, (relation.oid, number), name, ty, more));
         }
+        if let Some(table) = relation.table() {
+            dropped(table).for_each(|number| rows.push(dropped_attribute(relation.oid, number)));
+        }
     }
     rows
+}
+
+/// The number of a table's last column.
+fn last_number(table: &TableSchema) -> u32 {
+    table.columns.iter().map(|column| column.id.0 + 1).max().unwrap_or(0)
+}
+
+/// Numbers of columns that a table had: those that are left keep theirs.
+fn dropped(table: &TableSchema) -> impl Iterator<Item = u32> {
+    let is_there = |number: u32| table.columns.iter().any(|column| column.id.0 + 1 == number);
+    (1..last_number(table)).filter(move |number| !is_there(*number))
+}
+
+/// The row that PostgreSQL keeps of a dropped column, so that numbers have no gaps, which pg_dump counts on.
+fn dropped_attribute(table: u32, number: u32) -> Vec<Datum> {
+    let name = format!("........pg.dropped.{number}........");
+    let mut row = row![table, name, 0, 0, -1, number, 0, -1, -1, false, "i", "x", "", false];
+    row.extend(row![false, false, "", "", true, true, 0, 0, Datum::Null]);
+    row
 }
 
 /// Tables of the engine.
@@ -647,8 +672,53 @@ fn dependencies(view: &View, model: &Model) -> Rows {
         rows.push(row![own, trigger.oid, 0, functions::PG_PROC, trigger.function, 0, "n"]);
         rows.push(row![own, trigger.oid, 0, PG_CLASS, table, 0, "a"]);
     }
+    defaults_depend(view, model, &mut rows);
+    views_depend(view, model, &mut rows);
     extensions::members(view, &mut rows);
     rows
+}
+
+/// What defaults of columns hang on: their columns, and sequences.
+fn defaults_depend(view: &View, model: &Model, rows: &mut Rows) {
+    let sequences = model.relations.iter().filter(|r| matches!(r.what, What::Sequence(_)));
+    let calls = |sequence| format!("nextval('{}'::regclass)", model.display(sequence));
+    let sequences: Vec<_> = sequences.map(|sequence| (sequence.oid, calls(sequence))).collect();
+    for (relation, table) in tables(model) {
+        for column in table.columns.iter().filter(|c| table.generated(c.id).is_none()) {
+            let Some(default) = text::default(view, model, table, column) else { continue };
+            let oid = oids::of_part(table.id, "default", &column.name);
+            let column = number(table, column.id);
+            rows.push(row![PG_ATTRDEF, oid, 0, PG_CLASS, relation.oid, column, "a"]);
+            let called = sequences.iter().filter(|(_, call)| default.contains(call));
+            for (sequence, _) in called.filter(|_| default.contains("nextval")) {
+                rows.push(row![PG_ATTRDEF, oid, 0, PG_CLASS, *sequence, 0, "n"]);
+            }
+        }
+    }
+}
+
+/// What the queries of views read.
+fn views_depend(view: &View, model: &Model, rows: &mut Rows) {
+    for relation in model.relations.iter().filter(|r| matches!(r.kind(), "v" | "m")) {
+        let rule = rule_of(relation);
+        rows.push(row![PG_REWRITE, rule, 0, PG_CLASS, relation.oid, 0, "i"]);
+        rows.push(row![PG_REWRITE, rule, 0, PG_CLASS, relation.oid, 0, "n"]);
+        let object = match relation.table() {
+            Some(table) => crate::ddl::materialized::object(view, table.id),
+            None => view.objects.get(Kind::View, &relation.name.engine(&view.database)),
+        };
+        for used in object.iter().flat_map(|object| bound::uses(&object.body)) {
+            let whole = used.reads.is_empty().then_some(0);
+            for column in used.reads.iter().copied().chain(whole) {
+                rows.push(row![PG_REWRITE, rule, 0, PG_CLASS, used.oid, column, "n"]);
+            }
+        }
+    }
+}
+
+/// The OID of the rule that is a view's query.
+fn rule_of(relation: &Relation) -> u32 {
+    relation.oid + 1
 }
 
 fn descriptions(view: &View, model: &Model) -> Rows {
@@ -677,7 +747,7 @@ fn descriptions(view: &View, model: &Model) -> Rows {
 fn rewrites(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of("oid rulename ev_class ev_type ev_enabled is_instead");
     for relation in model.relations.iter().filter(|r| matches!(r.kind(), "v" | "m")) {
-        rows.push(row![relation.oid + 1, "_RETURN", relation.oid, "1", "O", true]);
+        rows.push(row![rule_of(relation), "_RETURN", relation.oid, "1", "O", true]);
     }
     rules::rewrites(view, model, &mut rows);
     rows

@@ -9,6 +9,7 @@ use super::sight::Sight;
 use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::acl::Item;
+use crate::rights::state::kept_as;
 use crate::rights::{Acl, Class, Key, OF_COLUMNS, PUBLIC, Privileges, Rights};
 use crate::row;
 use crate::view::View;
@@ -128,6 +129,27 @@ pub fn shown(view: &View, class: Class, key: Key) -> Option<Vec<String>> {
     (granted || builtin).then(|| printed(view, &rights.acl(class, key)))
 }
 
+/// pg_init_privs: the lists that came with the database.
+pub fn initial(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of("objoid classoid objsubid privtype initprivs");
+    let (relations, schemas) = (1259, 2615);
+    let mut add = |class, key: Key, catalog| {
+        let owner = view.judge.rights().owner(key);
+        let list = printed(view, &Rights::default_acl(class, key, owner));
+        rows.push(row![key.oid, catalog, 0, "i", list]);
+    };
+    for relation in model.relations.iter().filter(|r| r.oid < oids::FIRST_OWN) {
+        match Sight::place(relation) {
+            (Class::Index, _) => {}
+            (class, key) => add(class, key, relations),
+        }
+    }
+    for (oid, name, _) in model.schemas.iter().filter(|(oid, ..)| *oid < oids::FIRST_OWN) {
+        add(Class::Schema, view.schema_key(name).unwrap_or(Key::of(*oid)), schemas);
+    }
+    rows
+}
+
 /// The list of a relation.
 pub fn shown_of(view: &View, relation: &Relation) -> Option<Vec<String>> {
     match Sight::place(relation) {
@@ -153,12 +175,13 @@ fn members(view: &View) -> Rows {
 
 fn defaults(view: &View) -> Rows {
     let mut rows = Rows::of("oid defaclrole defaclnamespace defaclobjtype defaclacl");
-    for ((role, schema, class), acl) in view.judge.rights().defaults() {
-        let name = format!("{role}:{schema}:{}", class.word());
-        let object = view.objects.get(Kind::DefaultPrivileges, &name);
+    for (key, acl) in view.default_privileges(view.judge.rights()) {
+        let (role, Key { oid: schema, .. }, class) = key;
+        let object = view.objects.get(Kind::DefaultPrivileges, &kept_as(key));
         let letter = match class {
             Class::Sequence => "S",
             Class::Schema => "n",
+            Class::Function => "f",
             _ => "r",
         };
         let oid = object.map_or(0, |object| oids::of_object(object.number));

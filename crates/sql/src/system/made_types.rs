@@ -3,12 +3,15 @@
 //! Enums, domains and composite types in pg_type; the conditions of domains in pg_constraint; what the standard says of
 //! domains. Composite types are relations of the [`Model`], too.
 
+use onlap_pg::catalog::extensions::{self, Part};
 use onlap_pg::catalog::{self, Table};
+use onlap_pg::print::Look;
 
 use super::model::Model;
 use super::rows::{Datum, Rows};
 use super::standard::{type_facts, udt_name, udt_schema};
 use crate::catalog::made_types::{Check, Domain, Made, What};
+use crate::query::Printed;
 use crate::row;
 use crate::types::PgType;
 use crate::view::View;
@@ -53,7 +56,8 @@ struct Below {
 }
 
 fn below(view: &View, base: u32) -> Below {
-    let facts = catalog::rows(Table::Type).find(|row| row.number::<u32>(0) == base);
+    let facts = catalog::rows(Table::Type).chain(extensions::all_rows(Part::Type));
+    let facts = facts.into_iter().find(|row| row.number::<u32>(0) == base);
     if let Some(row) = facts {
         return Below {
             length: row.number(2),
@@ -124,25 +128,31 @@ fn domains<'a>(
     })
 }
 
-/// The condition of an OID as pg_get_constraintdef writes it; with fewer parentheses where it is to be pretty.
-pub fn check(view: &View, oid: u32, pretty: bool) -> Option<String> {
+/// The condition of an OID, and its domain.
+pub fn check_of(view: &View, oid: u32) -> Option<(&Domain, &Check)> {
     let made = view.objects.made_types().of_database(&view.database);
-    let mut checks = made.filter_map(Made::domain).flat_map(|domain| &domain.checks);
-    let Check { sql, valid, .. } = checks.find(|check| check.oid == oid)?;
-    let valid = if *valid { "" } else { " NOT VALID" };
-    Some(match pretty || sql == "VALUE" {
-        true => format!("CHECK ({sql}){valid}"),
-        false => format!("CHECK (({sql})){valid}"),
-    })
+    let mut checks = made
+        .filter_map(Made::domain)
+        .flat_map(|domain| domain.checks.iter().map(move |check| (domain, check)));
+    checks.find(|(_, check)| check.oid == oid)
+}
+
+/// A condition as pg_get_constraintdef writes it; with fewer parentheses where it is to be pretty.
+pub fn check(printed: &Printed<'_>, (domain, check): (&Domain, &Check), pretty: bool) -> String {
+    let look = if pretty { Look::PRETTY } else { Look::PLAIN };
+    let sql = printed.domain_condition(domain.base, &check.sql, look);
+    format!("CHECK ({sql}){}", if check.valid { "" } else { " NOT VALID" })
 }
 
 /// Conditions of domains, in pg_constraint.
 pub fn constraints(view: &View, model: &Model, rows: &mut Rows) {
+    let printed = Printed::new(view, model);
     for (made, domain, schema) in domains(view, model) {
         for check in &domain.checks {
+            let sql = printed.domain_condition(domain.base, &check.sql, Look::PLAIN);
             let mut row = row![check.oid, &check.name, schema, "c", false, false, check.valid];
             row.extend(row![0, made.oid, 0, 0, 0, " ", " ", " ", true, 0, false]);
-            row.extend(row![Datum::Null, Datum::Null, Datum::Null, &check.sql]);
+            row.extend(row![Datum::Null, Datum::Null, Datum::Null, sql]);
             rows.push(row);
         }
     }

@@ -23,7 +23,7 @@ pub mod text;
 pub mod triggers;
 pub mod views;
 
-pub use made_types::check as domain_check;
+pub use made_types::{check as domain_check, check_of as domain_check_of};
 
 use crate::catalog::oids;
 use crate::error::Result;

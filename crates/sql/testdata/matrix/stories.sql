@@ -320,3 +320,28 @@ postgres: SELECT a FROM public.second
 postgres: CREATE OR REPLACE VIEW public.ring AS SELECT a FROM public.ground
 postgres: SELECT a FROM public.second
 postgres: DROP TABLE public.ground CASCADE
+
+[new functions keep to default privileges]
+postgres: CREATE ROLE smith LOGIN
+postgres: CREATE ROLE caller LOGIN
+postgres: CREATE SCHEMA forge AUTHORIZATION smith
+postgres: GRANT USAGE ON SCHEMA forge TO caller
+smith: ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC
+smith: CREATE FUNCTION forge.e() RETURNS int LANGUAGE sql AS 'SELECT 1'
+caller: SELECT forge.e()
+smith: ALTER DEFAULT PRIVILEGES IN SCHEMA forge GRANT EXECUTE ON ROUTINES TO caller
+smith: CREATE FUNCTION forge.f() RETURNS int LANGUAGE sql AS 'SELECT 1'
+smith: CREATE PROCEDURE forge.p() LANGUAGE sql AS 'SELECT 1'
+caller: SELECT forge.f()
+caller: CALL forge.p()
+smith: SELECT defaclobjtype, defaclnamespace = 'forge'::regnamespace, defaclacl::text FROM pg_default_acl WHERE defaclrole = 'smith'::regrole ORDER BY 1, 2
+smith: ALTER DEFAULT PRIVILEGES IN SCHEMA forge REVOKE EXECUTE ON FUNCTIONS FROM caller
+smith: CREATE FUNCTION forge.g() RETURNS int LANGUAGE sql AS 'SELECT 1'
+caller: SELECT forge.g()
+smith: SELECT forge.g()
+smith: ALTER DEFAULT PRIVILEGES GRANT SELECT ON FUNCTIONS TO caller
+postgres: DROP SCHEMA forge CASCADE
+postgres: DROP ROLE smith
+postgres: DROP OWNED BY smith
+postgres: DROP ROLE smith
+postgres: DROP ROLE caller

@@ -3,7 +3,6 @@
 use arrow_array::{Array, ArrayRef};
 use onlap_pg::ast::{ColumnRule, Constraint, CreateDomain, Said, TableRule, TypeChange, TypeName};
 use onlap_pg::catalog::Kind;
-use onlap_pg::grammar::{Keyword, Kind as Token, Tokens};
 use onlap_pg::{TypeRef, bind};
 
 use super::shape::must_fit;
@@ -149,31 +148,12 @@ fn check(
     let names = Names::new(view);
     bind::check(source.tree, said.expr, below(view, domain.base), &names, names.catalog())
         .map_err(|e| sql_error(&e, source.text).nowhere())?;
-    let sql = upper(kept(view, source, said.span));
+    let sql = domains::upper_value(kept(view, source, said.span));
     let oid = oids::of_object(session.instance.take_number());
     let check = Check { name: own, sql, oid, valid: true };
     // What has no kernel is refused now.
     condition(view, domain, &check)?;
     Ok(check)
-}
-
-/// A condition with VALUE as PostgreSQL writes it.
-fn upper(mut sql: String) -> String {
-    let places: Vec<usize> = {
-        let tokens = Tokens::of(&sql).all;
-        let is_dot = |at: Option<usize>| {
-            at.and_then(|at| tokens.get(at)).is_some_and(|token| token.kind == Token::Char('.'))
-        };
-        let is_value = |(at, token): &(usize, &onlap_pg::grammar::Token)| {
-            token.kind == Token::Word(Keyword::Value) && !is_dot(at.checked_sub(1))
-        };
-        let found = tokens.iter().enumerate().filter(is_value);
-        found.map(|(_, token)| token.start as usize).collect()
-    };
-    for at in places {
-        sql.replace_range(at..at + "VALUE".len(), "VALUE");
-    }
-    sql
 }
 
 /// A type below domains.
