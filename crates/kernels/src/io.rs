@@ -181,7 +181,7 @@ fn receive(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>>
         }
         // jsonpath has a version before its text.
         _ if oid != 4072 && repr(cx.catalog, oid) == Some(Repr::Text) => {
-            return read(cx, ty, received(bytes)?);
+            return read(cx, ty, value::utf8::text(bytes)?);
         }
         _ => match crate::misc::io::recv(cx, (oid, modifier), bytes)? {
             Some(value) => value,
@@ -192,19 +192,6 @@ fn receive(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>>
 
 fn short() -> Error {
     Error::new("08P01", "insufficient data left in message")
-}
-
-/// A text in a binary message.
-///
-/// # Errors
-/// `22021`: it is no UTF-8, or has a zero byte.
-pub(crate) fn received(bytes: &[u8]) -> Result<&str> {
-    let invalid = "invalid byte sequence for encoding \"UTF8\"";
-    let text = std::str::from_utf8(bytes).map_err(|_| Error::new("22021", invalid))?;
-    match text.contains('\0') {
-        true => Err(Error::new("22021", format!("{invalid}: 0x00"))),
-        false => Ok(text),
-    }
 }
 
 /// Writes a value that is not NULL in the binary form of its type.

@@ -236,8 +236,7 @@ impl Compiler<'_> {
         let query = bound.query(id);
         let mut plan = plan;
         // Targets that may differ at each call, or cost much, are calculated for the rows that are left alone.
-        let may_be_late =
-            query.distinct.is_empty() || query.distinct_on && !query.order.is_empty();
+        let may_be_late = query.distinct.is_empty() || query.distinct_on && !query.order.is_empty();
         let late = may_be_late && self.has_late_targets(query);
         if !late {
             plan = self.target_columns(query, plan, |_| true)?;

@@ -56,8 +56,7 @@ impl Compiler<'_> {
                 if let Expr::WindowCall(call) = bound.expr(id)
                     && inside == 0
                     && !calls.iter().any(|known| known.0 == id)
-                    && (!calls.iter().any(|known| bound.same(known.0, id))
-                        || self.is_volatile(id))
+                    && (!calls.iter().any(|known| bound.same(known.0, id)) || self.is_volatile(id))
                 {
                     calls.push((id, call));
                 }

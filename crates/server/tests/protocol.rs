@@ -7,11 +7,10 @@ mod common;
 use std::io::Write as _;
 use std::time::Duration;
 
+use common::compared::{bind, describe, execute, is_as_postgresql, parse, shown};
 use common::{Answer, Wire, config, framed, kinds, start};
 use onlap_base::rng::Rng;
 use onlap_server::Config;
-use onlap_testkit::postgres::{NEEDED, Postgres};
-use onlap_testkit::programs;
 
 #[test]
 fn a_session_begins_answers_and_ends() {
@@ -363,48 +362,6 @@ fn temporary_tables_go_with_their_session_however_it_ends() {
     assert_eq!(instance.database().tables().len(), 1, "the catalog's own table");
 }
 
-/// Answers as text: kinds, values, tags and SQLSTATEs.
-fn shown(answers: &[Answer]) -> String {
-    let one = |answer: &Answer| match answer.kind {
-        b'D' => format!("D {:?}", answer.values()),
-        b'C' => format!("C {}", String::from_utf8_lossy(&answer.body)),
-        b'E' => format!("E {}", answer.field(b'C')),
-        kind => char::from(kind).to_string(),
-    };
-    answers.iter().map(one).collect::<Vec<_>>().join(", ")
-}
-
-/// Whether PostgreSQL says the same in a conversation.
-fn is_as_postgresql(talk: fn(&mut Wire<std::net::TcpStream>, &mut Vec<String>)) {
-    if !programs::are_there(&NEEDED) {
-        return;
-    }
-    let (ours, theirs) = (start(config()), Postgres::start());
-    let [ours, theirs] = [ours.address().port(), theirs.port()].map(|port| {
-        let (mut wire, mut said) = (Wire::try_session(port).expect("the server listens"), vec![]);
-        talk(&mut wire, &mut said);
-        said
-    });
-    for (ours, theirs) in ours.iter().zip(&theirs) {
-        assert_eq!(ours, theirs);
-    }
-    assert_eq!(ours.len(), theirs.len());
-}
-
-fn execute(portal: &str, rows: u32) -> Vec<u8> {
-    framed(b'E', &[portal.as_bytes(), b"\0", &rows.to_be_bytes()].concat())
-}
-
-fn bind(portal: &str, statement: &str) -> Vec<u8> {
-    let names = [portal.as_bytes(), b"\0", statement.as_bytes(), b"\0"].concat();
-    framed(b'B', &[&names[..], b"\0\0\0\0\0\0"].concat())
-}
-
-/// Describe of a portal (`P`) or a statement (`S`).
-fn describe(what: &str, name: &str) -> Vec<u8> {
-    framed(b'D', &[what.as_bytes(), name.as_bytes(), b"\0"].concat())
-}
-
 #[test]
 fn execute_of_a_declared_cursor_sends_what_postgresql_does() {
     is_as_postgresql(|wire, said| {
@@ -466,11 +423,6 @@ fn in_a_failed_transaction_messages_answer_as_postgresql_does() {
         wire.raw(&[bind("", "end"), execute("", 0), framed(b'S', b"")].concat());
         said.push(shown(&wire.until(b'Z')));
     });
-}
-
-/// Prepares a statement of a name.
-fn parse(name: &str, sql: &str) -> Vec<u8> {
-    framed(b'P', &[name.as_bytes(), b"\0", sql.as_bytes(), b"\0\0\0"].concat())
 }
 
 #[test]

@@ -133,6 +133,17 @@ pub fn statements(sql: &str) -> Result<Vec<Parsed>> {
     read(sql, &text, &tokens, moments)
 }
 
+/// What is wrong with a text whose tokens end before it does.
+pub fn unread(tokens: &Tokens<'_>) -> SqlError {
+    match read(tokens.text, tokens.text, tokens, Vec::new()) {
+        Err(e) => e,
+        Ok(_) => match &tokens.error {
+            Some(e) => sql_error(e, tokens.text),
+            None => SqlError::new(state::SYNTAX, "syntax error"),
+        },
+    }
+}
+
 /// How deep a text is.
 pub fn depth_of(sql: &str) -> Depth {
     let tokens = Tokens::of(sql);

@@ -449,3 +449,21 @@ fn upserts_of_fresh_keys_wait_and_do_not_fail() {
         assert_eq!(number(&talk.rows(&sql)), KEYS, "{table}");
     }
 }
+
+#[test]
+fn an_upsert_that_waited_takes_one_number_of_a_sequence() {
+    let fixture = Fixture::new(false);
+    let mut first = fixture.session();
+    first.rows("create sequence q");
+    first.rows("create table s (k int primary key, n int default nextval('q'), c int)");
+    first.rows("begin");
+    first.rows("insert into s (k, c) values (1, 1)");
+    let mut second = fixture.session();
+    let upsert = "insert into s (k, c) values (1, 7) on conflict (k) do update set c = s.c + 1";
+    let waits = thread::spawn(move || second.run(upsert).tags);
+    thread::sleep(Duration::from_millis(300));
+    first.rows("commit");
+    assert_eq!(waits.join().expect("it ends"), ["INSERT 0 1"]);
+    assert_eq!(support::texts(&first.rows("select k, n, c from s")), ["1|1|2"]);
+    assert_eq!(support::texts(&first.rows("select nextval('q')")), ["3"]);
+}

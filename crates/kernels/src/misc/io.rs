@@ -4,13 +4,13 @@
 //! Thread safety: pure functions.
 
 use onlap_pg::catalog::{Kind, oids};
+use onlap_pg::value::utf8;
 use onlap_pg::{Error, Oid, Result, TypeRef};
 
 use super::net::Address;
 use super::{enums, geometric, mac, named, versions};
 use crate::array::{row_text, text as array_text};
 use crate::extension::hstore;
-use crate::io::received;
 use crate::json::{path, read, write};
 use crate::range::text as range_text;
 use crate::{Cx, Datum};
@@ -115,7 +115,7 @@ pub(crate) fn recv(
     bytes: &[u8],
 ) -> Result<Option<Datum<'static>>> {
     let versioned = |name: &str| match bytes.split_first() {
-        Some((1, rest)) => received(rest),
+        Some((1, rest)) => utf8::text(rest),
         Some((version, _)) => {
             Err(Error::new("XX000", format!("unsupported {name} version number {version}")))
         }
@@ -153,7 +153,7 @@ pub(crate) fn recv(
                 if let Some(value) = range_text::recv(cx, oid, bytes)? {
                     return Ok(Some(value));
                 }
-                return enums::read(cx.catalog, oid, received(bytes)?);
+                return enums::read(cx.catalog, oid, utf8::text(bytes)?);
             }
         },
     }))

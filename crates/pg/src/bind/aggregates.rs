@@ -258,6 +258,7 @@ impl Binder<'_> {
             Clause::Generation => "column generation expressions",
             Clause::MergeWhen => "MERGE WHEN conditions",
             Clause::TriggerWhen => "trigger WHEN conditions",
+            Clause::CopyWhere => "COPY FROM WHERE conditions",
             other => other.name(),
         };
         Err(Error::new("42803", format!("{what} are not allowed in {clause}"))).at(place)

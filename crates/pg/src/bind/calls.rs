@@ -390,6 +390,7 @@ impl Binder<'_> {
             Clause::Generation => "column generation expressions",
             Clause::MergeWhen => "MERGE WHEN conditions",
             Clause::TriggerWhen => "trigger WHEN conditions",
+            Clause::CopyWhere => "COPY FROM WHERE conditions",
             other => other.name(),
         };
         let text = format!("set-returning functions are not allowed in {name}");
@@ -464,6 +465,7 @@ impl Binder<'_> {
             Clause::Generation => "column generation expressions",
             Clause::MergeWhen => "MERGE WHEN conditions",
             Clause::TriggerWhen => "trigger WHEN conditions",
+            Clause::CopyWhere => "COPY FROM WHERE conditions",
             other => other.name(),
         };
         let text = format!("window functions are not allowed in {place_of}");

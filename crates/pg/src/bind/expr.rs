@@ -133,7 +133,9 @@ impl Binder<'_> {
             return Ok(found);
         }
         let text = || format!("there is no parameter ${number}");
-        let at = usize::try_from(number).ok().filter(|at| (1..=65535).contains(at));
+        // COPY has none.
+        let is_copy = self.levels.last().is_some_and(|level| level.clause == Clause::CopyWhere);
+        let at = usize::try_from(number).ok().filter(|at| !is_copy && (1..=65535).contains(at));
         let at = at.ok_or_else(|| Error::new("42P02", text())).at(place)?;
         if self.out.parameters.len() < at {
             self.out.parameters.resize(at, 0);

@@ -72,6 +72,8 @@ pub enum Clause {
     MergeWhen,
     /// The condition of a trigger
     TriggerWhen,
+    /// The condition of COPY FROM
+    CopyWhere,
 }
 
 impl Clause {
@@ -84,7 +86,7 @@ impl Clause {
             Clause::FromQuery => "sub-SELECT in FROM",
             Clause::JoinOn => "JOIN/ON",
             Clause::JoinUsing => "JOIN/USING",
-            Clause::Where => "WHERE",
+            Clause::Where | Clause::CopyWhere => "WHERE",
             Clause::Having => "HAVING",
             Clause::Filter => "FILTER",
             Clause::WindowPartition => "window PARTITION BY",

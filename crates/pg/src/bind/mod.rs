@@ -297,6 +297,25 @@ pub fn of_index(
     Ok(binder.alone(made, entries))
 }
 
+/// The condition of COPY FROM: the only target of a query about the rows of a table, and an expression for itself.
+///
+/// # Errors
+/// As [`bind()`]; what may not stand there; `42804`: it is no condition.
+pub fn copy_condition(
+    tree: &Tree,
+    condition: ast::ExprId,
+    relation: &Relation,
+    schema: &dyn Schema,
+    catalog: &Catalog,
+) -> Result<(Bound, QueryId, ExprId)> {
+    let mut binder = Binder::over(tree, relation, schema, catalog)?;
+    let value = binder.condition(Some(condition), Clause::CopyWhere, "WHERE")?;
+    let value = value.expect("it is there");
+    let entries = std::mem::take(&mut binder.level().entries);
+    let (bound, query) = binder.alone(value, entries);
+    Ok((bound, query, value))
+}
+
 /// The expression of a generated column of a type: the only target of a query about the rows of a table. With no type it is
 /// as it was written.
 ///

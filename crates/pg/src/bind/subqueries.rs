@@ -26,6 +26,7 @@ impl Binder<'_> {
             Clause::Default => "DEFAULT expression",
             Clause::Generation => "column generation expression",
             Clause::TriggerWhen => "trigger WHEN condition",
+            Clause::CopyWhere => "COPY FROM WHERE condition",
             _ => return Ok(()),
         };
         let text = format!("cannot use subquery in {what}");

@@ -1,6 +1,7 @@
 //! Escapes in literals: `E'…'` and `U&'…'`.
 
 use super::scan::error;
+use crate::value::utf8;
 use crate::{Error, Result};
 
 /// Reads the escape that a backslash begins, appends its bytes, and says where it ends.
@@ -96,25 +97,8 @@ fn code(text: &str, from: usize) -> Result<(u32, usize)> {
 /// # Errors
 /// They are none.
 pub(super) fn text(bytes: Vec<u8>) -> Result<String> {
-    let refused = |bytes: &[u8]| {
-        let shown: Vec<String> = bytes.iter().map(|b| format!("0x{b:02x}")).collect();
-        let text = format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" "));
-        Error::new("22021", text)
-    };
-    if bytes.contains(&0) {
-        return Err(refused(&[0]));
-    }
-    String::from_utf8(bytes).map_err(|e| {
-        let (bytes, from) = (e.as_bytes(), e.utf8_error().valid_up_to());
-        // As many as the first byte promises, where they are there.
-        let length = match bytes[from] {
-            0xc0..=0xdf => 2,
-            0xe0..=0xef => 3,
-            0xf0..=0xf7 => 4,
-            _ => 1,
-        };
-        refused(&bytes[from..bytes.len().min(from + length)])
-    })
+    utf8::text(&bytes)?;
+    Ok(String::from_utf8(bytes).expect("it was just looked at"))
 }
 
 /// Reads the escapes of `U&'…'`; `from` is where its inner text begins in the statement.

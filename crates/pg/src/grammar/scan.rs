@@ -1,4 +1,4 @@
-//! From a text to tokens, by PostgreSQL's lexical rules with `standard_conforming_strings` on.
+//! From a text to tokens, by PostgreSQL's lexical rules; `standard_conforming_strings` is on unless that is said.
 //!
 //! The whole text is scanned before it is parsed. Where it breaks a rule a token [`Kind::Bad`] ends the list, so that
 //! an error of syntax before that place is told first, as PostgreSQL tells it.
@@ -21,14 +21,25 @@ pub struct Tokens<'a> {
     values: Vec<Box<str>>,
     /// What [`Kind::Bad`] stands for.
     pub error: Option<Error>,
+    /// Plain literals with a backslash that is an escape: where each begins, and the byte behind its first backslash.
+    pub escapes: Vec<(u32, u8)>,
 }
 
 impl<'a> Tokens<'a> {
     /// Scans a text of less than 4 GiB.
     pub fn of(text: &'a str) -> Tokens<'a> {
+        Tokens::scanned(text, true)
+    }
+
+    /// Scans one with `standard_conforming_strings` off: backslashes are escapes in plain literals, too.
+    pub fn of_escapes(text: &'a str) -> Tokens<'a> {
+        Tokens::scanned(text, false)
+    }
+
+    fn scanned(text: &'a str, is_standard: bool) -> Tokens<'a> {
         let all = Vec::with_capacity(text.len() / 5 + 2);
-        let tokens = Tokens { text, all, values: Vec::new(), error: None };
-        let mut scanner = Scanner { tokens, bytes: text.as_bytes(), at: 0 };
+        let tokens = Tokens { text, all, values: Vec::new(), error: None, escapes: Vec::new() };
+        let mut scanner = Scanner { tokens, bytes: text.as_bytes(), at: 0, is_standard };
         scanner.run();
         scanner.tokens
     }
@@ -46,6 +57,8 @@ struct Scanner<'a> {
     tokens: Tokens<'a>,
     bytes: &'a [u8],
     at: usize,
+    /// Whether backslashes are themselves in plain literals.
+    is_standard: bool,
 }
 
 impl Scanner<'_> {
@@ -132,6 +145,7 @@ impl Scanner<'_> {
             return Ok(false);
         };
         match (first, self.peek(1), self.peek(2)) {
+            (b'\'', ..) if !self.is_standard => self.escaped(0)?,
             (b'\'', ..) => self.literal(Kind::Text, 0, "unterminated quoted string")?,
             (b'b' | b'B', b'\'', _) => {
                 self.literal(Kind::Bits, 1, "unterminated bit string literal")?;
@@ -139,11 +153,12 @@ impl Scanner<'_> {
             (b'x' | b'X', b'\'', _) => {
                 self.literal(Kind::Hex, 1, "unterminated hexadecimal string literal")?;
             }
-            (b'e' | b'E', b'\'', _) => self.escaped()?,
+            (b'e' | b'E', b'\'', _) => self.escaped(1)?,
             (b'n' | b'N', b'\'', _) => {
                 self.at += 1;
                 self.push(Kind::Word(Keyword::Nchar), start);
             }
+            (b'u' | b'U', b'&', b'\'') if !self.is_standard => return Err(unsafe_text(start)),
             (b'u' | b'U', b'&', b'\'' | b'"') => self.unicode()?,
             (b'"', ..) => {
                 let name = self.quoted_name(1)?;
@@ -206,10 +221,11 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// `E'…'`.
-    fn escaped(&mut self) -> Result<()> {
+    /// `E'…'`, or `'…'` where that is the same.
+    fn escaped(&mut self, prefix: usize) -> Result<()> {
         let start = self.at;
-        self.at += 2;
+        self.at += prefix + 1;
+        let mut is_noted = prefix > 0;
         let mut value = Vec::new();
         loop {
             match self.peek(0) {
@@ -226,7 +242,13 @@ impl Scanner<'_> {
                         break;
                     }
                 }
-                b'\\' => self.at = escapes::backslash(self.tokens.text, self.at, &mut value)?,
+                b'\\' => {
+                    let is_last = self.at + 1 == self.bytes.len();
+                    if !is_last && !std::mem::replace(&mut is_noted, true) {
+                        self.tokens.escapes.push((start as u32, self.peek(1)));
+                    }
+                    self.at = escapes::backslash(self.tokens.text, self.at, &mut value)?;
+                }
                 byte => {
                     value.push(byte);
                     self.at += 1;
@@ -473,6 +495,13 @@ pub(super) fn error(text: &str, message: &str, from: usize, to: usize) -> Error 
         Some(near) => format!("{message} at or near \"{near}\""),
     };
     Error::new("42601", message).at(from as u32)
+}
+
+fn unsafe_text(at: usize) -> Error {
+    let detail = "String constants with Unicode escapes cannot be used when \
+                  standard_conforming_strings is off.";
+    let error = Error::new("0A000", "unsafe use of string constant with Unicode escapes");
+    Error { detail: Some(detail.to_owned()), ..error.at(at as u32) }
 }
 
 /// What a token is when a keyword follows it.

@@ -21,6 +21,7 @@ pub mod numeric;
 mod scan;
 mod settings;
 pub mod timetz;
+pub mod utf8;
 pub mod uuid;
 
 pub use settings::{DateOrder, DateStyle, IntervalStyle, Settings};

@@ -159,6 +159,7 @@ impl Connection {
                 return Err(frontend::violation("unexpected password message").into());
             }
         };
+        session.warn(self);
         Ok(match answered {
             Ok(()) => {
                 self.reply.message(complete, |_| ());

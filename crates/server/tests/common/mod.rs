@@ -11,6 +11,7 @@ use onlap_sql::Instance;
 use parking_lot::Mutex;
 use tempfile::TempDir;
 
+pub mod compared;
 mod wire;
 
 #[allow(unused_imports, reason = "each test uses a part")]

@@ -21,6 +21,7 @@ mod update;
 
 pub use insert::fill;
 pub use routes::{Router, hold};
+pub use update::lock_mode;
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -1,129 +1,139 @@
 //! Which rows does COPY FROM … WHERE take?
 //!
-//! The condition is bound as that of a query over one row, whose values are its parameters; it is asked of each row when its
-//! defaults are there, before any trigger.
+//! The condition is bound as an expression over the table's columns, and calculated for many rows at once, when their defaults
+//! are there and before any trigger.
 
-use onlap::{Row, TableSchema, Value};
-use onlap_kernels::Datum;
-use onlap_pg::TypeRef;
-use onlap_pg::grammar::{Kind, Tokens};
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BooleanArray, new_null_array};
+use arrow_schema::DataType;
+use onlap::{Row, TableSchema};
+use onlap_pg::ast::ExprId;
+use onlap_pg::bind::{self, Schema};
+use onlap_pg::bound::{Bound, Expr, Part};
+use onlap_query::{Env, Formula};
 
 use crate::catalog::Name;
-use crate::catalog::names::quote;
-use crate::columns::{Types, print_kept};
-use crate::error::{Result, SqlError, state};
-use crate::parse;
-use crate::query::Bound;
-use crate::session::Parameter;
-use crate::session::answer::Answer;
+use crate::columns::Types;
+use crate::error::{Result, SqlError};
+use crate::query::domains::env_in;
+use crate::query::{Names, needs, sql_error};
+use crate::rights::ask::{numbers, of_table};
+use crate::rights::{Action, Need};
 use crate::source::Source;
-use crate::types::{PgType, oid};
-use crate::view::View;
+use crate::view::{View, no_table};
 
 /// A condition on rows.
 pub struct Filter {
-    text: String,
-    bound: Bound,
+    formula: Formula,
+    env: Arc<Env>,
     types: Types,
     names: Vec<String>,
+    /// Which columns it reads.
+    reads: Vec<bool>,
+    /// What the role needs for its columns.
+    pub needs: Vec<Need>,
+    /// What it needs for functions that the condition calls, which is asked later.
+    pub calls: Vec<Need>,
 }
 
-/// The text of the condition, which is the last part of the statement, and the bytes before it.
-fn condition<'a>(source: Source<'a>) -> Result<(&'a str, usize)> {
-    let tokens = Tokens::of(source.text);
-    let word = |at: usize| {
-        let token = &tokens.all[at];
-        source.text.get(token.start as usize..token.end as usize).unwrap_or_default()
-    };
-    let mut depth = 0usize;
-    let mut found = None;
-    for (at, token) in tokens.all.iter().enumerate() {
-        match word(at) {
-            "(" => depth += 1,
-            ")" => depth = depth.saturating_sub(1),
-            text if text.eq_ignore_ascii_case("where") && depth == 0 && found.is_none() => {
-                found = Some(token.end as usize);
+/// Which columns a condition reads; the whole row is all of them.
+fn columns_of(
+    bound: &Bound,
+    value: onlap_pg::bound::ExprId,
+    of: &TableSchema,
+) -> Result<Vec<bool>> {
+    let mut reads = vec![false; of.columns.len()];
+    let mut of_system = false;
+    bound.visit_part(Part::Expr(value), 0, &mut |id, _| {
+        if let Expr::Var { column, .. } = bound.expr(id) {
+            match usize::try_from(*column) {
+                Ok(0) => reads.fill(true),
+                Ok(number) => reads[number - 1] = true,
+                Err(_) => of_system = true,
             }
-            text if found.is_some()
-                && matches!(token.kind, Kind::Word(_))
-                && text.eq_ignore_ascii_case("select") =>
-            {
-                let text = "cannot use subquery in COPY FROM WHERE condition";
-                let place = tokens.all[at.saturating_sub(1)].start;
-                return Err(source.at(SqlError::new(state::UNSUPPORTED, text), place));
-            }
-            _ => {}
         }
+        true
+    });
+    if of_system {
+        return Err(SqlError::unsupported("a system column in COPY FROM WHERE"));
     }
-    let from = found.unwrap_or(source.text.len());
-    Ok((source.text.get(from..).unwrap_or_default(), from))
-}
-
-/// An error of the condition, with PostgreSQL's name of the clause, at its place in the statement: `before`
-/// characters are before the condition there, `within` in the query that asks it.
-fn of_copy(error: SqlError, (before, within): (usize, usize)) -> SqlError {
-    let text = error
-        .message()
-        .strip_suffix("are not allowed in WHERE")
-        .map(|what| format!("{what}are not allowed in COPY FROM WHERE conditions"));
-    let error = match text {
-        Some(text) => error.with_message(text),
-        None => error,
-    };
-    error.moved(|position| (position + before).saturating_sub(within))
+    if let Some(at) = (0..reads.len()).find(|at| reads[*at] && of.is_generated(*at)) {
+        let text = "generated columns are not supported in COPY FROM WHERE conditions";
+        let detail = format!("Column \"{}\" is a generated column.", of.columns[at].name);
+        return Err(SqlError::new("42P10", text).detail(detail));
+    }
+    Ok(reads)
 }
 
 impl Filter {
     /// Of a statement's condition.
     ///
     /// # Errors
-    /// It is none; `0A000`: it has a subquery.
+    /// It is none; `0A000`: it has a subquery, or a column of the system; `42P10`: it has a generated column.
     pub fn of(
         view: &View,
-        source: Source<'_>,
+        (source, condition): (Source<'_>, ExprId),
         name: &Name,
         schema: &TableSchema,
     ) -> Result<Filter> {
-        let (condition, before) = condition(source)?;
-        let (types, made) = (Types::of(&view.objects, schema), view.objects.made_types());
-        let names: Vec<String> = schema.columns.iter().map(|c| c.name.clone()).collect();
-        let item = |(at, name): (usize, &String)| {
-            let plain = PgType { modifier: -1, ..types[at].pg };
-            format!("${}::pg_catalog.text::{} AS {}", at + 1, made.written(plain), quote(name))
-        };
-        let items: Vec<String> = names.iter().enumerate().map(item).collect();
-        let head =
-            format!("SELECT 1 FROM (SELECT {}) AS {} WHERE (", items.join(", "), quote(&name.name));
-        let text = format!("{head}{condition}\n)");
-        let given = vec![Some(PgType::new(oid::TEXT)); names.len()];
-        let before = source.text.get(..before).unwrap_or_default().chars().count();
-        let places = (before, head.chars().count());
-        let bound = Bound::must(view, &text, parse::depth_of(&text), &given);
-        let bound = bound.map_err(|e| of_copy(e, places))?;
-        view.must(bound.needs())?;
-        Ok(Filter { text, bound, types, names })
+        let names = Names::new(view);
+        let failed = |e: onlap_pg::Error| sql_error(&e, source.text);
+        let path = [name.schema.as_str().into(), name.name.as_str().into()];
+        let relation = names.relation(&path).map_err(failed)?;
+        let relation =
+            relation.ok_or_else(|| no_table(&[name.schema.clone(), name.name.clone()]))?;
+        let within = (&names as &dyn Schema, names.catalog());
+        let made = bind::copy_condition(source.tree, condition, &relation, within.0, within.1);
+        let (bound, query, value) = made.map_err(failed)?;
+        needs::must_reach(view, &bound, query)?;
+        let reads = columns_of(&bound, value, schema)?;
+        let places = reads.iter().enumerate().filter_map(|(at, read)| read.then_some(at));
+        let read = numbers(schema, places);
+        let reading = (!read.is_empty()).then(|| of_table(Action::Read, schema, read));
+        let calls = needs::of_functions(view, &bound, query);
+        let (env, asked) = env_in(view, names.shared_catalog(), 0);
+        asked.begin(&view.instance.runner.memory());
+        let formula = Formula::new(&bound, query, &env).map_err(failed)?;
+        let types = Types::of(&view.objects, schema);
+        let names = schema.columns.iter().map(|column| column.name.clone()).collect();
+        let needs = reading.into_iter().collect();
+        Ok(Filter { formula, env, types, names, reads, needs, calls })
     }
 
-    /// Whether a row is taken.
-    ///
-    /// # Errors
-    /// Those of the condition.
-    pub fn takes(&self, view: &View, row: &Row) -> Result<bool> {
-        let mut values = Vec::with_capacity(row.len());
-        for (at, value) in row.iter().enumerate() {
-            let array = self.types.decode_values(at, &self.names[at], std::iter::once(value))?;
-            let value = match Datum::at(&array, self.types.repr(at), 0) {
-                Datum::Null => Value::Null,
-                datum => {
-                    let ty = TypeRef::new(self.types[at].pg.oid);
-                    Value::Text(print_kept(self.types.catalog(), ty, &datum)?)
+    /// Whether each of the rows is taken, up to the first that it cannot be asked of, and why it cannot.
+    pub fn takes(&self, rows: &[Row]) -> (Vec<bool>, Option<SqlError>) {
+        match self.asked_of(rows) {
+            Ok(taken) => (taken, None),
+            Err(e) if rows.len() <= 1 => (Vec::new(), Some(e)),
+            Err(_) => {
+                let (first, second) = rows.split_at(rows.len() / 2);
+                let (mut taken, failed) = self.takes(first);
+                if failed.is_some() {
+                    return (taken, failed);
                 }
-            };
-            values.push(Parameter { ty: PgType::new(oid::TEXT), value });
+                let (more, failed) = self.takes(second);
+                taken.extend(more);
+                (taken, failed)
+            }
         }
-        match self.bound.run(view, &values, &self.text).map_err(SqlError::nowhere)? {
-            Answer::Rows(mut rows) => Ok(rows.take(1)?.iter().any(|chunk| chunk.len() > 0)),
-            Answer::Done(_) => Ok(false),
-        }
+    }
+
+    fn asked_of(&self, rows: &[Row]) -> Result<Vec<bool>> {
+        let column = |(at, read): (usize, &bool)| match read {
+            true => {
+                let values = rows.iter().map(|row| &row[at]);
+                self.types.decode_values(at, &self.names[at], values)
+            }
+            false => Ok(new_null_array(&DataType::Null, rows.len())),
+        };
+        let columns = self.reads.iter().enumerate().map(column);
+        let columns: Vec<ArrayRef> = columns.collect::<Result<_>>()?;
+        let failed = |e: onlap_pg::Error| sql_error(&e, "").nowhere();
+        let made = self.formula.values(&columns, rows.len(), &self.env).map_err(failed)?;
+        self.env.batch_done().map_err(failed)?;
+        let made = made.as_any().downcast_ref::<BooleanArray>();
+        let made = made.ok_or_else(|| SqlError::new("XX000", "a condition is true or false"))?;
+        Ok((0..rows.len()).map(|row| made.is_valid(row) && made.value(row)).collect())
     }
 }

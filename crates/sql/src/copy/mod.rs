@@ -13,7 +13,7 @@ mod out;
 mod sink;
 mod text;
 
-use onlap_pg::ast::{CopyOf, CopyRows, CopyWith};
+use onlap_pg::ast::{CopyOf, CopyRows, CopyWith, ExprId};
 
 use crate::catalog::Name;
 use crate::change::fires::Queue;
@@ -66,8 +66,8 @@ pub fn run(
             let (table, columns) = (strings(name), strings(columns));
             match said.from {
                 true => {
-                    let source = said.filter.map(|_| source);
-                    copy_in(session, view, (&table, &columns, source), &options, client)
+                    let filter = said.filter.map(|filter| (source, filter));
+                    copy_in(session, view, (&table, &columns, filter), &options, client)
                 }
                 false => out::table(session, view, &table, &columns, &options, client),
             }
@@ -103,12 +103,13 @@ fn positions(name: &Name, schema: &onlap::TableSchema, columns: &[String]) -> Re
 fn copy_in(
     session: &mut Session,
     view: &View,
-    (table, columns, filtered): (&[String], &[String], Option<Source<'_>>),
+    (table, columns, filtered): (&[String], &[String], Option<(Source<'_>, ExprId)>),
     options: &Options,
     client: &mut dyn Client,
 ) -> Result<Answer> {
     let (name, table) = view.table(table)?;
     let schema = table.schema();
+    let filter = filtered.map(|of| Filter::of(view, of, &name, &schema)).transpose()?;
     if ddl::materialized::is(view, &table) {
         let text = format!("cannot copy to materialized view \"{}\"", name.name);
         return Err(SqlError::new("42809", text));
@@ -116,6 +117,9 @@ fn copy_in(
     let columns = positions(&name, &schema, columns)?;
     let mut needs = sequences(view, &schema, &columns)?;
     needs.push(of_table(Action::Insert, &schema, numbers(&schema, columns.iter().copied())));
+    if let Some(filter) = &filter {
+        needs.extend(filter.needs.iter().cloned());
+    }
     view.must(&needs)?;
     options.check_columns(&name, &schema, &columns)?;
     let mut decoder: Box<dyn Decoder> = match options.format {
@@ -131,9 +135,10 @@ fn copy_in(
     });
     let due = Queue::default();
     let encoding = client.reply().encoding();
-    let filter = filtered.map(|source| Filter::of(view, source, &name, &schema)).transpose()?;
+    let calls = filter.as_ref().map_or_else(Vec::new, |filter| filter.calls.clone());
     let mut sink = Sink::new(view, &name, &table, columns, &due)?.with(encoding, filter);
     client.reply().copy_response(b'G', binary, width);
+    view.must(&calls)?;
     session.current()?.changed = true;
     view.scope.tx()?.hold_rules(false);
     let taken = sink.begin().and_then(|()| take(view, client, (&mut *decoder, binary), &mut sink));

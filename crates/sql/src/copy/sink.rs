@@ -15,7 +15,7 @@ use crate::encoding::{Encoding, Form};
 use crate::error::{Result, SqlError, state};
 use crate::plan::TableHandle;
 use crate::query::Reader;
-use crate::types::{PgType, binary_value, names, text_value};
+use crate::types::{PgType, binary_value, names, sent_text, text_value};
 use crate::view::View;
 
 /// Rows after which a batch goes to the transaction.
@@ -49,6 +49,8 @@ pub struct Sink<'a> {
     encoding: Encoding,
     /// WHERE.
     filter: Option<Filter>,
+    /// The lines of the batch's rows, where there is one.
+    lines: Vec<u64>,
     /// Whether all columns are given, in their order.
     whole: bool,
     batch: Batch,
@@ -105,6 +107,7 @@ impl<'a> Sink<'a> {
             by_settings: depends,
             encoding: Encoding::default(),
             filter: None,
+            lines: Vec::new(),
             whole: columns.iter().copied().eq(0..schema.columns.len()),
             batch: Batch::new(targets.iter().map(|t| t.ty.engine.physical())),
             targets,
@@ -180,7 +183,7 @@ impl<'a> Sink<'a> {
         let Target { ty: kept, name } = &self.targets[self.at];
         let column = &mut self.batch.columns[self.at];
         if !kept.is_native() {
-            let value = self.reader.column_value(*kept, utf8(bytes)?)?;
+            let value = self.reader.column_value(*kept, sent_text(bytes)?)?;
             return Ok(convert::push_value(kept.engine, &value, column, name)?);
         }
         let ty = &kept.engine;
@@ -194,21 +197,20 @@ impl<'a> Sink<'a> {
                 }
             }
             (Vector::Bytes(v), DataType::Text) if bytes.len() < BYTES => {
-                let text = utf8(bytes)?;
-                if !text.as_bytes().contains(&0) {
-                    v.push(bytes);
-                    column.pushed();
-                    return Ok(());
-                }
+                v.push(sent_text(bytes)?.as_bytes());
+                column.pushed();
+                return Ok(());
             }
             _ => {}
         }
         let is_time = matches!(ty, DataType::Date | DataType::Timestamp | DataType::Timestamptz);
         let value = match self.by_settings && is_time {
-            true => self.reader.read(PgType::of_engine(*ty), utf8(bytes)?)?,
-            false => {
-                text_value(PgType::of_engine(*ty), utf8(bytes)?).map_err(|e| too_long(e, *ty))?
-            }
+            true => self.reader.read(PgType::of_engine(*ty), sent_text(bytes)?)?,
+            false => match text_value(PgType::of_engine(*ty), sent_text(bytes)?) {
+                // As 'now' is one.
+                Err(_) if is_time => self.reader.read(PgType::of_engine(*ty), sent_text(bytes)?)?,
+                read => read.map_err(|e| too_long(e, *ty))?,
+            },
         };
         Ok(convert::push_value(*ty, &value, column, name)?)
     }
@@ -265,6 +267,9 @@ impl<'a> Sink<'a> {
     pub fn end_row(&mut self) -> Result<()> {
         self.at = 0;
         self.batch.rows += 1;
+        if self.filter.is_some() {
+            self.lines.push(self.line);
+        }
         if self.batch.rows >= ROWS || self.bytes >= BYTES {
             self.flush()?;
         }
@@ -304,26 +309,32 @@ impl<'a> Sink<'a> {
 
     /// Hands over the rows that the condition holds for.
     fn put_filtered(&mut self, batch: Batch) -> Result<()> {
-        let mut kept = Vec::new();
-        for row in self.completed(batch)? {
-            self.view.scope.go_on()?;
-            let takes = match &self.filter {
-                Some(filter) => filter.takes(self.view, &row)?,
-                None => true,
-            };
-            if takes {
-                kept.push(row);
+        let (rows, lines) = (self.completed(batch)?, std::mem::take(&mut self.lines));
+        self.view.scope.go_on()?;
+        let Some(filter) = &self.filter else { return Ok(()) };
+        let (taken, failed) = filter.takes(&rows);
+        let line = lines.get(taken.len()).copied();
+        let kept = rows.into_iter().zip(taken).filter_map(|(row, taken)| taken.then_some(row));
+        self.put_rows(kept.collect())?;
+        match failed {
+            Some(e) => {
+                self.line = line.unwrap_or(self.line);
+                Err(e)
             }
+            None => Ok(()),
         }
+    }
+
+    fn put_rows(&mut self, rows: Vec<Row>) -> Result<()> {
         if self.fires.is_some() {
-            return kept.into_iter().try_for_each(|row| self.put_fired(row));
+            return rows.into_iter().try_for_each(|row| self.put_fired(row));
         }
-        self.rows += kept.len() as u64;
+        self.rows += rows.len() as u64;
         match &mut self.routes {
-            Some(routes) => routes.put(&kept),
+            Some(routes) => routes.put(&rows),
             None => {
                 let mut tx = self.view.scope.tx()?;
-                Ok(kept.iter().try_for_each(|row| tx.insert(self.table, row).map(drop))?)
+                Ok(rows.iter().try_for_each(|row| tx.insert(self.table, row).map(drop))?)
             }
         }
     }
@@ -420,16 +431,6 @@ fn shown(bytes: &[u8]) -> String {
         Some((at, _)) => format!("{}...", &text[..at]),
         None => text.into_owned(),
     }
-}
-
-fn utf8(bytes: &[u8]) -> Result<&str> {
-    std::str::from_utf8(bytes).map_err(|e| {
-        let from = e.valid_up_to();
-        let shown: Vec<String> =
-            bytes[from..].iter().take(2).map(|b| format!("0x{b:02x}")).collect();
-        let text = format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" "));
-        SqlError::new("22021", text)
-    })
 }
 
 fn too_long(error: SqlError, ty: DataType) -> SqlError {

@@ -28,6 +28,7 @@ impl Session {
     /// Plans that were made before are made again after the transaction: those of all sessions, unless the statement is
     /// about temporary relations of this one alone.
     fn outdate_plans(&mut self) -> Result<()> {
+        self.current()?.see_another();
         match self.temporary.is_private {
             true => self.temporary.has_changed = true,
             false => self.current()?.changed_for_others = true,

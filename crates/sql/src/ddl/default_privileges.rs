@@ -65,8 +65,7 @@ fn one(session: &mut Session, said: &Said, role: u32, place: Key, class: Class) 
         0 => Rights::default_acl(class, Key::of(u32::MAX), role),
         _ => Acl::default(),
     };
-    let mut acl =
-        rights.default_of((role, place, class)).cloned().unwrap_or_else(|| usual.clone());
+    let mut acl = rights.default_of((role, place, class)).cloned().unwrap_or_else(|| usual.clone());
     let (privileges, _) = said.whole(class, class.grantable())?;
     grant::change(&mut acl, said, role, role, privileges, &|role| vec![role])?;
     set(session, (role, place, class), (acl != usual).then_some(acl))

@@ -355,6 +355,7 @@ impl Session {
         let block = self.current()?;
         let objects = instance.objects().with(&block.pending);
         let Some(Object { number, body }) = objects.get(kind, from).cloned() else { return Ok(()) };
+        block.see_another();
         let mut tx = block.scope.tx()?;
         let table = &instance.objects_table;
         block.changed_for_others = true;

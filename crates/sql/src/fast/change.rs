@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use onlap::{Change as ColumnChange, DataType, Predicate, Row, RowId, Scan, Value};
+use onlap::{
+    Change as ColumnChange, DataType, ErrorKind, Predicate, Row, RowId, Scan, Value, convert,
+};
 use onlap_pg::ast::{Assigned, Column, Delete, Expr, ExprId, Tree, Update};
 
 use super::Source;
@@ -14,7 +16,7 @@ use super::conditions::{Conditions, Operand, Resolved, Rest};
 use super::select::holds;
 use crate::assign::assign;
 use crate::ddl::defaults;
-use crate::error::Result;
+use crate::error::{Result, SqlError};
 use crate::plan::access;
 use crate::rights::{Action, Need};
 use crate::scope::Scope;
@@ -176,17 +178,27 @@ impl Change {
             let Some(change) = change_of(what, column.ty, values)? else { return Ok(None) };
             changes.push((column.name.as_str(), change));
         }
+        let adds = changes.iter().any(|(_, change)| matches!(change, ColumnChange::Add(_)));
+        let mut tx = scope.tx()?;
+        let before = adds.then(|| tx.savepoint());
         let n = match rows {
-            Rows::None => 0,
-            Rows::Key(key) => u64::from(scope.tx()?.change(table, &key, &changes)?),
-            Rows::Where(predicate) => scope.tx()?.update_where(table, &predicate, &changes)?,
+            Rows::None => Ok(0),
+            Rows::Key(key) => tx.change(table, &key, &changes).map(u64::from),
+            Rows::Where(predicate) => tx.update_where(table, &predicate, &changes),
             Rows::Read(ids, resolved) => {
                 let mut recheck =
                     |_: RowId, row: &Row| Ok(Conditions::hold(&resolved, schema, row));
-                scope.tx()?.change_rows_if(table, &ids, &changes, &mut recheck)?
+                tx.change_rows_if(table, &ids, &changes, &mut recheck)
             }
         };
-        Ok(Some(Answer::Done(format!("UPDATE {n}"))))
+        match (n, before) {
+            // Which sum is too large for its type, the planner's way says.
+            (Err(e), Some(before)) if e.kind() == ErrorKind::OutOfRange => {
+                tx.rollback_to(&before)?;
+                Ok(None)
+            }
+            (n, _) => Ok(Some(Answer::Done(format!("UPDATE {}", n?)))),
+        }
     }
 
     /// The rows, if indexes alone find them, or few that have to be read.
@@ -287,6 +299,29 @@ pub(super) fn added(value: &Value, sign: i64) -> Option<ColumnChange> {
         // A sum with NULL is NULL.
         Value::Null => Some(ColumnChange::Set(Value::Null)),
         _ => None,
+    }
+}
+
+/// What a value becomes.
+///
+/// # Errors
+/// `22003`: a sum is too large for its type.
+pub(super) fn changed(value: &Value, change: &ColumnChange, ty: DataType) -> Result<Value> {
+    let name = match ty {
+        DataType::Int2 => "smallint",
+        DataType::Int4 => "integer",
+        _ => "bigint",
+    };
+    match (change, value) {
+        (ColumnChange::Set(value), _) => Ok(value.clone()),
+        (ColumnChange::Add(_), Value::Null) => Ok(Value::Null),
+        (ColumnChange::Add(Value::Int(more)), Value::Int(n)) => {
+            let (min, max) = convert::int_range(ty);
+            let sum = n.checked_add(*more).filter(|sum| (min..=max).contains(sum));
+            sum.map(Value::Int)
+                .ok_or_else(|| SqlError::new("22003", format!("{name} out of range")))
+        }
+        (ColumnChange::Add(_), _) => Err(SqlError::new("XX000", "no number is added to")),
     }
 }
 

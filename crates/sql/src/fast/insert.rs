@@ -213,8 +213,8 @@ fn returning(
 const MANY: usize = 4;
 
 impl Insert {
-    /// Its rows; `None` where a value needs the planner.
-    pub(super) fn made(&self, scope: &Scope, values: &[Parameter]) -> Result<Option<Vec<Row>>> {
+    /// Its rows, with NULL where a sequence fills a column ([`Insert::fill`]); `None` where a value needs the planner.
+    pub(super) fn given(&self, scope: &Scope, values: &[Parameter]) -> Result<Option<Vec<Row>>> {
         let columns = &self.source.schema.columns;
         let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len());
         for cells in &self.rows {
@@ -229,21 +229,36 @@ impl Insert {
                         Some(us) => Value::Timestamp(us),
                         None => return Ok(None),
                     },
-                    Given::Default if column.default.is_none() => Value::Null,
-                    Given::Default => {
-                        let value = self.source.table.default_value(&column.name)?;
-                        if let (Some(ColumnDefault::NextVal(id)), Value::Int(v)) =
-                            (&column.default, &value)
-                        {
-                            self.taken.lock().note(*id, *v);
+                    Given::Default => match &column.default {
+                        Some(ColumnDefault::Constant(_)) => {
+                            self.source.table.default_value(&column.name)?
                         }
-                        value
-                    }
+                        None | Some(ColumnDefault::NextVal(_)) => Value::Null,
+                    },
                 });
             }
             rows.push(row);
         }
         Ok(Some(rows))
+    }
+
+    /// Takes the numbers of sequences for rows, once it is sure that they are inserted here.
+    pub(super) fn fill(&self, rows: &mut [Row]) -> Result<()> {
+        let columns = &self.source.schema.columns;
+        for (row, cells) in rows.iter_mut().zip(&self.rows) {
+            for (at, cell) in cells.iter().enumerate() {
+                let (Given::Default, Some(ColumnDefault::NextVal(id))) =
+                    (cell, &columns[at].default)
+                else {
+                    continue;
+                };
+                row[at] = self.source.table.default_value(&columns[at].name)?;
+                if let Value::Int(taken) = row[at] {
+                    self.taken.lock().note(*id, taken);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether the only row is given a value for a column, and not its default.
@@ -258,7 +273,8 @@ impl Insert {
 
     /// Runs it; `None` where a value needs the planner.
     pub fn run(&self, scope: &Arc<Scope>, values: &[Parameter]) -> Result<Option<Answer>> {
-        let Some(rows) = self.made(scope, values)? else { return Ok(None) };
+        let Some(mut rows) = self.given(scope, values)? else { return Ok(None) };
+        self.fill(&mut rows)?;
         let columns = &self.source.schema.columns;
         let table = &self.source.table;
         if rows.len() < MANY {

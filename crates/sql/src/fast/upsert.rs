@@ -1,21 +1,23 @@
 //! INSERT of one row with ON CONFLICT DO UPDATE by the primary key.
 //!
 //! The engine changes the row that has the key without reading it where it can, or inserts the new one. A row that has
-//! come between the two, of another transaction, is the planner's way's, which finds it in the newest committed state.
+//! come between the two, of another transaction, is found in the newest committed state and changed there.
 
 use std::sync::Arc;
 
-use onlap::{Change as ColumnChange, ErrorKind, IndexSchema, Isolation, Row, Time, Value};
+use onlap::{Change as ColumnChange, ErrorKind, IndexSchema, Isolation, Row, RowId, Time};
+use onlap::{Transaction, Value};
 use onlap_pg::ast::{self, Assigned, Column, Conflict, ConflictAction, ConflictTarget};
 use onlap_pg::ast::{Expr, ExprId, IndexElement, Tree};
 
 use super::Source;
-use super::change::{Set, added, change_of, is_whole};
+use super::change::{Set, added, change_of, changed, is_whole};
 use super::conditions::Operand;
 use super::insert::{Insert, bind_rows};
 use crate::catalog::Name;
+use crate::change::lock_mode;
 use crate::ddl::defaults;
-use crate::error::Result;
+use crate::error::{Result, SqlError};
 use crate::rights::{Action, Need};
 use crate::scope::Scope;
 use crate::session::Parameter;
@@ -28,7 +30,9 @@ use crate::view::View;
 pub struct Upsert {
     /// The new row.
     insert: Insert,
-    /// The places of the primary key's columns.
+    /// The primary key's index.
+    index: String,
+    /// The places of its columns.
     key: Vec<usize>,
     /// What columns are set to, by their places.
     set: Vec<(usize, To)>,
@@ -37,6 +41,12 @@ pub struct Upsert {
     /// What it does.
     pub needs: Vec<Need>,
 }
+
+/// Changes of columns, as the engine takes them.
+type Changes<'a> = &'a [(&'a str, ColumnChange)];
+
+/// Tries until another transaction's row is seen.
+const TRIES: usize = 1000;
 
 /// What a column of the row that is there becomes.
 #[derive(Debug)]
@@ -114,7 +124,8 @@ pub(super) fn bind(
     let mut needs = rows.needs.clone();
     needs.push(rows.source.need(Action::Update, set.iter().map(|(at, _)| *at)));
     needs.push(rows.source.need(Action::Read, read));
-    Some(Upsert { insert: rows, key, set, parameters, needs })
+    let index = index.name.clone();
+    Some(Upsert { insert: rows, index, key, set, parameters, needs })
 }
 
 /// Whether a clause is about an index, and no other can be meant.
@@ -232,34 +243,78 @@ impl Upsert {
         &self.insert.source
     }
 
-    /// Runs it; `None` where a value or the transaction's level needs the planner, or a row came meanwhile.
+    /// Runs it; `None` where a value or the transaction's level needs the planner.
     pub fn run(&self, scope: &Arc<Scope>, values: &[Parameter]) -> Result<Option<Answer>> {
         // A row that another transaction has deleted since a snapshot is no conflict, but cannot be updated.
         if scope.tx()?.isolation() != Isolation::ReadCommitted {
             return Ok(None);
         }
-        let Some(rows) = self.insert.made(scope, values)? else { return Ok(None) };
+        let Some(mut rows) = self.insert.given(scope, values)? else { return Ok(None) };
         let [row] = &rows[..] else { return Ok(None) };
         let Some(changes) = self.changes(row, values)? else { return Ok(None) };
         let key: Vec<Value> = self.key.iter().map(|at| row[*at].clone()).collect();
         if key.contains(&Value::Null) {
             return Ok(None);
         }
+        // From here on numbers of sequences are taken: nothing else does the statement.
+        self.insert.fill(&mut rows)?;
         let table = &self.source().table;
         let mut tx = scope.tx()?;
         // What may not be inserted is refused also where a row is there already.
-        tx.judge_new(table, row)?;
-        if !tx.change(table, &key, &changes)? {
-            let before = tx.savepoint();
-            match tx.insert(table, row) {
-                Err(e) if e.kind() == ErrorKind::DuplicateKey => {
-                    tx.rollback_to(&before)?;
-                    return Ok(None);
-                }
-                inserted => inserted?,
-            };
+        tx.judge_new(table, &rows[0])?;
+        let before = tx.savepoint();
+        let is_there = match tx.change(table, &key, &changes) {
+            Err(e) if e.kind() == ErrorKind::OutOfRange => {
+                tx.rollback_to(&before)?;
+                self.settle(&mut tx, &key, &changes)?
+            }
+            changed => changed?,
+        };
+        if !is_there {
+            self.put(&mut tx, &rows[0], (&key, &changes))?;
         }
         Ok(Some(Answer::Done("INSERT 0 1".into())))
+    }
+
+    /// Inserts the row, or changes the one that another transaction has put in its place meanwhile.
+    fn put(
+        &self,
+        tx: &mut Transaction,
+        row: &Row,
+        (key, changes): (&[Value], Changes<'_>),
+    ) -> Result<()> {
+        let table = &self.source().table;
+        for _ in 0..TRIES {
+            let before = tx.savepoint();
+            let failed = match tx.insert(table, row) {
+                Err(e) if e.kind() == ErrorKind::DuplicateKey => e,
+                inserted => return Ok(inserted.map(drop)?),
+            };
+            tx.rollback_to(&before)?;
+            let constraint = failed.subject().and_then(|subject| subject.constraint.as_deref());
+            let is_own = constraint == Some(self.index.as_str());
+            if self.settle(tx, key, changes)? {
+                return Ok(());
+            }
+            if !is_own {
+                return Err(failed.into());
+            }
+        }
+        Err(SqlError::concurrent_update())
+    }
+
+    /// Changes the row that has the key in the newest committed state; whether there is one.
+    fn settle(&self, tx: &mut Transaction, key: &[Value], changes: Changes<'_>) -> Result<bool> {
+        let (table, schema) = (&self.source().table, &self.source().schema);
+        let mode = lock_mode(schema, self.set.iter().map(|(at, _)| *at));
+        let Some((id, row)) = tx.lock_by(table, &self.index, key, mode)? else { return Ok(false) };
+        let mut values = Vec::with_capacity(changes.len());
+        for ((at, _), (_, change)) in self.set.iter().zip(changes) {
+            values.push(changed(&row[*at], change, schema.columns[*at].ty)?);
+        }
+        let columns: Vec<&str> = changes.iter().map(|(name, _)| *name).collect();
+        tx.change_each(table, &[id], &columns, &mut |_: RowId| Ok(values.clone()))?;
+        Ok(true)
     }
 
     /// What becomes of the row that is there.

@@ -1,12 +1,18 @@
 //! Which functions say something of the session and the server?
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use onlap_base::clock::{Clock, SystemClock};
+use onlap_base::tasks::{Tasks, ThreadTasks};
 
 use super::Function;
 use crate::catalog::names::temporary;
 use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
+use crate::instance::Instance;
 use crate::rights::Judge;
+use crate::scope::Scope;
 use crate::system::locks;
 use crate::system::rows::Datum;
 use crate::view::View;
@@ -75,24 +81,53 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
 
 /// Ends the statement of a session, or the session.
 fn signal(view: &View, terminate: bool) -> Function {
-    let instance = Arc::clone(&view.instance);
+    let (instance, scope) = (Arc::clone(&view.instance), Arc::clone(&view.scope));
     let (judge, own) = (view.judge.clone(), view.pid);
     Function::new(move |a| {
-        let pid = a.first().and_then(Datum::int).and_then(|p| i32::try_from(p).ok());
+        let patience_ms = a.get(1).and_then(Datum::int).unwrap_or(0);
+        if patience_ms < 0 {
+            return Err(SqlError::new("22003", "\"timeout\" must not be negative"));
+        }
+        let pid = a.first().and_then(Datum::int).unwrap_or(0);
         let all = instance.sessions();
-        let Some(session) = all.iter().find(|session| Some(session.key.pid) == pid) else {
+        let Some(session) = all.iter().find(|session| i64::from(session.key.pid) == pid) else {
+            let text = format!("PID {pid} is not a PostgreSQL backend process");
+            scope.between().warn(SqlError::new("01000", text));
             return Ok(false.into());
         };
         must_signal(&judge, session.role, terminate)?;
         let signalled = instance.signal(session.key.pid, terminate);
         // Its own session's is the very statement that asks.
         let (state, text) = match (session.key.pid == own, terminate) {
+            (false, true) if signalled && patience_ms > 0 => {
+                return Ok(has_ended(&instance, &scope, session.key.pid, patience_ms)?.into());
+            }
             (false, _) => return Ok(signalled.into()),
             (true, true) => ("57P01", "terminating connection due to administrator command"),
             (true, false) => (state::CANCELLED, "canceling statement due to user request"),
         };
         Err(SqlError::new(state, text))
     })
+}
+
+/// Waits for the end of a session; whether it came in time.
+fn has_ended(instance: &Instance, scope: &Scope, pid: i32, patience_ms: i64) -> Result<bool> {
+    /// How often it is looked for.
+    const SLICE: Duration = Duration::from_millis(10);
+    let began = SystemClock.monotonic_ns();
+    let patience_ns = u64::try_from(patience_ms).unwrap_or(0).saturating_mul(1_000_000);
+    while instance.sessions().iter().any(|session| session.key.pid == pid) {
+        if SystemClock.monotonic_ns() - began >= patience_ns {
+            let text = format!(
+                "backend with PID {pid} did not terminate within {patience_ms} milliseconds"
+            );
+            scope.between().warn(SqlError::new("01000", text));
+            return Ok(false);
+        }
+        scope.go_on()?;
+        ThreadTasks::new().sleep(SLICE);
+    }
+    Ok(true)
 }
 
 fn blocking(view: &View) -> Function {

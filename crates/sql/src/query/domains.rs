@@ -10,6 +10,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef};
 use datafusion_execution::memory_pool::MemoryPool;
 use onlap_pg::ast::{Body, ExprId, Statement, Tree};
+use onlap_pg::catalog::Catalog;
 use onlap_pg::grammar::{Keyword, Kind as Token, Tokens};
 use onlap_pg::{About, Error, Oid, Result, TypeRef, bind, grammar};
 use onlap_query::{Condition, Env};
@@ -144,9 +145,14 @@ pub fn condition(view: &View, sql: &str, base: TypeRef, env: &Arc<Env>) -> Resul
 
 /// What conditions share.
 pub fn env(view: &View, depth: usize) -> (Arc<Env>, Arc<Asked>) {
+    env_in(view, view.objects.made_types().catalog(), depth)
+}
+
+/// The same of a catalog that knows the functions which they call.
+pub fn env_in(view: &View, catalog: &Arc<Catalog>, depth: usize) -> (Arc<Env>, Arc<Asked>) {
     let asked = Arc::new(Asked::of_conditions(view, depth));
     let env = Arc::new(Env {
-        catalog: Arc::clone(view.objects.made_types().catalog()),
+        catalog: Arc::clone(catalog),
         settings: settings(view),
         session: Arc::clone(&asked) as _,
         params: Vec::new(),

@@ -135,8 +135,7 @@ impl<'a> Printed<'a> {
             let (tree, value) = domains::expression(&format!("({sql})"))?;
             let (oid, modifier) = self.names.catalog().base(base.oid, base.modifier);
             let of = TypeRef { oid, modifier };
-            let (bound, query) =
-                bind::check(&tree, value, of, &self.names, self.names.catalog())?;
+            let (bound, query) = bind::check(&tree, value, of, &self.names, self.names.catalog())?;
             let source = Source { bound: &bound, catalog: self.names.catalog(), facts: self };
             print::expression(source, query, bound.query(query).targets[0].value, look)
         };

@@ -10,10 +10,10 @@ use onlap_pg::catalog::{Catalog, Kind as TypeKind, Type};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 use serde_json::Value as Json;
 
-use super::{catalogs, sequences};
 use super::family::Family;
 use super::tables::Known;
 use super::views::{Others, of_sql};
+use super::{catalogs, sequences};
 use crate::catalog::made_types::Made;
 use crate::catalog::names::quote;
 use crate::catalog::{Kind, Name, bound, extensions, oids};
@@ -64,6 +64,11 @@ impl<'a> Names<'a> {
 
     /// The types that a statement of these names can have.
     pub fn catalog(&self) -> &Catalog {
+        &self.found.catalog
+    }
+
+    /// The same, for those that keep it.
+    pub fn shared_catalog(&self) -> &Arc<Catalog> {
         &self.found.catalog
     }
 

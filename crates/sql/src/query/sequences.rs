@@ -24,8 +24,11 @@ const COLUMNS: [(&str, Oid); 3] =
 
 /// A sequence as names find it.
 pub fn relation(oid: Oid, row: Oid, name: &str) -> Relation {
-    let column =
-        |(name, ty): (&str, Oid)| Column { name: name.into(), ty: TypeRef::new(ty), dropped: false };
+    let column = |(name, ty): (&str, Oid)| Column {
+        name: name.into(),
+        ty: TypeRef::new(ty),
+        dropped: false,
+    };
     Relation {
         oid,
         row,

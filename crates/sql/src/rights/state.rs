@@ -327,7 +327,13 @@ impl Rights {
     }
 
     /// What a new object of a role has, where default privileges were altered: for all of its database, or its schema.
-    pub fn new_entry(&self, class: Class, key: Key, owner: u32, (all, schema): (Key, Key)) -> Entry {
+    pub fn new_entry(
+        &self,
+        class: Class,
+        key: Key,
+        owner: u32,
+        (all, schema): (Key, Key),
+    ) -> Entry {
         let kind = match class {
             Class::View => Class::Table,
             Class::Procedure => Class::Function,

@@ -294,9 +294,8 @@ impl RowsAnswer {
         if matches!(self.tag, "SHOW" | "EXPLAIN" | "CALL") {
             return self.tag.to_string();
         }
-        // A query that is read bit by bit says each time how much that was.
-        let rows = if self.tag == "SELECT" { self.sent_last } else { self.sent };
-        format!("{} {rows}", self.tag)
+        // What is read bit by bit says each time how much that was.
+        format!("{} {}", self.tag, self.sent_last)
     }
 }
 

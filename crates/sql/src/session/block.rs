@@ -5,7 +5,7 @@
 //! savepoint), and ends an implicit one.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use onlap::{Isolation, Savepoint, Transaction};
 
@@ -25,6 +25,8 @@ pub struct Remembered {
     pub settings: Mark,
     /// The roles, and what they are after the transaction, where that is something else.
     pub roles: (Roles, Option<Roles>),
+    /// The number of its last portal.
+    pub portals: u64,
 }
 
 /// A transaction of the session.
@@ -47,6 +49,8 @@ pub struct Block {
     savepoints: Vec<Place>,
     /// Whether it changed tables or indexes of the engine.
     pub changed_catalog: bool,
+    /// Which catalog it sees, where that is its own: another number after each change and each way back.
+    pub own_catalog: u64,
     /// Whether plans of other sessions are outdated by it.
     pub changed_for_others: bool,
     /// Whether it has written anything that a rollback takes back.
@@ -85,6 +89,7 @@ impl Block {
             modes,
             savepoints: Vec::new(),
             changed_catalog: false,
+            own_catalog: 0,
             changed_for_others: false,
             changed: false,
         })
@@ -102,6 +107,7 @@ impl Block {
             modes,
             savepoints: Vec::new(),
             changed_catalog: false,
+            own_catalog: 0,
             changed_for_others: false,
             changed: false,
         }
@@ -217,6 +223,7 @@ impl Block {
     /// # Errors
     /// The transaction has ended.
     pub fn back_to(&mut self, place: &Place) -> Result<Remembered> {
+        self.see_another();
         self.scope.tx()?.rollback_to(&place.savepoint)?;
         self.pending.truncate(place.pending);
         self.scope.between().back_to(&place.between);
@@ -243,6 +250,7 @@ impl Block {
     pub fn rollback_to(&mut self, name: &str) -> Result<Remembered> {
         let at = self.find(name)?;
         self.savepoints.truncate(at + 1);
+        self.see_another();
         let place = &self.savepoints[at];
         self.scope.tx()?.rollback_to(&place.savepoint)?;
         self.pending.truncate(place.pending);
@@ -250,6 +258,12 @@ impl Block {
         self.failed = false;
         self.be(self.savepoints[at].modes)?;
         Ok(self.savepoints[at].session.clone())
+    }
+
+    /// The catalog that it sees is, or will be, another one.
+    pub fn see_another(&mut self) {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        self.own_catalog = LAST.fetch_add(1, Ordering::Relaxed) + 1;
     }
 
     /// A statement failed: others need not wait for ROLLBACK to have the locks that the transaction, or what came since the

@@ -11,13 +11,22 @@ use onlap_pg::ast::{Declare, Fetch, Statement, Way};
 use super::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
 use super::prepare::Prepared;
 use super::scroll::{Act, Fetched, Keeps, STEP_ROWS, Scroll};
-use super::{Parameter, Portal, Session};
+use super::{Parameter, Portal, Session, no_portal};
+use crate::deep;
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Body, Parsed};
 use crate::plan::room::Room;
 use crate::source::Source;
 use crate::view::{ListedCursor, View};
 use crate::wire::Client;
+
+/// Portals that run, one within the other: each is one that FETCH begins.
+const MOST_WITHIN: usize = 32;
+
+/// `55000`
+pub(super) fn cannot_run(name: &str) -> SqlError {
+    SqlError::new("55000", format!("portal \"{name}\" cannot be run"))
+}
 
 /// The one query of a cursor.
 fn query_of(text: &str) -> Result<Parsed> {
@@ -71,7 +80,7 @@ impl Session {
             let text = "DECLARE CURSOR can only be used in transaction blocks";
             return Err(SqlError::new(state::NO_TRANSACTION, text));
         }
-        if self.portals.contains_key(&name) {
+        if self.has_portal(&name) {
             let text = format!("cursor \"{name}\" already exists");
             return Err(SqlError::new(state::DUPLICATE_CURSOR, text));
         }
@@ -115,6 +124,7 @@ impl Session {
             cursor: true,
             binary: declare.binary,
             hold,
+            number: self.next_portal(),
             fresh: true,
             scroll: Scroll::new(keeps),
             kept,
@@ -124,6 +134,9 @@ impl Session {
     }
 
     fn cursor(&mut self, name: &str) -> Result<&mut Portal> {
+        if self.runs_portal(name) {
+            return Err(cannot_run(name));
+        }
         let found = self.portals.get_mut(name).filter(|_| !name.is_empty());
         found.ok_or_else(|| {
             SqlError::new(state::NO_CURSOR, format!("cursor \"{name}\" does not exist"))
@@ -150,6 +163,52 @@ impl Session {
         Ok(Answer::Rows(rows))
     }
 
+    /// Takes a portal out to run it: what runs within it finds only that it runs.
+    ///
+    /// # Errors
+    /// There is none; `55000`: it runs.
+    pub(super) fn start_portal(&mut self, name: &str) -> Result<Portal> {
+        if self.runs_portal(name) {
+            return Err(cannot_run(name));
+        }
+        let number = self.next_portal();
+        let mut portal = self.portals.remove(name).ok_or_else(|| no_portal(name))?;
+        if portal.answer.is_none() {
+            // It sees what was done until now, and goes where that is undone.
+            portal.number = number;
+        }
+        self.running.push(name.to_string());
+        Ok(portal)
+    }
+
+    /// Puts a portal back, unless its statement has ended the transaction, and so its portals.
+    pub(super) fn stop_portal(&mut self, portal: Portal) {
+        let Some(name) = self.running.pop() else { return };
+        if self.block.is_some() || portal.hold {
+            self.portals.insert(name, portal);
+        }
+    }
+
+    fn runs_portal(&self, name: &str) -> bool {
+        self.running.iter().any(|running| running == name)
+    }
+
+    /// Whether a name is a portal's.
+    pub(super) fn has_portal(&self, name: &str) -> bool {
+        self.portals.contains_key(name) || self.runs_portal(name)
+    }
+
+    /// Numbers rise with the portals that are made or begun.
+    pub(super) fn next_portal(&mut self) -> u64 {
+        self.last_portal += 1;
+        self.last_portal
+    }
+
+    /// Forgets portals that were made or begun since a place to which the transaction goes back.
+    pub(super) fn forget_portals(&mut self, last: u64) {
+        self.portals.retain(|_, portal| portal.number <= last);
+    }
+
     /// Begins to run the statement of a portal that Bind made, for FETCH to go on in it from where it stands.
     fn begin_portal(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
         let is_bound = |portal: &&mut Portal| !portal.cursor;
@@ -157,11 +216,16 @@ impl Session {
         if portal.answer.is_none() {
             let (prepared, values) = (Arc::clone(&portal.prepared), portal.values.clone());
             if prepared.columns.is_none() {
-                let text = format!("portal \"{name}\" cannot be run");
-                return Err(SqlError::new("55000", text));
+                return Err(cannot_run(name));
             }
-            let answer = self.run(&prepared, &values, client)?;
-            self.cursor(name)?.answer = Some(answer);
+            if self.running.len() >= MOST_WITHIN {
+                return Err(deep::too_deep());
+            }
+            let mut portal = self.start_portal(name)?;
+            let answer = self.run(&prepared, &values, client);
+            let answer = answer.map(|answer| portal.answer = Some(answer));
+            self.stop_portal(portal);
+            answer?;
         }
         let portal = self.cursor(name)?;
         if let Some(Answer::Rows(rows)) = &portal.answer {
@@ -189,10 +253,14 @@ impl Session {
             rows.send(0, &portal.formats, self.style(), client)?;
             sent += found.count;
             if found.count < step {
+                self.hand_on(client)?;
+                self.warn(client);
                 client.reply().complete(&format!("SELECT {sent}"));
                 return Ok(());
             }
         }
+        self.hand_on(client)?;
+        self.warn(client);
         client.reply().suspended();
         Ok(())
     }
@@ -208,9 +276,13 @@ impl Session {
     /// There is no such cursor.
     pub(crate) fn close_cursor(&mut self, name: Option<&str>) -> Result<Answer> {
         let Some(name) = name else {
-            self.portals.retain(|_, portal| !portal.cursor);
+            self.portals.clear();
             return Ok(Answer::Done("CLOSE CURSOR ALL".into()));
         };
+        if self.runs_portal(name) {
+            let text = format!("cannot drop active portal \"{name}\"");
+            return Err(SqlError::new("24000", text));
+        }
         self.cursor(name)?;
         self.portals.remove(name);
         Ok(Answer::Done("CLOSE CURSOR".into()))

@@ -91,6 +91,7 @@ struct Base {
 struct State {
     pending: Pending,
     changed_catalog: bool,
+    own_catalog: u64,
     changed_for_others: bool,
     changed: bool,
 }
@@ -100,6 +101,7 @@ impl State {
         State {
             pending: block.pending.clone(),
             changed_catalog: block.changed_catalog,
+            own_catalog: block.own_catalog,
             changed_for_others: block.changed_for_others,
             changed: block.changed,
         }
@@ -108,6 +110,7 @@ impl State {
     fn is(&self, block: &Block) -> bool {
         self.pending.len() == block.pending.len()
             && self.changed_catalog == block.changed_catalog
+            && self.own_catalog == block.own_catalog
             && self.changed_for_others == block.changed_for_others
             && self.changed == block.changed
     }
@@ -346,6 +349,7 @@ impl Session {
         self.lent = inner.version;
         block.pending = base.state.pending.clone();
         block.changed_catalog |= base.state.changed_catalog;
+        block.own_catalog = base.state.own_catalog;
         block.changed_for_others |= base.state.changed_for_others;
         block.changed |= base.state.changed;
         let reported = std::mem::replace(&mut self.settings, base.settings.clone());
@@ -473,6 +477,7 @@ impl Session {
         let mut block = Block::within(scope, base.modes);
         block.pending = base.state.pending;
         block.changed_catalog = base.state.changed_catalog;
+        block.own_catalog = base.state.own_catalog;
         block.changed_for_others = base.state.changed_for_others;
         block.changed = base.state.changed;
         Ok(Session {
@@ -494,6 +499,8 @@ impl Session {
             statements: HashMap::new(),
             listed: base.listed,
             portals: HashMap::new(),
+            running: Vec::new(),
+            last_portal: 0,
             several: true,
             depth: 0,
             taken: base.taken,

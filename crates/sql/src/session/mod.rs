@@ -29,7 +29,7 @@ use crate::rights::{Action, Class, Judge, Key, Need};
 use crate::routine::VOID;
 use crate::secrets::without_passwords;
 use crate::settings::{Id, Settings, Value};
-use crate::types::{PgType, binary_value, oid, text_value};
+use crate::types::{PgType, binary_value, oid, sent_text, text_value};
 use crate::view::{Listed, ListedCursor};
 use crate::wire::{Client, format_of, send_if_large};
 
@@ -52,6 +52,7 @@ pub mod values;
 use answer::{Answer, AnswerColumn};
 use block::Block;
 pub(crate) use block::Place;
+use cursors::cannot_run;
 pub use modes::level_name;
 pub use prepare::{Prepared, Stamp, missing_parameter};
 pub(crate) use prepared::no_role_here;
@@ -115,6 +116,10 @@ pub struct Session {
     /// Those with names, as the catalog lists them.
     listed: Arc<Mutex<Listed>>,
     portals: HashMap<String, Portal>,
+    /// Names of those that run, each within the one before it.
+    running: Vec<String>,
+    /// The number of the last of them that was made or begun.
+    last_portal: u64,
     /// The text under way has several statements, which are one transaction.
     several: bool,
     /// Routines that run, one within the other.
@@ -158,6 +163,8 @@ pub(crate) struct Portal {
     binary: bool,
     /// Lives on after its transaction.
     hold: bool,
+    /// Rises with what is made or begun: savepoints that are undone take those with them that came later.
+    number: u64,
     /// Made in the transaction under way.
     fresh: bool,
     /// Where a cursor stands.
@@ -262,6 +269,8 @@ impl Session {
             statements: HashMap::new(),
             listed: Arc::default(),
             portals: HashMap::new(),
+            running: Vec::new(),
+            last_portal: 0,
             taken: Arc::default(),
             temporary: Temporary::default(),
             asked: Asked::default(),
@@ -353,7 +362,9 @@ impl Session {
 
     /// The same but for the tag of the last statement, which it gives.
     fn query_all(&mut self, sql: &str, client: &mut dyn Client) -> Result<Option<String>> {
-        match self.marked(sql)? {
+        let marked = self.marked(sql);
+        self.warn(client);
+        match marked? {
             Some(marked) => {
                 let answered = self.query_standard(&marked.text, client);
                 answered.map_err(|e| marked.back(e))
@@ -428,13 +439,14 @@ impl Session {
     pub fn parse(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<()> {
         // A cancel means a statement that runs.
         self.cancel.store(false, Ordering::Relaxed);
-        let parsed = self.marked(sql).and_then(|marked| match marked {
-            Some(marked) => {
+        let parsed = match self.marked(sql) {
+            Ok(Some(marked)) => {
                 let parsed = self.parse_in_room(name, &marked.text, types);
                 parsed.map_err(|e| marked.back(e))
             }
-            None => self.parse_in_room(name, sql, types),
-        });
+            Ok(None) => self.parse_in_room(name, sql, types),
+            Err(e) => Err(e),
+        };
         self.room = None;
         parsed
     }
@@ -550,6 +562,7 @@ impl Session {
             cursor: false,
             binary: false,
             hold: false,
+            number: self.next_portal(),
             fresh: true,
             scroll: Scroll::new(Keeps::None),
             kept,
@@ -590,20 +603,18 @@ impl Session {
         if portal.prepared.parsed.is_some() {
             self.must_answer(&portal.prepared)?;
         }
-        let mut portal = self.portals.remove(name).ok_or_else(|| no_portal(name))?;
+        let mut portal = self.start_portal(name)?;
         let result = match portal.cursor {
             true => self.execute_cursor(name, &mut portal, rows, client),
+            false if portal.is_done() => Err(cannot_run(name)),
             false => self.execute_portal(&mut portal, rows, client),
         };
-        self.hand_on(client)?;
+        let told = self.hand_on(client);
         let result = result.map_err(|e| self.whole(e));
         // Rows that are still to come keep it for as long as they do.
         self.room = None;
-        // A statement that ends the transaction has ended its portals.
-        if self.block.is_some() || portal.hold {
-            self.portals.insert(name.to_string(), portal);
-        }
-        result
+        self.stop_portal(portal);
+        told.and(result)
     }
 
     fn execute_portal(
@@ -624,6 +635,7 @@ impl Session {
             self.make_room(&parsed.text)?;
             portal.answer = Some(self.run(&prepared, &portal.values, client)?);
         }
+        self.hand_on(client)?;
         let style = self.style();
         match portal.answer.as_mut().expect("was just made") {
             Answer::Done(tag) => {
@@ -633,7 +645,9 @@ impl Session {
             Answer::Rows(answer) => {
                 let sent = answer.send(rows, &portal.formats, style, client);
                 self.warn(client);
-                match sent? {
+                let is_whole = sent?;
+                self.hand_on(client)?;
+                match is_whole {
                     true => client.reply().complete(&answer.tag()),
                     false => client.reply().suspended(),
                 }
@@ -662,7 +676,7 @@ impl Session {
     }
 
     /// Tells the client what functions of a statement had to say.
-    pub(crate) fn warn(&self, client: &mut dyn Client) {
+    pub fn warn(&self, client: &mut dyn Client) {
         for warning in self.between.take_warnings() {
             if self.settings.text(Id::ClientMinMessages) != "error" {
                 client.reply().notice("WARNING", &warning);
@@ -786,7 +800,7 @@ impl Session {
         let is_named = matches!(ty.oid, oid::REGCLASS | oid::REGTYPE | oid::REGPROC)
             || matches!(ty.oid, oid::REGPROCEDURE | oid::REGROLE | oid::REGNAMESPACE);
         let plain = self.writes_plainly() && self.settings.text(Id::TimeZone) == "UTC";
-        match value.and_then(|bytes| std::str::from_utf8(bytes).ok()) {
+        match value.and_then(|bytes| sent_text(bytes).ok()) {
             Some(text) if (depends && !plain || is_named) && format == 0 => {
                 let value =
                     self.in_view(|_, view| crate::query::Reader::new(view).read(ty, text))?;
@@ -814,18 +828,9 @@ fn is_sent(ty: PgType, bytes: &[u8]) -> bool {
 fn parameter(ty: PgType, value: Option<&[u8]>, format: i16) -> Result<Parameter> {
     let Some(bytes) = value else { return Ok(Parameter { ty, value: onlap::Value::Null }) };
     let value = match format {
-        // Texts have no zero bytes, whatever the form in which they come.
-        1 if matches!(ty.oid, oid::TEXT | oid::VARCHAR | oid::BPCHAR | oid::NAME)
-            && bytes.contains(&0) =>
-        {
-            let text = "invalid byte sequence for encoding \"UTF8\": 0x00";
-            return Err(SqlError::new("22021", text));
-        }
         1 => binary_value(ty, bytes)?,
         0 => {
-            let text = std::str::from_utf8(bytes).map_err(|_| {
-                SqlError::new("22021", "invalid byte sequence for encoding \"UTF8\"")
-            })?;
+            let text = sent_text(bytes)?;
             let known = if ty.oid == 0 { PgType::new(oid::TEXT) } else { ty };
             match text_value(known, text) {
                 // PostgreSQL's numbers are longer than the engine's.
@@ -839,6 +844,13 @@ fn parameter(ty: PgType, value: Option<&[u8]>, format: i16) -> Result<Parameter>
         }
     };
     Ok(Parameter { ty, value })
+}
+
+impl Portal {
+    /// Whether it has run and gave no rows: it does not run again.
+    fn is_done(&self) -> bool {
+        matches!(self.answer, Some(Answer::Done(_)))
+    }
 }
 
 fn no_portal(name: &str) -> SqlError {

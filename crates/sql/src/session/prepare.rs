@@ -35,8 +35,10 @@ pub struct Prepared {
     pub bound: Option<(Stamp, Bound)>,
     /// The same, where it was found out when it ran.
     pub late: Mutex<Option<(Stamp, Bound)>>,
-    /// When it was found last to give the columns that it gave first.
-    pub same: Mutex<Option<Stamp>>,
+    /// How it runs without a planner, where that was found out later.
+    pub late_fast: Mutex<Option<(Stamp, Arc<Fast>)>>,
+    /// When it was found last to give the columns that it gave first, and in which transaction's own catalog, if in one.
+    pub same: Mutex<Option<(Stamp, u64)>>,
     /// What it takes of the room for long texts.
     pub kept: Option<Kept>,
 }
@@ -80,6 +82,7 @@ impl Prepared {
             fast: None,
             bound: None,
             late: Mutex::default(),
+            late_fast: Mutex::default(),
             same: Mutex::default(),
             kept: None,
         }
@@ -98,6 +101,7 @@ impl Session {
                 fast: None,
                 bound: None,
                 late: Mutex::default(),
+                late_fast: Mutex::default(),
                 same: Mutex::default(),
                 kept: None,
             });
@@ -124,31 +128,31 @@ impl Session {
     pub(super) fn must_still_give(&mut self, prepared: &Prepared) -> Result<()> {
         let Some(parsed) = &prepared.parsed else { return Ok(()) };
         let block = self.block.as_ref();
-        let own = block.is_some_and(|b| b.changed_catalog || !b.pending.is_empty());
+        let own = block.filter(|b| b.changed_catalog || !b.pending.is_empty());
+        let own = own.map_or(0, |block| block.own_catalog);
         let failed = block.is_some_and(|block| block.failed);
         let stamp = self.stamp();
         let late = prepared.late.lock().as_ref().map(|(at, _)| *at);
         let first = prepared.fast.as_ref().map(|(at, _)| *at);
         let first = first.or(prepared.bound.as_ref().map(|(at, _)| *at));
-        let is_known = !own && [late, first, *prepared.same.lock()].contains(&Some(stamp));
+        let is_known = own == 0 && [late, first].contains(&Some(stamp))
+            || *prepared.same.lock() == Some((stamp, own));
         if is_known || failed || matches!(parsed.body, Body::Defined | Body::Other) {
             return Ok(());
         }
         let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
-        let native = self.uses_fast_path();
         deep::run(parsed.depth, || {
             self.in_view(|_, view| {
-                if let Some(fast) = native.then(|| Fast::of(view, parsed)).flatten() {
-                    return prepared.must_still_give(fast.columns().map(|columns| &columns[..]));
-                }
                 let bound = Bound::of(view, parsed, &types)?;
-                prepared.must_still_give(bound.returns().as_deref())
+                prepared.must_still_give(bound.returns().as_deref())?;
+                if own == 0 {
+                    *prepared.late.lock() = Some((stamp, bound));
+                }
+                Ok(())
             })
         })
         .map_err(|e| e.after(parsed.before))?;
-        if !own {
-            *prepared.same.lock() = Some(stamp);
-        }
+        *prepared.same.lock() = Some((stamp, own));
         Ok(())
     }
 
@@ -157,6 +161,11 @@ impl Session {
         let parsed = prepared.parsed.as_ref().expect("it has a text");
         if matches!(parsed.body, Body::Defined | Body::Other) {
             prepared.columns = run::columns_of_other(self, parsed)?;
+            if is_copy(parsed) {
+                // It has no parameters, whatever its text says.
+                prepared.parameters.truncate(given.len());
+                return Ok(prepared);
+            }
             if !prepared.parameters.is_empty()
                 && let Some(inner) = self.prepare_inner(parsed, given)?
             {
@@ -221,6 +230,13 @@ impl Session {
         let types: Vec<u32> = given.iter().map(|ty| ty.map_or(0, |ty| ty.oid)).collect();
         let made = inner.and_then(|inner| self.prepare(inner, &types));
         made.map(Some).map_err(|e| source.within(span, e))
+    }
+}
+
+fn is_copy(parsed: &Parsed) -> bool {
+    match parsed.statement() {
+        Statement::Utility(utility) => matches!(**utility, Utility::Copy(_)),
+        _ => false,
     }
 }
 

@@ -256,8 +256,15 @@ impl Session {
         let block = self.current()?;
         // What was bound is of the catalog as others see it.
         let own = block.changed_catalog || !block.pending.is_empty();
-        let bound = prepared.fast.as_ref().filter(|(at, _)| *at == stamp && !own);
-        if let Some((_, fast)) = bound
+        let first = prepared.fast.as_ref().filter(|(at, _)| *at == stamp && !own);
+        let later = match first {
+            None if native && !own => prepared.late_fast.lock().clone(),
+            _ => None,
+        };
+        let later = later.filter(|(at, _)| *at == stamp);
+        let later = later.as_ref().map(|(_, fast)| &**fast);
+        let bound = first.map(|(_, fast)| fast).or(later);
+        if let Some(fast) = bound
             && native
         {
             let scope = Arc::clone(&self.current()?.scope);
@@ -275,6 +282,10 @@ impl Session {
         {
             view.must(fast.needs())?;
             prepared.must_still_give(fast.columns().map(|columns| &columns[..]))?;
+            let fast = Arc::new(fast);
+            if !own {
+                *prepared.late_fast.lock() = Some((stamp, Arc::clone(&fast)));
+            }
             fast.await_table(&view.scope)?;
             if let Some(answer) = fast.run(&view.scope, values)? {
                 return Ok(answer);
@@ -460,18 +471,11 @@ impl Session {
                 self.take_asked();
                 let block = self.in_block("ROLLBACK TO SAVEPOINT")?;
                 let (session, modes) = (block.rollback_to(name)?, block.modes);
-                self.settings.back_to(&session.settings);
-                self.show_modes(modes);
-                self.roles_after = session.roles.1;
-                self.be(session.roles.0);
+                self.be_as(&session, modes);
                 "ROLLBACK"
             }
             Transaction::Savepoint(name) => {
-                self.take_asked();
-                let session = Remembered {
-                    settings: self.settings.mark(),
-                    roles: (self.roles, self.roles_after),
-                };
+                let session = self.remembered();
                 let block = self.in_block("SAVEPOINT")?;
                 if block.failed {
                     return Err(in_failed_transaction());
@@ -592,9 +596,7 @@ impl Session {
     /// # Errors
     /// The transaction has ended.
     pub(crate) fn mark(&mut self) -> Result<Place> {
-        self.take_asked();
-        let session =
-            Remembered { settings: self.settings.mark(), roles: (self.roles, self.roles_after) };
+        let session = self.remembered();
         self.block()?.place(String::new(), session)
     }
 
@@ -606,11 +608,26 @@ impl Session {
         self.take_asked();
         let block = self.block()?;
         let (session, modes) = (block.back_to(place)?, block.modes);
+        self.be_as(&session, modes);
+        Ok(())
+    }
+
+    fn remembered(&mut self) -> Remembered {
+        self.take_asked();
+        Remembered {
+            settings: self.settings.mark(),
+            roles: (self.roles, self.roles_after),
+            portals: self.last_portal,
+        }
+    }
+
+    /// Is again what it was at a place that its transaction went back to.
+    fn be_as(&mut self, session: &Remembered, modes: Modes) {
+        self.forget_portals(session.portals);
         self.settings.back_to(&session.settings);
         self.show_modes(modes);
         self.roles_after = session.roles.1;
         self.be(session.roles.0);
-        Ok(())
     }
 
     /// Whether a statement failed because a table changed while it waited for it.

@@ -1,9 +1,11 @@
 //! Which value does a client's parameter mean?
 
 use onlap::{DataType, Numeric, Value, convert};
+use onlap_pg::value::utf8;
 
 use super::{PgType, oid};
 use crate::error::{Result, SqlError, state};
+use crate::query::sql_error;
 
 /// A value given as text.
 ///
@@ -23,6 +25,14 @@ pub fn text_value(ty: PgType, text: &str) -> Result<Value> {
     })
 }
 
+/// The text that a client's bytes are.
+///
+/// # Errors
+/// `22021`
+pub fn sent_text(bytes: &[u8]) -> Result<&str> {
+    utf8::text(bytes).map_err(|e| sql_error(&e, ""))
+}
+
 /// A value given in binary form.
 ///
 /// # Errors
@@ -32,11 +42,7 @@ pub fn binary_value(ty: PgType, bytes: &[u8]) -> Result<Value> {
         let text = format!("incorrect binary data format of a value of {} bytes", bytes.len());
         SqlError::new("22P03", text)
     };
-    let text = || {
-        std::str::from_utf8(bytes)
-            .map(|s| Value::Text(s.to_string()))
-            .map_err(|_| SqlError::new("22021", "invalid byte sequence for encoding \"UTF8\""))
-    };
+    let text = || sent_text(bytes).map(|s| Value::Text(s.to_string()));
     Ok(match ty.oid {
         oid::BOOL => Value::Bool(fixed::<1>(bytes).ok_or_else(wrong)?[0] != 0),
         oid::INT2 => Value::Int(i16::from_be_bytes(fixed(bytes).ok_or_else(wrong)?).into()),

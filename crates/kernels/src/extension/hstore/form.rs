@@ -3,11 +3,11 @@
 //! As it travels: the number of pairs, then of each the length of the key, the key, the length of the value or -1 for NULL,
 //! and the value; numbers have 32 bits, big-endian. Shorter keys come first, keys of one length by their bytes, each once.
 
+use onlap_pg::value::utf8;
 use onlap_pg::{Error, Result};
 
 use crate::Cx;
 use crate::array::item::in_quotes;
-use crate::io::received;
 use crate::misc::growth::Growth;
 
 /// A pair: a key and a value, which may be NULL.
@@ -118,7 +118,7 @@ impl<'a> Rest<'a> {
     fn text(&mut self, length: i32) -> Option<Result<&'a str>> {
         let (text, rest) = self.0.split_at_checked(usize::try_from(length).ok()?)?;
         self.0 = rest;
-        Some(received(text))
+        Some(utf8::text(text))
     }
 }
 
