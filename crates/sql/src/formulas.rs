@@ -25,15 +25,25 @@ use parking_lot::Mutex;
 use serde_json::{Value as Json, json};
 use tokio::runtime::Runtime;
 
+use crate::catalog::extensions;
 use crate::columns::{self, ColumnType};
 use crate::query::domains;
 use crate::types::PgType;
+use crate::view::View;
 use crate::{deep, parse};
 
 /// PostgreSQL's catalog with all extensions: what a program names was there when it was made, and cannot go before it.
-fn all() -> &'static Arc<Catalog> {
+pub fn all() -> &'static Arc<Catalog> {
     static ALL: OnceLock<Arc<Catalog>> = OnceLock::new();
     ALL.get_or_init(|| Arc::new(Catalog::of_all()))
+}
+
+/// The catalog by which expressions are shown: names of extensions get their schemas where the search path has not these.
+pub fn catalog_of(view: &View) -> Arc<Catalog> {
+    match extensions::all(view).next() {
+        None => Arc::clone(all()),
+        Some(_) => Arc::new(view.objects.made_types().seen_from(view)),
+    }
 }
 
 /// What is calculated of each row of a table.
@@ -123,19 +133,30 @@ impl Program {
     ///
     /// # Errors
     /// As of [`made`].
-    pub fn print(&self, now: &dyn Fn(u32) -> Option<String>, look: Look) -> Result<String> {
+    pub fn print(
+        &self,
+        now: &dyn Fn(u32) -> Option<String>,
+        look: Look,
+        catalog: &Catalog,
+    ) -> Result<String> {
         let (bound, query) = self.bind(false)?;
         let columns = self.columns.iter().map(|(id, ..)| now(*id).map(|name| name.into()));
         let facts = Named { table: self.table.as_str().into(), columns: columns.collect() };
-        printed(&bound, query, &facts, look)
+        let source = Source { bound: &bound, catalog, facts: &facts };
+        print::expression(source, query, bound.query(query).targets[0].value, look)
     }
 
     /// As a part of an index's key.
     ///
     /// # Errors
     /// As of [`made`].
-    pub fn element(&self, now: &dyn Fn(u32) -> Option<String>, look: Look) -> Result<String> {
-        let text = self.print(now, look)?;
+    pub fn element(
+        &self,
+        now: &dyn Fn(u32) -> Option<String>,
+        look: Look,
+        catalog: &Catalog,
+    ) -> Result<String> {
+        let text = self.print(now, look, catalog)?;
         Ok(if self.call { text } else { format!("({text})") })
     }
 

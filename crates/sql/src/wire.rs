@@ -65,6 +65,8 @@ pub struct Field {
 pub struct Reply {
     bytes: Vec<u8>,
     encoding: Encoding,
+    /// Whether notices are left out, and warnings.
+    unwanted: (bool, bool),
 }
 
 impl Reply {
@@ -137,8 +139,18 @@ impl Reply {
         let encoding = self.encoding;
         self.message(b'E', |out| push_fields(out, severity, &error.fields(), encoding));
     }
+    /// From now on the client gets what `client_min_messages` says.
+    pub fn set_least(&mut self, level: &str) {
+        self.unwanted = (matches!(level, "warning" | "error"), level == "error");
+    }
+
     /// NoticeResponse of a severity: WARNING, NOTICE, INFO.
     pub fn notice(&mut self, severity: &str, error: &SqlError) {
+        match severity {
+            "NOTICE" if self.unwanted.0 => return,
+            "WARNING" if self.unwanted.1 => return,
+            _ => {}
+        }
         let encoding = self.encoding;
         self.message(b'N', |out| push_fields(out, severity, &error.fields(), encoding));
     }

@@ -48,7 +48,7 @@ pub(crate) fn output(cx: &mut Cx<'_>, oid: Oid, value: Oid, out: &mut String) ->
         return Ok(());
     }
     let known = match oid {
-        2206 => cx.catalog.get_type(value).map(|found| found.shown.to_string()),
+        2206 => cx.catalog.get_type(value).map(|_| cx.catalog.shown(value)),
         24 => cx.catalog.proc(value).map(|proc| function(cx.catalog, proc)),
         2202 => cx.catalog.proc(value).map(|proc| procedure(cx.catalog, proc)),
         _ => None,

@@ -9,9 +9,10 @@ use onlap_pg::catalog::extensions::{self as known, Extension};
 use onlap_pg::catalog::{Catalog, Proc, Type};
 use serde_json::{Value as Json, json};
 
-use super::names::quote;
+use super::names::{Name, quote};
 use super::objects::{Kind, Object};
 use super::oids;
+use crate::rights::Key;
 use crate::view::View;
 
 /// The OID of plpgsql.
@@ -66,7 +67,7 @@ pub fn named(view: &View, name: &str) -> Option<Created> {
 }
 
 /// Whether names alone are looked up in a schema.
-fn is_seen(view: &View, schema: &str) -> bool {
+pub fn is_seen(view: &View, schema: &str) -> bool {
     view.path().any(|of| of == schema) && view.may_look_in(schema)
 }
 
@@ -135,4 +136,58 @@ pub fn procs_named<'v>(
     };
     let is = |proc: &&'static Proc| parts.last().is_some_and(|name| *proc.name == **name);
     all(view).filter(is_meant).flat_map(move |of| of.extension.procs().filter(is))
+}
+
+/// The function of an extension that has these arguments, by its name with its schema.
+pub fn proc_at(view: &View, name: &Name, arguments: &[u32]) -> Option<(Created, &'static Proc)> {
+    let mut created = all(view).filter(|of| of.schema == name.schema);
+    created.find_map(|of| {
+        let is = |proc: &&'static Proc| *proc.name == *name.name && *proc.arguments == *arguments;
+        let proc = of.extension.procs().find(is)?;
+        Some((of, proc))
+    })
+}
+
+/// The extension that a function of the database belongs to, by the function's OID.
+pub fn of_proc(view: &View, oid: u32) -> Option<(Created, &'static Proc)> {
+    let created = of_type(view, oid)?;
+    let proc = created.extension.procs().find(|proc| proc.oid == oid)?;
+    Some((created, proc))
+}
+
+/// Which it is, for rights.
+pub fn proc_key(view: &View, oid: u32) -> Key {
+    Key::of_member(oid, view.database_key().oid)
+}
+
+/// Whether an OID is that of something that an extension has.
+pub fn is_member(oid: u32) -> bool {
+    known::of(oid).is_some()
+}
+
+/// Functions of extensions of the view's database of whose rights something is kept.
+pub fn granted(view: &View) -> Vec<(Created, &'static Proc)> {
+    let rights = view.judge.rights();
+    let mut found = Vec::new();
+    for created in all(view) {
+        let kept = |proc: &&'static Proc| rights.entry(proc_key(view, proc.oid)).is_some();
+        found.extend(created.extension.procs().filter(kept).map(|proc| (created.clone(), proc)));
+    }
+    found
+}
+
+/// A function of an extension with the types of its arguments, as messages write it.
+pub fn shown_proc(view: &View, created: &Created, proc: &Proc) -> String {
+    let types: Vec<String> = proc.arguments.iter().map(|oid| shown_type(view, *oid)).collect();
+    let name = quote(&proc.name);
+    match is_seen(view, &created.schema) {
+        true => format!("{name}({})", types.join(",")),
+        false => format!("{}.{name}({})", quote(&created.schema), types.join(",")),
+    }
+}
+
+/// A type as messages write it.
+pub fn shown_type(view: &View, oid: u32) -> String {
+    let shown = view.objects.made_types().shown_to(view, oid);
+    shown.unwrap_or_else(|| crate::query::catalog().shown(oid))
 }

@@ -179,12 +179,8 @@ impl Function {
 
     /// Its name with the types of what a call gives, as messages write it.
     pub fn signature(&self, view: &View, qualified: bool) -> String {
-        let catalog = view.objects.made_types().catalog();
-        let shown = |oid: &u32| match catalog.get_type(*oid) {
-            Some(_) => catalog.shown(*oid),
-            None => row_types::name_of(view, *oid).unwrap_or_else(|| catalog.shown(*oid)),
-        };
-        let types: Vec<String> = self.arguments().iter().map(shown).collect();
+        let types: Vec<String> =
+            self.arguments().iter().map(|oid| shown_type(view, *oid)).collect();
         let name = quote(&self.name.name);
         match qualified {
             true => format!("{}.{name}({})", quote(&self.name.schema), types.join(",")),
@@ -250,6 +246,16 @@ impl Function {
             made: Some(Arc::new(made)),
         }
     }
+}
+
+/// A type as messages write it, with its schema where its name alone would not mean it.
+pub fn shown_type(view: &View, oid: u32) -> String {
+    let types = view.objects.made_types();
+    let shown = types.shown_to(view, oid);
+    shown.unwrap_or_else(|| match types.catalog().get_type(oid) {
+        Some(_) => types.catalog().shown(oid),
+        None => row_types::name_of(view, oid).unwrap_or_else(|| types.catalog().shown(oid)),
+    })
 }
 
 /// The name that a function is kept by.

@@ -48,8 +48,9 @@ impl Session {
         let instance = std::sync::Arc::clone(&self.instance);
         self.outdate_plans()?;
         let block = self.current()?;
-        let objects = instance.objects().with(&block.pending);
+        // What goes needs no number, and what is there now need not be put together for it.
         let object = body.map(|body| {
+            let objects = instance.objects().with(&block.pending);
             let known = objects.get(kind, name).map(|o| o.number);
             Object { number: known.unwrap_or_else(|| instance.take_number()), body }
         });
@@ -63,14 +64,28 @@ pub fn notice(client: &mut dyn Client, state: &'static str, text: impl Into<Stri
     client.reply().notice("NOTICE", &SqlError::new(state, text));
 }
 
-/// Says what goes with something that is dropped, a line for each.
-pub fn tell_cascades(client: &mut dyn Client, lines: &[String]) {
+/// How many lines PostgreSQL tells a client of what depends on something.
+pub const LINES: usize = 100;
+
+/// The first [`LINES`] of all lines, and how many more there are.
+pub fn first_lines(lines: &[String], all: usize) -> String {
+    match all - lines.len() {
+        0 => lines.join("\n"),
+        more => {
+            let s = if more == 1 { "" } else { "s" };
+            format!("{}\nand {more} other object{s} (see server log for list)", lines.join("\n"))
+        }
+    }
+}
+
+/// Says what goes with something that is dropped: the first [`LINES`] of all lines.
+pub fn tell_cascades(client: &mut dyn Client, lines: &[String], all: usize) {
     match lines {
         [] => {}
         [one] => notice(client, "00000", one.clone()),
         many => {
-            let text = format!("drop cascades to {} other objects", many.len());
-            let error = SqlError::new("00000", text).detail(many.join("\n"));
+            let text = format!("drop cascades to {all} other objects");
+            let error = SqlError::new("00000", text).detail(first_lines(many, all));
             client.reply().notice("NOTICE", &error);
         }
     }

@@ -48,7 +48,14 @@ pub fn run(
         CommentOn::Column(name) => column_of(view, name)?,
         CommentOn::Constraint(name, table) => constraint(view, name, table)?,
         CommentOn::Function(kind, signature) => {
-            let found = super::function::find(view, source, *kind, signature)?;
+            let found = match super::function::find(view, source, *kind, signature) {
+                Ok(found) => found,
+                Err(e) => {
+                    use super::function::members;
+                    let member = members::find(view, source, *kind, signature)?;
+                    return Err(member.map_or(e, |(_, proc)| members::unchanged(view, proc)));
+                }
+            };
             let name = found.name.name.as_str();
             view.must_one(Action::Comment, found.class(), found.rights(), name)?;
             (found.oid, 0)

@@ -1,7 +1,7 @@
 //! What does a row get in a column that it leaves out?
 //!
 //! Constants and values of sequences are the engine's. Defaults that are computed (`now()`,
-//! `gen_random_uuid()`) are kept as text beside it, and become part of the statement that inserts.
+//! `gen_random_uuid()`) are kept as text next to it, and become part of the statement that inserts.
 
 use onlap::{
     Column, ColumnDefault, ColumnId, ColumnSchema, DataType, Row, Table, TableId, Value, convert,

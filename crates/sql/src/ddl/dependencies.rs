@@ -86,8 +86,15 @@ impl Found<'_> {
             self.add(key_of(view, &name, relation)?, &format!("{} {shown}", class.word()), columns);
         }
         for function in view.objects.functions().of_database(&view.database) {
-            let what = format!("{} {}", function.word(), function.shown(view));
+            let what = format!("function {}", function.shown(view));
             self.add(function.rights(), &what, Vec::new());
+        }
+        for (created, proc) in extensions::granted(view) {
+            let what = format!("function {}", extensions::shown_proc(view, &created, proc));
+            let before = self.lines.len();
+            self.add(extensions::proc_key(view, proc.oid), &what, Vec::new());
+            // Its own number does not say when it came.
+            self.lines[before..].iter_mut().for_each(|line| line.0 = created.oid);
         }
         let (types, role) = (view.objects.made_types(), self.role);
         for made in types.of_database(&view.database).filter(|made| made.owner == role) {

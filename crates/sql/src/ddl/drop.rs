@@ -1,18 +1,15 @@
 //! DROP of tables, indexes, views, sequences and schemas.
 
-use onlap::{LockMode, Table, TableId};
 use onlap_pg::ast::{Drop, DropKind};
 
+use super::cascade::{self, Closure, Object};
 use super::change::notice;
 use super::naming::Relation;
 use super::privileges::class_of;
-use super::{alter, function, index, materialized, rule, schema, sequence, view as views};
-use crate::catalog::functions::Function;
-use crate::catalog::rules::Rule;
-use crate::catalog::{Kind, Name, oids};
+use super::{alter, index, materialized, schema};
+use crate::catalog::{Kind, Name};
 use crate::error::{Result, SqlError, state};
-use crate::rights::ask::sequence_key;
-use crate::rights::{Action, Class, Key};
+use crate::rights::Action;
 use crate::session::Session;
 use crate::source::strings;
 use crate::view::View;
@@ -103,7 +100,7 @@ pub fn drop(
             located => found.push(located?),
         }
     }
-    carry_out(session, view, what, found, (drop.cascade, drop.concurrently))?;
+    carry_out(session, view, what, found, (drop.cascade, drop.concurrently), client)?;
     Ok(format!("DROP {}", what.word().to_uppercase()))
 }
 
@@ -150,393 +147,56 @@ fn carry_out(
     what: What,
     names: Vec<Name>,
     (cascade, concurrently): (bool, bool),
+    client: &mut dyn Client,
 ) -> Result<()> {
     // All are judged before the first goes.
     for name in &names {
         match what.relation() {
             Some(relation) => view.must_own(Action::Drop, name, relation)?,
-            None => {
-                let key = view.schema_key(&name.schema).unwrap_or(Key::of(0));
-                view.must_one(Action::Drop, Class::Schema, key, &name.schema)?;
+            None => schema::must_drop(view, &name.schema)?,
+        }
+    }
+    if what == What::Index {
+        let mut all = names.iter();
+        return all.try_for_each(|name| one_index(session, view, name, concurrently));
+    }
+    if matches!(what, What::Table | What::Materialized) {
+        let own = |name: &Name| view.is_own_temporary(&name.schema);
+        session.temporary.is_private = names.iter().all(own);
+    }
+    let mut roots: Vec<Object> = Vec::new();
+    for name in &names {
+        let engine = name.engine(&view.database);
+        let object = match what {
+            What::Schema => Object::Schema(name.schema.clone()),
+            What::Sequence => {
+                must_be_no_identity(view, name)?;
+                Object::Sequence(engine)
             }
+            _ => cascade::relation(view, &engine)?,
+        };
+        if !roots.contains(&object) {
+            roots.push(object);
         }
     }
-    match what {
-        What::Table | What::Materialized => {
-            let own = |name: &Name| view.is_own_temporary(&name.schema);
-            session.temporary.is_private = names.iter().all(own);
-            let mut found: Vec<Table> = Vec::new();
-            for name in &names {
-                let table = view.scope.tx()?.table(&name.engine(&view.database))?;
-                if !found.iter().any(|t| t.schema().id == table.schema().id) {
-                    found.push(table);
-                }
-            }
-            tables(session, view, found, cascade)
-        }
-        What::Index => {
-            names.iter().try_for_each(|name| one_index(session, view, name, concurrently))
-        }
-        What::View => {
-            let engines: Vec<String> = names.iter().map(|n| n.engine(&view.database)).collect();
-            engines.iter().try_for_each(|engine| one_view(session, view, engine, &engines, cascade))
-        }
-        What::Sequence => {
-            names.iter().try_for_each(|name| one_sequence(session, view, name, cascade))
-        }
-        What::Schema => {
-            names.iter().try_for_each(|n| schema::drop_one(session, view, &n.schema, cascade))
-        }
-    }
+    Closure::of(view, roots)?.drop(session, cascade, client)
 }
 
-/// A name, with its schema where it would not be found without.
-pub fn shown_name(view: &View, name: &Name) -> String {
-    match view.path().any(|schema| schema == name.schema) {
-        true => name.name.clone(),
-        false => format!("{}.{}", name.schema, name.name),
-    }
-}
-
-fn in_use(view: &View, what: &str, name: &Name, detail: Option<String>) -> SqlError {
-    let name = shown_name(view, name);
-    let text = format!("cannot drop {what} {name} because other objects depend on it");
-    let error = SqlError::new(state::IN_USE, text)
-        .hint("Use DROP ... CASCADE to drop the dependent objects too.");
-    match detail {
-        Some(detail) => error.detail(detail),
-        None => error,
-    }
-}
-
-/// Drops tables with what belongs to them.
-///
-/// # Errors
-/// Others refer to them, and `cascade` is not said.
-pub fn tables(
-    session: &mut Session,
-    view: &View,
-    mut tables: Vec<Table>,
-    cascade: bool,
-) -> Result<()> {
-    // A materialized view may have gone with what it reads.
-    retain_known(view, &mut tables)?;
-    let named: Vec<Name> = tables.iter().map(super::kin::name_of).collect();
-    // What goes along with a table is not what the statement names.
-    let called = |table: &Name| match named.contains(table) {
-        true => table.clone(),
-        false => named.first().unwrap_or(table).clone(),
+/// Fails where a sequence is an identity column's.
+fn must_be_no_identity(view: &View, name: &Name) -> Result<()> {
+    let Some(owned) = view.objects.get(Kind::Owned, &name.engine(&view.database)) else {
+        return Ok(());
     };
-    let mut tables = with_below(session, view, tables, cascade)?;
-    for table in &tables {
-        index::must_be_unused(view, table, "DROP TABLE")?;
+    let number = |word: &str| owned.body[word].as_u64().and_then(|id| u32::try_from(id).ok());
+    let (Some(table), Some(column)) = (number("table"), number("column")) else { return Ok(()) };
+    if view.objects.get(Kind::Identity, &format!("{table}:{column}")).is_none() {
+        return Ok(());
     }
-    let ids: Vec<TableId> = tables.iter().map(|t| t.schema().id).collect();
-    let all: Vec<String> = tables.iter().map(Table::name).collect();
-    let mut broken: Vec<(Table, String)> = Vec::new();
-    for other in view.scope.tx()?.tables() {
-        let schema = other.schema();
-        if ids.contains(&schema.id) {
-            continue;
-        }
-        for key in schema.foreign_keys.iter().filter(|k| ids.contains(&k.parent)) {
-            if !cascade {
-                let parent = tables.iter().find(|t| t.schema().id == key.parent);
-                let parent = parent.map_or(Name::new("", ""), |t| Name::of_engine(&t.name()).1);
-                let child = Name::of_engine(&schema.name).1.name;
-                let detail = format!(
-                    "constraint {} on table {child} depends on table {}",
-                    key.name, parent.name
-                );
-                return Err(in_use(view, "table", &called(&parent), Some(detail)));
-            }
-            broken.push((other.clone(), key.name.clone()));
-        }
-    }
-    let together: Vec<u32> = ids.iter().map(|id| oids::of_table(*id)).collect();
-    for (table, engine) in tables.iter().zip(&all) {
-        let oid = oids::of_table(table.schema().id);
-        readers_of(session, view, (oid, engine), &all, &called, cascade)?;
-        rules_of_others(session, view, ("table", oid), (engine, &together), cascade)?;
-        functions_of(session, view, (oid, engine), cascade)?;
-    }
-    // One may have gone with what stands between it and another.
-    retain_known(view, &mut tables)?;
-    // Foreign keys between the tables themselves go first too: none outlives its parent.
-    for table in &tables {
-        for key in &table.schema().foreign_keys {
-            if ids.contains(&key.parent) && key.parent != table.schema().id {
-                broken.push((table.clone(), key.name.clone()));
-            }
-        }
-    }
-    for (table, key) in broken {
-        view.scope.tx()?.drop_constraint(&table, &key)?;
-    }
-    view.scope.await_tables(&tables, LockMode::AccessExclusive)?;
-    session.catalog_changed()?;
-    for table in &tables {
-        let schema = table.schema();
-        view.scope.tx()?.drop_table(&table.name())?;
-        let owned = sequence::owned_by(view, schema.id, None);
-        for name in owned {
-            session.put(Kind::Owned, &name, None)?;
-            sequence::drop_unused(session, view, &name)?;
-        }
-        forget_notes(session, view, &schema)?;
-        rule::forget(session, view, oids::of_table(schema.id))?;
-    }
-    Ok(())
-}
-
-/// Leaves out those that are gone.
-fn retain_known(view: &View, tables: &mut Vec<Table>) -> Result<()> {
-    let there = view.scope.tx()?.tables();
-    tables.retain(|table| there.iter().any(|known| known.schema().id == table.schema().id));
-    Ok(())
-}
-
-/// Drops the views that read a table that goes, except those that go with it anyway.
-fn readers_of(
-    session: &mut Session,
-    view: &View,
-    (oid, engine): (u32, &str),
-    all: &[String],
-    called: &dyn Fn(&Name) -> Name,
-    cascade: bool,
-) -> Result<()> {
-    for user in views::users(view, oid).into_iter().filter(|user| !all.contains(user)) {
-        if !cascade {
-            let (word, table) = (materialized::word(view, engine), Name::of_engine(engine).1);
-            let detail = dependents(view, engine, all).join("\n");
-            return Err(in_use(view, word, &called(&table), Some(detail)));
-        }
-        one_view(session, view, &user, all, cascade)?;
-    }
-    Ok(())
-}
-
-/// The views that read a relation, and those that read them, a line each.
-fn dependents(view: &View, engine: &str, together: &[String]) -> Vec<String> {
-    enum Next {
-        Reader(Option<String>, String),
-        Line(String),
-    }
-    let (mut seen, mut lines) = (together.to_vec(), Vec::new());
-    // The newest readers are gone through first, each before what it reads, and told last: one that reads several is told
-    // with the newest of them.
-    let mut open = vec![Next::Reader(None, engine.to_string())];
-    while let Some(next) = open.pop() {
-        let (on, of) = match next {
-            Next::Reader(on, of) => (on, of),
-            Next::Line(line) => {
-                lines.push(line);
-                continue;
-            }
-        };
-        let name = shown_name(view, &Name::of_engine(&of).1);
-        let shown = format!("{} {name}", materialized::word(view, &of));
-        if let Some(on) = on {
-            if seen.contains(&of) {
-                continue;
-            }
-            open.push(Next::Line(format!("{shown} depends on {on}")));
-            seen.push(of.clone());
-        }
-        let Some(oid) = oid_of(view, &of) else { continue };
-        let mut users = views::users(view, oid);
-        users.sort_by_key(|user| oid_of(view, user));
-        open.extend(users.into_iter().map(|user| Next::Reader(Some(shown.clone()), user)));
-    }
-    lines.reverse();
-    lines
-}
-
-/// The OID of a table or view, by the engine's form of its name.
-fn oid_of(view: &View, engine: &str) -> Option<u32> {
-    if let Some(object) = view.objects.get(Kind::View, engine) {
-        return Some(oids::of_object(object.number));
-    }
-    let table = view.scope.tx().ok()?.table(engine).ok()?;
-    Some(oids::of_table(table.schema().id))
-}
-
-/// Drops rules of other relations that name one that goes; those of tables that go with it, go anyway.
-fn rules_of_others(
-    session: &mut Session,
-    view: &View,
-    (what, oid): (&str, u32),
-    (engine, together): (&str, &[u32]),
-    cascade: bool,
-) -> Result<()> {
-    let goes = |rule: &Rule<'_>| together.contains(&rule.relation);
-    let rules: Vec<Rule<'_>> = rule::users(view, oid).into_iter().filter(|r| !goes(r)).collect();
-    if !cascade && !rules.is_empty() {
-        let on = rule::shown_relation(view, oid)?;
-        let detail = rule::dependents(view, &rules, &on)?;
-        return Err(in_use(view, what, &Name::of_engine(engine).1, Some(detail)));
-    }
-    for rule in rules {
-        rule::forget_one(session, view, &rule.key())?;
-    }
-    Ok(())
-}
-
-/// Drops functions that have a parameter or a result of the rows of a relation that goes.
-fn functions_of(
-    session: &mut Session,
-    view: &View,
-    (oid, engine): (u32, &str),
-    cascade: bool,
-) -> Result<()> {
-    let row = oids::of_row(oid);
-    let arrays = function::with_types(view, &[row + 1]);
-    let mut all = function::with_types(view, &[row, row + 1]);
-    all.sort_by_key(|of| std::cmp::Reverse(of.oid));
-    if !cascade && !all.is_empty() {
-        let ty = &Name::of_engine(engine).1.name;
-        let line = |of: &std::sync::Arc<Function>| {
-            let array = if arrays.iter().any(|with| with.oid == of.oid) { "[]" } else { "" };
-            format!("{} {} depends on type {ty}{array}", of.word(), of.shown(view))
-        };
-        let detail: Vec<String> = all.iter().map(line).collect();
-        let (what, name) = (materialized::word(view, engine), Name::of_engine(engine).1);
-        return Err(in_use(view, what, &name, Some(detail.join("\n"))));
-    }
-    all.iter().try_for_each(|of| function::with_users(session, view, of))
-}
-
-/// Tables with those that go with them: partitions, and where CASCADE is said all that stand below.
-fn with_below(
-    session: &mut Session,
-    view: &View,
-    tables: Vec<Table>,
-    cascade: bool,
-) -> Result<Vec<Table>> {
-    let families = view.objects.families();
-    if families.is_empty() {
-        return Ok(tables);
-    }
-    let named: Vec<TableId> = tables.iter().map(|t| t.schema().id).collect();
-    let (mut all, mut depend) = (tables, Vec::new());
-    let mut at = 0;
-    while at < all.len() {
-        let table = all[at].clone();
-        at += 1;
-        let id = table.schema().id;
-        for child in super::kin::tables_below(view, id)? {
-            let below = child.schema().id;
-            if all.iter().any(|known| known.schema().id == below) {
-                continue;
-            }
-            if families.bound(below).is_none() && !cascade {
-                let (name, child) = (super::kin::name_of(&table), super::kin::name_of(&child));
-                depend.push(format!("table {} depends on table {}", child.name, name.name));
-            }
-            all.push(child);
-        }
-    }
-    if !depend.is_empty() {
-        let detail = depend.join("\n");
-        if named.len() == 1 {
-            return Err(in_use(view, "table", &super::kin::name_of(&all[0]), Some(detail)));
-        }
-        let text = "cannot drop desired object(s) because other objects depend on them";
-        let hint = "Use DROP ... CASCADE to drop the dependent objects too.";
-        return Err(SqlError::new(state::IN_USE, text).detail(detail).hint(hint));
-    }
-    // What stands above is read without them from now on.
-    let dropped: Vec<TableId> = all.iter().map(|t| t.schema().id).collect();
-    let tables = crate::query::family::by_id(view)?;
-    for id in &dropped {
-        for above in families.kin(*id).into_iter().flat_map(|kin| &kin.parents) {
-            if let Some(table) = tables.get(above).filter(|_| !dropped.contains(above)) {
-                super::kin::take(session, view, table)?;
-            }
-        }
-    }
-    Ok(all)
-}
-
-/// What only SQL knew of a table.
-fn forget_notes(session: &mut Session, view: &View, schema: &onlap::TableSchema) -> Result<()> {
-    let columns = format!("{}:", schema.id.0);
-    let comments = format!("{}:", oids::of_table(schema.id));
-    let oid = oids::of_table(schema.id).to_string();
-    let id = schema.id.0.to_string();
-    let mut gone: Vec<(Kind, String)> = Vec::new();
-    let kinds = [
-        Kind::Default,
-        Kind::Identity,
-        Kind::ColumnType,
-        Kind::Comment,
-        Kind::Privileges,
-        Kind::Unique,
-        Kind::Kin,
-        Kind::Divided,
-        Kind::IndexKin,
-        Kind::Materialized,
-    ];
-    for kind in kinds {
-        for (name, _) in view.objects.of_kind(kind) {
-            let own = match kind {
-                Kind::Default | Kind::Identity | Kind::ColumnType => name.starts_with(&columns),
-                Kind::Comment => name.starts_with(&comments),
-                Kind::Privileges => name == oid,
-                Kind::Kin | Kind::Divided | Kind::Materialized => name == id,
-                _ => schema.indexes.iter().any(|i| i.id.0.to_string() == name),
-            };
-            if own {
-                gone.push((kind, name.to_string()));
-            }
-        }
-    }
-    gone.into_iter().try_for_each(|(kind, name)| session.put(kind, &name, None))
-}
-
-/// Drops a view with those that read it.
-///
-/// # Errors
-/// Others read it, and `cascade` is not said.
-pub fn one_view(
-    session: &mut Session,
-    view: &View,
-    engine: &str,
-    together: &[String],
-    cascade: bool,
-) -> Result<()> {
-    let Some(object) = view.objects.get(Kind::View, engine) else {
-        // It may be a materialized view, which is a table, and may have gone with another.
-        let table = view.scope.tx()?.table(engine);
-        return match table {
-            Ok(table) if materialized::is(view, &table) => {
-                tables(session, view, vec![table], cascade)
-            }
-            _ => Ok(()),
-        };
-    };
-    let oid = oids::of_object(object.number);
-    for user in views::users(view, oid) {
-        if together.contains(&user) {
-            continue;
-        }
-        if !cascade {
-            let detail = dependents(view, engine, together).join("\n");
-            return Err(in_use(view, "view", &Name::of_engine(engine).1, Some(detail)));
-        }
-        one_view(session, view, &user, together, true)?;
-    }
-    let object = |engine: &String| view.objects.get(Kind::View, engine);
-    let goes: Vec<u32> =
-        together.iter().filter_map(object).map(|object| oids::of_object(object.number)).collect();
-    rules_of_others(session, view, ("view", oid), (engine, &goes), cascade)?;
-    functions_of(session, view, (oid, engine), cascade)?;
-    rule::forget(session, view, oid)?;
-    // Sessions of superusers may read what is temporary elsewhere by such a view.
-    session.temporary.is_private = false;
-    session.catalog_changed()?;
-    session.forget_rights(view, Key::of(oid))?;
-    session.put(Kind::View, engine, None)
+    let column = Object::Column(onlap::TableId(table), onlap::ColumnId(column));
+    let of = cascade::shown(view, &column)?;
+    let what = cascade::shown(view, &Object::Sequence(name.engine(&view.database)))?;
+    let text = format!("cannot drop {what} because {of} requires it");
+    Err(SqlError::new(state::IN_USE, text).hint(format!("You can drop {of} instead.")))
 }
 
 fn one_index(session: &mut Session, view: &View, name: &Name, concurrently: bool) -> Result<()> {
@@ -577,33 +237,4 @@ fn one_index(session: &mut Session, view: &View, name: &Name, concurrently: bool
         }
     }
     session.catalog_changed()
-}
-
-/// Drops a sequence; with `cascade` from the columns that it fills.
-///
-/// # Errors
-/// Columns take values from it, and `cascade` is not said.
-pub fn one_sequence(session: &mut Session, view: &View, name: &Name, cascade: bool) -> Result<()> {
-    let engine = name.engine(&view.database);
-    let id = view.scope.tx()?.sequence(&engine)?.schema().id;
-    for (table_name, table) in view.tables()? {
-        for column in &table.schema().columns {
-            if column.default == Some(onlap::ColumnDefault::NextVal(id)) {
-                let detail = format!(
-                    "default value for column {} of table {} depends on sequence {}",
-                    column.name, table_name.name, name.name
-                );
-                if !cascade {
-                    return Err(in_use(view, "sequence", name, Some(detail)));
-                }
-                session.temporary.is_private &= table_name.is_temporary();
-                let changes = onlap::TableChanges::new().drop_default(&column.name);
-                view.scope.tx()?.alter_table(&table, &changes)?;
-            }
-        }
-    }
-    session.put(Kind::Owned, &engine, None)?;
-    session.forget_rights(view, sequence_key(id))?;
-    session.catalog_changed()?;
-    Ok(view.scope.tx()?.drop_sequence(&engine)?)
 }

@@ -3,12 +3,11 @@
 //! What an extension brings is part of the program; a row of the catalog says that a database has it, and in which schema its
 //! names are. So nothing of it is made one by one, and what it has goes with that row.
 
-mod uses;
-
 use onlap_pg::ast::{AlterExtension, CreateExtension, DropExtension, ExtensionChange};
 use onlap_pg::catalog::extensions::{self as known, Extension};
 use serde_json::json;
 
+use super::cascade::{Closure, Object};
 use super::change::notice;
 use crate::catalog::extensions::{self, Created, PLPGSQL};
 use crate::catalog::{Kind, Name};
@@ -59,10 +58,10 @@ pub fn create(
         let hint = "Must have CREATE privilege on current database to create this extension.";
         return Err(SqlError::new(state::NO_PRIVILEGE, text).hint(hint));
     }
-    check_free(view, extension, &schema)?;
+    let made = Created { oid: 0, extension, schema, owner: view.judge.role };
+    check_free(view, &made, false)?;
     hold(session, view, name)?;
     session.catalog_changed()?;
-    let made = Created { oid: 0, extension, schema, owner: view.judge.role };
     let kept = extensions::key(view, name);
     session.put(Kind::Extension, &kept, Some(made.body()))?;
     let oid = crate::catalog::oids::of_object(session.number_of(Kind::Extension, &kept)?);
@@ -123,22 +122,29 @@ fn check_version(extension: &Extension, version: &str) -> Result<()> {
     })
 }
 
-/// Fails where a schema has a type, or a relation, of the name of a type.
-fn check_free(view: &View, extension: &'static Extension, schema: &str) -> Result<()> {
-    for ty in extension.types().filter(|ty| !ty.is_array) {
-        let parts = [schema.to_string(), ty.name.to_string()];
+/// Fails where the schema of a new or moved extension has a type, or a relation, of the name of one of its types, or one of its
+/// functions.
+fn check_free(view: &View, created: &Created, is_moved: bool) -> Result<()> {
+    for ty in created.extension.types().filter(|ty| !ty.is_array) {
+        let parts = [created.schema.clone(), ty.name.to_string()];
         let is_taken = view.objects.made_types().named(view, &parts).is_some()
             || super::alter::relation(view, &parts)?.is_some();
         if is_taken {
-            let text = format!("type \"{}\" already exists", ty.name);
+            let mut text = format!("type \"{}\" already exists", ty.name);
+            if is_moved {
+                text += &format!(" in schema \"{}\"", created.schema);
+            }
             return Err(SqlError::new(state::DUPLICATE_OBJECT, text));
         }
     }
-    Ok(())
+    super::function::must_let_in(view, created, is_moved)
 }
 
 /// Keeps other transactions from changing the extension until the end of this one.
-fn hold(session: &mut Session, view: &View, name: &str) -> Result<()> {
+///
+/// # Errors
+/// `40001`: one did since the statement began; those of waits for locks.
+pub fn hold(session: &mut Session, view: &View, name: &str) -> Result<()> {
     let key = extensions::key(view, name);
     view.scope.tx()?.hold_name(&format!("extension {key}"))?;
     let is_own = session.current()?.pending.has(Kind::Extension, &key);
@@ -198,10 +204,10 @@ pub fn alter(
             }
             view.must_create_in(schema)?;
             if **schema != *created.schema {
-                check_free(view, created.extension, schema)?;
+                let moved = Created { schema: schema.to_string(), ..created };
+                check_free(view, &moved, true)?;
                 hold(session, view, name)?;
                 session.catalog_changed()?;
-                let moved = Created { schema: schema.to_string(), ..created };
                 session.put(Kind::Extension, &extensions::key(view, name), Some(moved.body()))?;
             }
         }
@@ -237,13 +243,22 @@ pub fn drop(
         must_own(view, created)?;
         hold(session, view, created.extension.name)?;
     }
-    uses::drop(session, view, &found, drop.cascade, client)?;
-    found.iter().try_for_each(|created| forget(session, view, created))?;
+    let roots = found.iter().map(|created| Object::Extension(created.extension.name)).collect();
+    Closure::of(view, roots)?.drop(session, drop.cascade, client)?;
     Ok("DROP EXTENSION")
 }
 
-fn forget(session: &mut Session, view: &View, created: &Created) -> Result<()> {
+/// Forgets an extension.
+///
+/// # Errors
+/// The transaction has ended.
+pub fn forget(session: &mut Session, view: &View, created: &Created) -> Result<()> {
     session.catalog_changed()?;
+    for (of, proc) in extensions::granted(view) {
+        if of.oid == created.oid {
+            session.forget_rights(view, extensions::proc_key(view, proc.oid))?;
+        }
+    }
     session.put(Kind::Comment, &format!("{}:0", created.oid), None)?;
     session.put(Kind::Extension, &extensions::key(view, created.extension.name), None)
 }
@@ -267,34 +282,6 @@ pub fn commented(view: &View, name: &str) -> Result<u32> {
     Ok(created.oid)
 }
 
-/// Drops the extensions of a schema that goes with all that is in it: its tables and views are gone already.
-///
-/// # Errors
-/// `0A000`: something else uses one.
-pub fn drop_in_schema(session: &mut Session, view: &View, schema: &str) -> Result<()> {
-    for created in extensions::all(view).filter(|created| created.schema == schema) {
-        drop_unused(session, view, &created)?;
-    }
-    Ok(())
-}
-
-/// Drops those of some roles.
-///
-/// # Errors
-/// Others use one.
-pub fn drop_all(session: &mut Session, view: &View, from: &[u32]) -> Result<()> {
-    for created in extensions::all(view).filter(|created| from.contains(&created.owner)) {
-        drop_unused(session, view, &created)?;
-    }
-    Ok(())
-}
-
-fn drop_unused(session: &mut Session, view: &View, created: &Created) -> Result<()> {
-    hold(session, view, created.extension.name)?;
-    uses::must_be_unused(session, view, created)?;
-    forget(session, view, created)
-}
-
 /// Gives the extensions of some roles to another.
 ///
 /// # Errors
@@ -308,11 +295,6 @@ pub fn give_all(session: &mut Session, view: &View, from: &[u32], to: u32) -> Re
         session.put(Kind::Extension, &extensions::key(view, name), Some(given.body()))?;
     }
     Ok(())
-}
-
-/// How many of a database's extensions have their names in a schema.
-pub fn count_in(view: &View, schema: &str) -> usize {
-    extensions::all(view).filter(|created| created.schema == schema).count()
 }
 
 /// The extension whose type a new type or relation would have the name of.

@@ -8,6 +8,7 @@ use onlap::{ColumnId, GeneratedSpec, Row, Table, TableSchema, Value};
 use onlap_pg::ast::{ColumnRule, NewColumn, Said};
 use onlap_pg::bind::{self, Relation};
 use onlap_pg::bound::{Bound, Expr, QueryId};
+use onlap_pg::catalog::Catalog;
 use onlap_pg::print::Look;
 use onlap_pg::{TypeRef, ast};
 
@@ -339,13 +340,33 @@ pub fn check_rules(view: &View, source: Source<'_>, table: &str, column: &NewCol
 /// # Errors
 /// `XX001`: no release wrote it.
 pub fn expression(schema: &TableSchema, column: ColumnId, look: Look) -> Result<Option<String>> {
+    by(schema, column, look, formulas::all())
+}
+
+/// The same as a view shows it.
+///
+/// # Errors
+/// `XX001`
+pub fn shown(view: &View, schema: &TableSchema, column: ColumnId) -> Result<Option<String>> {
+    match schema.generated(column) {
+        None => Ok(None),
+        Some(_) => by(schema, column, Look::PLAIN, &formulas::catalog_of(view)),
+    }
+}
+
+fn by(
+    schema: &TableSchema,
+    column: ColumnId,
+    look: Look,
+    catalog: &Catalog,
+) -> Result<Option<String>> {
     let Some(generated) = schema.generated(column) else { return Ok(None) };
     let now = |id: u32| {
         let column = schema.columns.iter().find(|column| column.id.0 == id);
         column.map(|column| column.name.clone())
     };
     let program = formulas::program(&generated.program).map_err(failed)?;
-    program.print(&now, look).map(Some).map_err(failed)
+    program.print(&now, look, catalog).map(Some).map_err(failed)
 }
 
 /// The same for a table that gets the column, too.

@@ -12,7 +12,7 @@ use onlap_pg::ast::{Grant, GrantOn, Role, RoutineKind, Signature};
 use super::naming::{self, Relation};
 use super::{alter, privileges};
 use crate::catalog::functions::Function;
-use crate::catalog::{Kind, Name};
+use crate::catalog::{Kind, Name, extensions};
 use crate::error::{Result, SqlError, state};
 use crate::rights::acl::{Refusal, RightsOf};
 use crate::rights::judge::refusal;
@@ -228,7 +228,16 @@ fn functions(
 ) -> Result<(Option<Class>, Vec<Target>)> {
     let mut targets = Vec::with_capacity(all.len());
     for signature in all {
-        targets.push(function_target(&*super::function::find(view, source, kind, signature)?));
+        targets.push(match super::function::find(view, source, kind, signature) {
+            Ok(function) => function_target(&function),
+            Err(e) => {
+                let member = super::function::members::find(view, source, kind, signature)?;
+                let Some((created, proc)) = member else { return Err(e) };
+                let name = Name::new(&*created.schema, &*proc.name);
+                let key = extensions::proc_key(view, proc.oid);
+                Target { class: Class::Function, key, name }
+            }
+        });
     }
     let class = if kind == RoutineKind::Procedure { Class::Procedure } else { Class::Function };
     Ok((Some(class), targets))

@@ -272,6 +272,11 @@ pub(super) fn is_passing(ty: TypeRef, literal: &Literal) -> bool {
     is_time && PASSING.iter().any(|word| text.contains(word))
 }
 
+/// textanycat
+const TEXT_AND_ANY: Oid = 2003;
+/// anytextcat
+const ANY_AND_TEXT: Oid = 2004;
+
 /// Whether an expression always gives the same for what it is of.
 pub(super) fn is_immutable(catalog: &Catalog, bound: &Bound, expr: &Expr, ty: TypeRef) -> bool {
     let of_proc = |proc: Oid| {
@@ -279,8 +284,17 @@ pub(super) fn is_immutable(catalog: &Catalog, bound: &Bound, expr: &Expr, ty: Ty
             .proc(proc)
             .is_some_and(|proc| proc.volatility == Volatility::Immutable && !is_made(proc.oid))
     };
+    // `a || b` of a text and another value is in PostgreSQL a function in SQL, which is looked into: it is as fixed as the texts.
+    let joins = |proc: Oid, args: &[onlap_pg::bound::ExprId]| {
+        matches!(proc, TEXT_AND_ANY | ANY_AND_TEXT)
+            && args.iter().all(|arg| is_fixed_text(bound.ty(*arg).oid))
+    };
     match expr {
-        Expr::Call(call) => of_proc(call.proc),
+        Expr::Call(call) => {
+            let args: Vec<_> = call.args.iter().map(|arg| arg.1).collect();
+            of_proc(call.proc) || joins(call.proc, &args)
+        }
+        Expr::Op(op) if joins(op.proc, &op.args) => true,
         Expr::Op(op) | Expr::Distinct(op) | Expr::NullIf(op) | Expr::ArrayOp(op, _) => {
             of_proc(op.proc)
         }
@@ -314,5 +328,7 @@ fn is_fixed_text(oid: Oid) -> bool {
                 | 1700
                 | 2950
                 | 3802
+                | oids::HSTORE
+                | oids::CITEXT
     )
 }

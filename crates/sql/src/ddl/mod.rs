@@ -5,6 +5,7 @@
 //! cheaper. What the engine does not need to know (views, roles, computed defaults, comments) are objects of [`crate::catalog`].
 
 mod alter;
+mod cascade;
 mod change;
 mod checks;
 mod columns;
@@ -20,6 +21,7 @@ pub mod generated;
 mod grant;
 mod index;
 mod index_parts;
+mod kept;
 mod keys;
 mod kin;
 mod made;
@@ -46,6 +48,7 @@ use onlap_pg::ast::{Object, Statement};
 use crate::error::{Result, SqlError};
 use crate::session::Session;
 use crate::session::answer::Answer;
+use crate::settings::Id;
 use crate::source::Source;
 use crate::view::View;
 use crate::wire::Client;
@@ -69,7 +72,19 @@ pub fn run(
     statement: &Statement,
     client: &mut dyn Client,
 ) -> Result<Answer> {
-    let s = session;
+    client.reply().set_least(session.settings.text(Id::ClientMinMessages));
+    let done = carry_out(session, view, source, statement, client);
+    client.reply().set_least("notice");
+    done
+}
+
+fn carry_out(
+    s: &mut Session,
+    view: &View,
+    source: Source<'_>,
+    statement: &Statement,
+    client: &mut dyn Client,
+) -> Result<Answer> {
     let tag = match statement {
         Statement::CreateTable(create) => {
             return table::create(s, view, source, create, client).map(Answer::Done);
@@ -117,7 +132,7 @@ fn objects(
         Object::GrantRole(grant) => members::run(s, view, grant, client)?,
         Object::DefaultPrivileges(alter) => default_privileges::run(s, view, alter)?,
         Object::Reassign(from, to) => owned::reassign(s, view, from, to)?,
-        Object::DropOwned(from, cascade) => owned::drop(s, view, from, *cascade)?,
+        Object::DropOwned(from, cascade) => owned::drop(s, view, from, *cascade, client)?,
         Object::CreateRule(create) => rule::create(s, view, source, create)?,
         Object::DropRule { skip, name, on, cascade: _ } => {
             rule::drop(s, view, (*skip, name, on), client)?

@@ -2,15 +2,17 @@
 
 use onlap_pg::ast::Role;
 
+use super::cascade::{self, Closure, Object};
 use super::naming::{self, Relation};
 use super::privileges::{class_of, key_of};
-use super::{default_privileges, drop as dropping, made, schema, sequence};
-use crate::catalog::{Name, oids};
+use super::{default_privileges, made, schema};
+use crate::catalog::{extensions, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::{Acl, Action, Class, Judge, Key, Privileges};
 use crate::session::Session;
 use crate::source::role_word;
 use crate::view::View;
+use crate::wire::Client;
 
 /// The roles that are named, all of whose rights the statement's role must have.
 fn roles(view: &View, named: &[Role], verb: &str) -> Result<Vec<u32>> {
@@ -47,6 +49,8 @@ fn objects(view: &View) -> Result<Vec<(Class, Key)>> {
     }
     let functions = view.objects.functions().of_database(&view.database);
     all.extend(functions.map(|function| (function.class(), function.rights())));
+    let members = extensions::granted(view).into_iter();
+    all.extend(members.map(|(_, of)| (Class::Function, extensions::proc_key(view, of.oid))));
     all.push((Class::Database, view.database_key()));
     Ok(all)
 }
@@ -95,43 +99,36 @@ pub fn drop(
     view: &View,
     from: &[Role],
     cascade: bool,
+    client: &mut dyn Client,
 ) -> Result<&'static str> {
     let from = roles(view, from, "drop")?;
     let rights = view.judge.rights();
     let own = |key: Key| rights.entry(key).is_some_and(|entry| from.contains(&entry.owner));
-    let mut found: Vec<(Name, Relation)> = Vec::new();
+    let mut roots = Vec::new();
     for (name, relation) in naming::all(view)? {
+        let engine = name.engine(&view.database);
         if own(key_of(view, &name, relation)?) {
-            found.push((name, relation));
+            roots.push(match relation {
+                Relation::Sequence => Object::Sequence(engine),
+                _ => cascade::relation(view, &engine)?,
+            });
         }
-    }
-    let of = |relation: Relation| {
-        let all = found.iter().filter(move |(_, other)| *other == relation);
-        all.map(|(name, _)| name.engine(&view.database)).collect::<Vec<String>>()
-    };
-    let views = of(Relation::View);
-    for engine in &views {
-        dropping::one_view(session, view, engine, &views, cascade)?;
-    }
-    let mut tables = Vec::new();
-    for engine in of(Relation::Table) {
-        // Materialized views may have gone with a view.
-        tables.extend(view.scope.tx()?.table(&engine));
-    }
-    dropping::tables(session, view, tables, cascade)?;
-    for engine in of(Relation::Sequence) {
-        sequence::drop_unused(session, view, &engine)?;
     }
     for (name, key) in view.schemas() {
         if own(key) {
-            schema::drop_one(session, view, &name, cascade)?;
+            schema::must_drop(view, &name)?;
+            roots.push(Object::Schema(name));
         }
     }
+    roots.extend(super::function::of_roles(view, &from).iter().map(|f| Object::Function(f.oid)));
+    let types = view.objects.made_types().of_database(&view.database);
+    let types = types.filter(|made| from.contains(&made.owner));
+    roots.extend(types.map(|made| Object::Type(made.oid)));
+    let created = extensions::all(view).filter(|created| from.contains(&created.owner));
+    roots.extend(created.map(|created| Object::Extension(created.extension.name)));
+    Closure::of(view, roots)?.drop(session, cascade, client)?;
     // What fell with it, as others' views, is there no longer.
     let view = &session.view()?;
-    super::function::drop_all(session, view, &from, cascade)?;
-    made::drop_all(session, view, &from, cascade)?;
-    super::extension::drop_all(session, view, &from)?;
     let rights = view.judge.rights();
     for (_, key) in objects(view)? {
         let Some(mut entry) = rights.entry(key).cloned() else { continue };

@@ -330,19 +330,6 @@ fn by_age(mut rules: Vec<Rule<'_>>) -> Vec<Rule<'_>> {
     rules
 }
 
-/// What depends on something, a line for each rule.
-///
-/// # Errors
-/// The transaction has ended.
-pub fn dependents(view: &View, rules: &[Rule<'_>], on: &str) -> Result<String> {
-    let line = |rule: &Rule<'_>| {
-        let relation = shown_relation(view, rule.relation)?;
-        Ok(format!("rule {} on {relation} depends on {on}", rule.name))
-    };
-    let lines: Result<Vec<String>> = rules.iter().map(line).collect();
-    Ok(lines?.join("\n"))
-}
-
 /// Rules that name a column of a table, by its number from 1.
 pub fn users_of_column(view: &View, oid: u32, column: u32) -> Vec<Rule<'_>> {
     let uses = |rule: &Rule<'_>| {

@@ -6,7 +6,6 @@ use serde_json::json;
 
 use super::change::notice;
 use super::default_privileges;
-use super::drop as dropping;
 use crate::catalog::{DEFAULT_DATABASE, Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::{Action, Class, Key};
@@ -125,89 +124,21 @@ fn must_create_databases(view: &View, text: &str) -> Result<()> {
     }
 }
 
-/// Drops a schema.
+/// Fails unless a schema may be dropped.
 ///
 /// # Errors
-/// There is none; something is in it.
-pub fn drop_one(session: &mut Session, view: &View, schema: &str, cascade: bool) -> Result<()> {
-    let key = format!("{}/{schema}", view.database);
-    if view.objects.get(Kind::Schema, &key).is_none() {
+/// There is none; the role may not.
+pub fn must_drop(view: &View, schema: &str) -> Result<()> {
+    let key = view.schema_key(schema).unwrap_or(Key::of(0));
+    view.must_one(Action::Drop, Class::Schema, key, schema)?;
+    if view.objects.get(Kind::Schema, &format!("{}/{schema}", view.database)).is_none() {
         let system = matches!(schema, "public" | "pg_catalog" | "information_schema");
         return Err(match system {
             true => SqlError::unsupported(format!("dropping the schema {schema}")),
             false => crate::view::no_schema(schema),
         });
     }
-    let content = Content::of(view, schema)?;
-    if !content.is_empty() && !cascade {
-        let text = format!("cannot drop schema {schema} because other objects depend on it");
-        return Err(SqlError::new(state::IN_USE, text)
-            .hint("Use DROP ... CASCADE to drop the dependent objects too."));
-    }
-    content.drop(session, view)?;
-    forget(session, view, schema)
-}
-
-/// What is in a schema: tables, the engine's forms of the names of views and sequences, and how many types, functions
-/// and extensions.
-pub struct Content {
-    schema: String,
-    tables: Vec<Table>,
-    views: Vec<String>,
-    sequences: Vec<String>,
-    types: usize,
-}
-
-impl Content {
-    /// What is in a schema of the database.
-    ///
-    /// # Errors
-    /// The transaction has ended.
-    pub fn of(view: &View, schema: &str) -> Result<Content> {
-        let tables = view.tables()?.into_iter().filter(|(name, _)| name.schema == schema);
-        let tables = tables.map(|(_, table)| table).collect();
-        let own = |engine: &str| {
-            let (database, name) = Name::of_engine(engine);
-            database == view.database && name.schema == schema
-        };
-        let views = view.objects.of_kind(Kind::View).map(|(name, _)| name.to_string());
-        let views = views.filter(|name| own(name)).collect();
-        let sequences = view.scope.tx()?.sequences();
-        let sequences = sequences.iter().map(|sequence| sequence.name().to_string());
-        let sequences = sequences.filter(|name| own(name)).collect();
-        let types = view.objects.of_kind(Kind::Type).filter(|(name, _)| own(name)).count();
-        let functions = view.objects.functions().of_database(&view.database);
-        let functions = functions.filter(|function| function.name.schema == schema).count();
-        let types = types + functions + super::extension::count_in(view, schema);
-        Ok(Content { schema: schema.to_string(), tables, views, sequences, types })
-    }
-
-    fn is_empty(&self) -> bool {
-        let relations =
-            self.tables.is_empty() && self.views.is_empty() && self.sequences.is_empty();
-        relations && self.types == 0
-    }
-
-    /// Drops it with what depends on it.
-    ///
-    /// # Errors
-    /// Those of the engine.
-    pub fn drop(self, session: &mut Session, view: &View) -> Result<()> {
-        session.catalog_changed()?;
-        for name in &self.views {
-            dropping::one_view(session, view, name, &[], true)?;
-        }
-        dropping::tables(session, view, self.tables, true)?;
-        for engine in &self.sequences {
-            // Those of the tables' columns went with them.
-            if view.scope.tx()?.sequence(engine).is_ok() {
-                dropping::one_sequence(session, view, &Name::of_engine(engine).1, true)?;
-            }
-        }
-        super::function::drop_in_schema(session, view, &self.schema)?;
-        super::made::drop_in_schema(session, view, &self.schema)?;
-        super::extension::drop_in_schema(session, view, &self.schema)
-    }
+    Ok(())
 }
 
 /// Forgets a schema that is empty, with what was granted on it and in it.
@@ -310,9 +241,9 @@ pub fn drop_database(
     }
     let own = |engine: &str| Name::of_engine(engine).0 == name;
     let tables: Vec<_> = view.scope.tx()?.tables();
-    let tables = tables.into_iter().filter(|t| own(&t.name())).collect();
+    let tables: Vec<Table> = tables.into_iter().filter(|t| own(&t.name())).collect();
     session.catalog_changed()?;
-    super::drop::tables(session, view, tables, true)?;
+    super::cascade::forget_tables(session, view, &tables)?;
     super::role_settings::forget(session, view, &|of| of.database == oid)?;
     // The first database is never dropped, so its 0 is not meant.
     default_privileges::forget_places(session, view, |place| place.database == oid)?;

@@ -6,11 +6,13 @@ use onlap::{Predicate, Table};
 use onlap_pg::ast::{Lasting, OnCommit};
 use serde_json::json;
 
-use super::{drop as dropping, schema};
+use super::cascade::{self, Closure, Object};
+use super::schema;
 use crate::catalog::names::{TEMPORARY, temporary};
 use crate::catalog::{Kind, Name};
 use crate::error::{Result, SqlError, state};
 use crate::session::Session;
+use crate::session::lent::Told;
 use crate::view::View;
 
 /// The name of a new relation, and a view that knows the schema that it is in.
@@ -150,7 +152,8 @@ pub fn check_move(from: &str, to: &str) -> Result<()> {
 /// # Errors
 /// Those of the engine.
 pub fn drop_tables(session: &mut Session, view: &View, tables: Vec<Table>) -> Result<()> {
-    dropping::tables(session, view, tables, true)
+    let roots = tables.iter().map(|table| Object::Table(table.schema().id)).collect();
+    Closure::of(view, roots)?.drop(session, true, &mut Told::new(view))
 }
 
 /// Drops all that is in a schema.
@@ -158,7 +161,8 @@ pub fn drop_tables(session: &mut Session, view: &View, tables: Vec<Table>) -> Re
 /// # Errors
 /// Those of the engine.
 pub fn drop_all(session: &mut Session, view: &View, schema: &str) -> Result<()> {
-    schema::Content::of(view, schema)?.drop(session, view)
+    let roots = cascade::content(view, schema)?;
+    Closure::of(view, roots)?.drop(session, true, &mut Told::new(view))
 }
 
 /// Drops a schema that is empty.

@@ -23,7 +23,7 @@ use crate::source::{Source, strings};
 use crate::view::{View, no_table};
 use crate::wire::Client;
 pub use hidden::{must_go_together, must_see};
-pub use when::{of_column, renamed};
+pub use when::{names, of_column, renamed};
 
 /// A table or view that has triggers, or may have.
 struct On {

@@ -9,7 +9,7 @@ use onlap_pg::print::Look;
 
 use super::Function;
 use crate::catalog::names::quote;
-use crate::catalog::{Kind, oids};
+use crate::catalog::{Kind, extensions, oids};
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
 use crate::query::through::written_columns;
@@ -146,12 +146,18 @@ fn of_routines(seen: &Arc<Seen>, name: &str) -> Option<Function> {
             Function::new(move |a| {
                 let of = routines::by_oid(&seen.view, oid_of(a, 0));
                 let model = seen.model()?;
+                if let Some((_, proc)) = extensions::of_proc(&seen.view, oid_of(a, 0)) {
+                    return Ok(routines::member_arguments(&seen.view, model, proc).into());
+                }
                 Ok(of.map(|of| routines::arguments(&seen.view, model, of, defaults)).into())
             })
         }
         "pg_get_function_result" => Function::new(move |a| {
             let of = routines::by_oid(&seen.view, oid_of(a, 0));
             let model = seen.model()?;
+            if let Some((_, proc)) = extensions::of_proc(&seen.view, oid_of(a, 0)) {
+                return Ok(routines::member_result(&seen.view, model, proc).into());
+            }
             Ok(of.and_then(|of| routines::result(&seen.view, model, of)).into())
         }),
         "pg_function_is_visible" => Function::new(move |a| {
@@ -211,9 +217,10 @@ fn index(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
     let Some((table, index)) = relation.and_then(Relation::index) else { return Ok(Datum::Null) };
     let pretty = arg(arguments, 2) == Datum::Bool(true);
     let look = if pretty { Look::PRETTY } else { Look::PLAIN };
+    let catalog = crate::formulas::catalog_of(&seen.view);
     match arg(arguments, 1).int() {
         Some(column) if column > 0 => {
-            Ok(text::index_column(table, index, column as usize - 1, look).into())
+            Ok(text::index_column(table, index, column as usize - 1, look, &catalog).into())
         }
         _ => {
             let model = seen.model()?;
@@ -222,7 +229,7 @@ fn index(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
                 Some(relation) => crate::catalog::names::quote(&relation.name.name),
                 None => views::qualified(model, table.id),
             };
-            Ok(text::index(table, index, &on, look).into())
+            Ok(text::index(table, index, &on, look, &catalog).into())
         }
     }
 }

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use super::Function;
 use super::catalogs::Seen;
+use crate::catalog::extensions;
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
 use crate::rights::acl::Item;
 use crate::rights::{Acl, Class, Judge, Key, OF_COLUMNS, PUBLIC, Privileges};
 use crate::system::cluster::database_oids;
-use crate::system::fixed;
 use crate::system::grants::{default_of, printed};
 use crate::system::model::Relation;
 use crate::system::rows::Datum;
@@ -227,21 +227,24 @@ fn database(seen: &Seen, a: &[Datum]) -> Result<Datum> {
 /// Functions are the system's, and all may call them.
 fn function(seen: &Seen, a: &[Datum]) -> Result<Datum> {
     let (judge, a) = asked(seen, a, 1)?;
-    let known = match &a[0] {
-        Datum::Int(oid) => u32::try_from(*oid).ok().and_then(fixed::function_name).is_some(),
+    let oid = match &a[0] {
+        Datum::Int(oid) => u32::try_from(*oid).unwrap_or(0),
         given => {
-            let text = given.text();
-            let parts = identifiers(text.split('(').next().unwrap_or(&text));
-            let name = parts.last().cloned().unwrap_or_default();
-            if fixed::function_oid(&name).is_none() {
-                let text = format!("function \"{text}\" does not exist");
-                return Err(SqlError::new(state::NO_FUNCTION, text));
-            }
-            true
+            let found = crate::query::procedure(seen, &given.text());
+            found.map_err(|e| crate::query::sql_error(&e, ""))?
         }
     };
     let wanted = Wanted::read(&a[1], Privileges::EXECUTE)?;
+    let view = &seen.view;
+    if let Some(function) = view.objects.functions().by_oid(oid) {
+        let is_here = function.database == view.database;
+        return Ok(is_here.then(|| wanted.met(&judge, function.class(), function.rights())).into());
+    }
+    if extensions::of_proc(view, oid).is_some() {
+        return Ok(wanted.met(&judge, Class::Function, extensions::proc_key(view, oid)));
+    }
     let met = !wanted.any.is_empty() || judge.is_superuser();
+    let known = crate::query::catalog().proc(oid).is_some() && !extensions::is_member(oid);
     Ok(known.then_some(met).into())
 }
 

@@ -57,6 +57,7 @@ pub use answer::{Encoder, Sent};
 pub use domains::env as condition_env;
 use family::Family;
 pub use locking::until_locked;
+pub use named::procedure;
 pub use printed::Printed;
 pub use schema::Names;
 pub use session::{Asked, settings as settings_of};
@@ -101,23 +102,37 @@ pub fn catalog() -> &'static Arc<Catalog> {
     CATALOG.get_or_init(|| Arc::new(Catalog::new()))
 }
 
-/// The first type, function or operator of a query that is wanted.
+/// The types, functions and operators of a part of a query that are wanted. As in PostgreSQL, the type of a column or of what a
+/// function gives is named by the column or the function.
 pub fn named_in(
     tree: &onlap_pg::bound::Bound,
-    query: QueryId,
+    part: Part,
     wanted: &dyn Fn(u32) -> bool,
-) -> Option<u32> {
-    let mut found = None;
-    tree.visit_part(Part::Query(query), 0, &mut |id, _| {
+) -> Vec<u32> {
+    let mut found = Vec::new();
+    tree.visit_part(part, 0, &mut |id, _| {
         let named = match tree.expr(id) {
             Expr::Call(call) => call.proc,
+            Expr::Aggregate(call) => call.proc,
+            Expr::WindowCall(call) => call.proc,
             Expr::Op(op) | Expr::Distinct(op) | Expr::NullIf(op) | Expr::ArrayOp(op, _) => {
                 op.operator
             }
+            Expr::Literal(_)
+            | Expr::Param(_)
+            | Expr::Row(..)
+            | Expr::StoreFields(..)
+            | Expr::Relabel(_)
+            | Expr::ViaText(_)
+            | Expr::Elements(..)
+            | Expr::ConvertRow(_)
+            | Expr::Domain(_) => tree.ty(id).oid,
             _ => 0,
         };
-        found = found.or_else(|| [named, tree.ty(id).oid].into_iter().find(|oid| wanted(*oid)));
-        found.is_none()
+        if wanted(named) && !found.contains(&named) {
+            found.push(named);
+        }
+        true
     });
     found
 }
@@ -558,27 +573,9 @@ impl Bound {
         &self.needs
     }
 
-    /// Whether it calls a function, also in views that it reads.
-    pub fn calls(&self, function: u32) -> bool {
-        let mut found = false;
-        let mut look = |tree: &onlap_pg::bound::Bound, query: QueryId| {
-            tree.visit_part(Part::Query(query), 0, &mut |id, _| {
-                found |= matches!(tree.expr(id), Expr::Call(call) if call.proc == function);
-                !found
-            });
-        };
-        look(&self.tree, self.query);
-        for view in self.others.views.values() {
-            look(&view.query.0, view.query.1);
-        }
-        found
-    }
-
-    /// The first type, function or operator in it that is wanted, also in views that it reads.
-    pub fn names(&self, wanted: &dyn Fn(u32) -> bool) -> Option<u32> {
-        let own = named_in(&self.tree, self.query, wanted);
-        let mut views = self.others.views.values();
-        own.or_else(|| views.find_map(|view| named_in(&view.query.0, view.query.1, wanted)))
+    /// The types, functions and operators in it that are wanted; those in views that it reads are none of its own.
+    pub fn names(&self, wanted: &dyn Fn(u32) -> bool) -> Vec<u32> {
+        named_in(&self.tree, Part::Query(self.query), wanted)
     }
 
     /// The types of its parameters.

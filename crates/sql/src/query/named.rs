@@ -125,8 +125,11 @@ fn function(seen: &Seen, text: &str) -> Result<Oid> {
     }
 }
 
-/// regprocedurein
-fn procedure(seen: &Seen, text: &str) -> Result<Oid> {
+/// regprocedurein: the function of a name and types.
+///
+/// # Errors
+/// There is none.
+pub fn procedure(seen: &Seen, text: &str) -> Result<Oid> {
     let missing = || Error::new("42883", format!("function \"{text}\" does not exist"));
     let Some((name, arguments)) = text.split_once('(') else {
         return Err(Error::new("22P02", "expected a left parenthesis"));

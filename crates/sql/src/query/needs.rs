@@ -10,6 +10,7 @@ use super::schema::Names;
 use super::tables::Known;
 use super::views::Others;
 use crate::catalog::Name;
+use crate::catalog::extensions::{self, Created};
 use crate::error::Result;
 use crate::rights::{Action, Class, Key, Need, ask};
 use crate::view::View;
@@ -66,19 +67,36 @@ pub fn of_query(
     needs
 }
 
-/// What calls of functions need that the database made.
+/// What calls of functions need that the database made, and of those of extensions of whose rights something is kept.
 pub fn of_functions(view: &View, bound: &Bound, query: QueryId) -> Vec<Need> {
     let functions = view.objects.functions();
+    let has_extensions = extensions::all(view).next().is_some();
     let mut needs: Vec<Need> = Vec::new();
-    if functions.is_empty() {
+    if functions.is_empty() && !has_extensions {
         return needs;
     }
+    let rights = view.judge.rights();
     bound.visit_part(Part::Query(query), 0, &mut |id, _| {
-        if let Expr::Call(call) = bound.expr(id)
-            && let Some(function) = functions.by_oid(call.proc)
-        {
+        let called = match bound.expr(id) {
+            Expr::Call(call) => call.proc,
+            Expr::Aggregate(call) => call.proc,
+            Expr::WindowCall(call) => call.proc,
+            Expr::Op(op) | Expr::Distinct(op) | Expr::NullIf(op) | Expr::ArrayOp(op, _) => {
+                let operator = super::catalog().operator(op.operator);
+                operator.filter(|_| has_extensions).map_or(0, |operator| operator.proc)
+            }
+            _ => return true,
+        };
+        if let Some(function) = functions.by_oid(called) {
             let name = function.name.name.as_str();
             needs.push(Need::new(Action::Call, function.class(), function.rights(), name));
+        } else if extensions::is_member(called) {
+            let key = extensions::proc_key(view, called);
+            if rights.entry(key).is_some()
+                && let Some((_, proc)) = extensions::of_proc(view, called)
+            {
+                needs.push(Need::new(Action::Call, Class::Function, key, &*proc.name));
+            }
         }
         true
     });
@@ -91,16 +109,29 @@ pub fn of_functions(view: &View, bound: &Bound, query: QueryId) -> Vec<Need> {
 /// `42501`
 pub fn must_reach(view: &View, bound: &Bound, query: QueryId) -> Result<()> {
     let functions = view.objects.functions();
-    if functions.is_empty() {
+    let created: Vec<Created> = extensions::all(view).collect();
+    if functions.is_empty() && created.is_empty() {
         return Ok(());
     }
     let mut reached = Ok(());
     bound.visit_part(Part::Query(query), 0, &mut |id, _| {
-        if let Expr::Call(call) = bound.expr(id)
-            && let Some(function) = functions.by_oid(call.proc)
-            && reached.is_ok()
-        {
-            reached = view.must_look_in(&function.name.schema);
+        let called = match bound.expr(id) {
+            Expr::Call(call) => {
+                // A conversion is found by its types, and not by the name of its function.
+                let from = call.args.first().map_or(0, |arg| bound.ty(arg.1).oid);
+                let cast = super::catalog().cast(from, bound.ty(id).oid);
+                if cast.is_some_and(|cast| cast.function == call.proc) {
+                    return true;
+                }
+                call.proc
+            }
+            Expr::Aggregate(call) => call.proc,
+            _ => return true,
+        };
+        if reached.is_ok() {
+            let made = functions.by_oid(called).map(|function| &function.name.schema);
+            let of = || created.iter().find(|of| of.extension.has(called)).map(|of| &of.schema);
+            reached = made.or_else(of).map_or(Ok(()), |schema| view.must_look_in(schema));
         }
         reached.is_ok()
     });

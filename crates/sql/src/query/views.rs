@@ -123,6 +123,8 @@ impl Names<'_> {
         }
         within.push(oid);
         drop(within);
+        // A function in its query may take its rows.
+        self.row_of(oid, name);
         let bodied = self.bodied(name, object, oid);
         self.found.within.borrow_mut().pop();
         let bodied = bodied?;

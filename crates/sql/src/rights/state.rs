@@ -46,6 +46,11 @@ impl Key {
         Key::of_schema(0, database)
     }
 
+    /// What an extension has, which has the same OID in each database.
+    pub fn of_member(oid: u32, database: u32) -> Key {
+        Key { oid, database: if database == oids::DATABASE { 0 } else { database } }
+    }
+
     fn read(text: &str) -> Option<Key> {
         Some(match text.split_once('@') {
             Some((oid, database)) => {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use onlap::{Action, ColumnSchema, TableSchema, Time};
+use onlap_pg::catalog::Catalog;
 use onlap_pg::print::Look;
 use serde_json::Value as Json;
 
@@ -361,6 +362,7 @@ fn indexes(view: &View, model: &Model) -> Rows {
          indisexclusion indimmediate indisclustered indisvalid indcheckxmin indisready indislive \
          indisreplident indkey indcollation indclass indoption indexprs indpred",
     );
+    let catalog = formulas::catalog_of(view);
     for relation in &model.relations {
         let Some((table, index)) = relation.index() else { continue };
         let ids: Vec<_> =
@@ -389,16 +391,21 @@ fn indexes(view: &View, model: &Model) -> Rows {
             types.iter().map(|ty| operator_class(*ty)).collect::<Vec<_>>(),
             // Descending, and NULL first.
             index.key.iter().map(|k| if k.descending { 3 } else { 0 }).collect::<Vec<i64>>(),
-            expressions(table, index),
-            index.filter.and_then(|id| text::derived(table, id, Look::PLAIN)),
+            expressions(table, index, &catalog),
+            index.filter.and_then(|id| text::derived(table, id, Look::PLAIN, &catalog)),
         ]);
     }
     rows
 }
 
 /// What an index calculates for its key, as a list.
-fn expressions(table: &TableSchema, index: &onlap::IndexSchema) -> Option<String> {
-    let derived = index.key.iter().filter_map(|k| text::derived(table, k.column, Look::PLAIN));
+fn expressions(
+    table: &TableSchema,
+    index: &onlap::IndexSchema,
+    catalog: &Catalog,
+) -> Option<String> {
+    let derived =
+        index.key.iter().filter_map(|k| text::derived(table, k.column, Look::PLAIN, catalog));
     let all: Vec<String> = derived.collect();
     (!all.is_empty()).then(|| all.join(", "))
 }
@@ -667,7 +674,8 @@ fn dependencies(view: &View, model: &Model) -> Rows {
             }
         }
     }
-    for trigger in crate::catalog::triggers::all(&view.objects) {
+    let all = crate::catalog::triggers::all(&view.objects);
+    for trigger in all.filter(|trigger| model.relation(trigger.relation).is_some()) {
         let (own, table) = (triggers::PG_TRIGGER, trigger.relation);
         rows.push(row![own, trigger.oid, 0, functions::PG_PROC, trigger.function, 0, "n"]);
         rows.push(row![own, trigger.oid, 0, PG_CLASS, table, 0, "a"]);

@@ -9,6 +9,7 @@ use super::model::Model;
 use super::rows::{Datum, Rows};
 use crate::catalog::extensions::{self, Created, PLPGSQL};
 use crate::catalog::{Kind, oids};
+use crate::rights::Class;
 use crate::row;
 use crate::view::View;
 
@@ -46,8 +47,15 @@ pub fn add(view: &View, model: &Model, definition: &Definition, rows: &mut Rows)
     let Some(layout) = Layout::of(definition.name) else { return };
     for created in extensions::all(view) {
         let schema = model.schema_oid(&created.schema);
-        let facts = created.extension.rows(layout.part);
-        facts.for_each(|row| rows.push(layout.row(definition, &row, schema)));
+        for facts in created.extension.rows(layout.part) {
+            let mut row = layout.row(definition, &facts, schema);
+            if let (Part::Proc, Some(acl)) = (layout.part, row.last_mut()) {
+                let oid = facts.text(0).parse().unwrap_or_default();
+                let key = extensions::proc_key(view, oid);
+                *acl = super::grants::shown(view, Class::Function, key).into();
+            }
+            rows.push(row);
+        }
     }
 }
 

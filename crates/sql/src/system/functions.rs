@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onlap_pg::catalog::oids as types;
+use onlap_pg::catalog::{Proc, oids as types};
 
 use super::definitions::Definition;
 use super::model::Model;
@@ -163,6 +163,40 @@ pub fn result(view: &View, model: &Model, of: &Function) -> Option<String> {
     }
     let set = if of.set { "SETOF " } else { "" };
     Some(format!("{set}{}", shown_type(view, model, of.result)))
+}
+
+/// The same of a function that an extension has.
+pub fn member_arguments(view: &View, model: &Model, of: &Proc) -> String {
+    let types: Vec<u32> = match list(of.all_types) {
+        Some(all) => all.iter().filter_map(|oid| oid.parse().ok()).collect(),
+        None => of.arguments.to_vec(),
+    };
+    let (modes, names) = (list(of.modes), list(of.names));
+    let one = |(at, oid): (usize, &u32)| {
+        let mode = match modes.as_ref().and_then(|all| all.get(at)).copied() {
+            Some("t") => return None,
+            Some("o") => "OUT ",
+            Some("b") => "INOUT ",
+            Some("v") => "VARIADIC ",
+            _ => "",
+        };
+        let name = names.as_ref().and_then(|all| all.get(at)).filter(|name| !name.is_empty());
+        let name = name.map_or(String::new(), |name| format!("{} ", quote(name)));
+        Some(format!("{mode}{name}{}", shown_type(view, model, *oid)))
+    };
+    types.iter().enumerate().filter_map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// pg_get_function_result of one that an extension has.
+pub fn member_result(view: &View, model: &Model, of: &Proc) -> String {
+    let set = if of.retset { "SETOF " } else { "" };
+    format!("{set}{}", shown_type(view, model, of.result))
+}
+
+/// The elements of an array's text without quotes; `None` for NULL.
+fn list(text: &str) -> Option<Vec<&str>> {
+    let inner = text.strip_prefix('{')?.strip_suffix('}')?;
+    Some(inner.split(',').map(|part| part.trim_matches('"')).collect())
 }
 
 /// pg_get_functiondef.

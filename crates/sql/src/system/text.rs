@@ -8,6 +8,7 @@ use onlap::{
     TableSchema, Time, Value, convert,
 };
 
+use onlap_pg::catalog::Catalog;
 use onlap_pg::print::Look;
 
 use super::model::{Model, index_name};
@@ -25,16 +26,17 @@ pub fn column_name(table: &TableSchema, id: ColumnId) -> String {
 }
 
 /// A part of an index's key in SQL.
-fn key_part(table: &TableSchema, id: ColumnId, look: Look) -> String {
+fn key_part(table: &TableSchema, id: ColumnId, look: Look, catalog: &Catalog) -> String {
     let Some(derived) = table.derived(id) else { return column_name(table, id) };
-    let printed = formulas::program_of(derived).and_then(|p| p.element(&names_of(table), look));
+    let program = formulas::program_of(derived);
+    let printed = program.and_then(|of| of.element(&names_of(table), look, catalog));
     printed.unwrap_or_else(|_| derived.column.name.clone())
 }
 
 /// What a derived column is, without the parentheses of a key.
-pub fn derived(table: &TableSchema, id: ColumnId, look: Look) -> Option<String> {
+pub fn derived(table: &TableSchema, id: ColumnId, look: Look, catalog: &Catalog) -> Option<String> {
     let program = formulas::program_of(table.derived(id)?).ok()?;
-    program.print(&names_of(table), look).ok()
+    program.print(&names_of(table), look, catalog).ok()
 }
 
 /// The names of a table's columns, not quoted.
@@ -53,23 +55,30 @@ pub fn index_column(
     index: &IndexSchema,
     at: usize,
     look: Look,
+    catalog: &Catalog,
 ) -> Option<String> {
     let id = match index.key.get(at) {
         Some(part) => part.column,
         None => *index.include.get(at - index.key.len())?,
     };
-    Some(key_part(table, id, look))
+    Some(key_part(table, id, look, catalog))
 }
 
 /// CREATE INDEX.
-pub fn index(table: &TableSchema, index: &IndexSchema, on: &str, look: Look) -> String {
+pub fn index(
+    table: &TableSchema,
+    index: &IndexSchema,
+    on: &str,
+    look: Look,
+    catalog: &Catalog,
+) -> String {
     let unique = if index.is_unique() { "UNIQUE " } else { "" };
     let key: Vec<String> = index
         .key
         .iter()
         .map(|part| {
             let descending = if part.descending { " DESC" } else { "" };
-            format!("{}{descending}", key_part(table, part.column, look))
+            format!("{}{descending}", key_part(table, part.column, look, catalog))
         })
         .collect();
     let name = quote(&index_name(table, index));
@@ -80,7 +89,7 @@ pub fn index(table: &TableSchema, index: &IndexSchema, on: &str, look: Look) -> 
     if index.nulls_equal() {
         text += " NULLS NOT DISTINCT";
     }
-    if let Some(condition) = index.filter.and_then(|id| derived(table, id, look)) {
+    if let Some(condition) = index.filter.and_then(|id| derived(table, id, look, catalog)) {
         text += &format!(" WHERE {condition}");
     }
     text
@@ -310,7 +319,7 @@ pub fn default(
     table: &TableSchema,
     column: &ColumnSchema,
 ) -> Option<String> {
-    if let Ok(Some(sql)) = generated::expression(table, column.id, Look::PLAIN) {
+    if let Ok(Some(sql)) = generated::shown(view, table, column.id) {
         return Some(sql);
     }
     let key = format!("{}:{}", table.id.0, column.id.0);

@@ -23,7 +23,7 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "pg_views" => queries(view, &Model::of(view)?)?,
         "pg_matviews" => materialized(view, &Model::of(view)?)?,
         "pg_rules" => rules::rules(view, &Model::of(view)?),
-        "pg_indexes" => indexes(&Model::of(view)?),
+        "pg_indexes" => indexes(view, &Model::of(view)?),
         "pg_sequences" => sequences(view, &Model::of(view)?),
         "pg_stat_user_tables" | "pg_stat_all_tables" => table_figures(view, &Model::of(view)?)?,
         "pg_stat_user_indexes" | "pg_stat_all_indexes" => index_figures(&Model::of(view)?),
@@ -96,8 +96,9 @@ pub fn qualified(model: &Model, table: onlap::TableId) -> String {
     })
 }
 
-fn indexes(model: &Model) -> Rows {
+fn indexes(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of("schemaname tablename indexname indexdef");
+    let catalog = crate::formulas::catalog_of(view);
     for relation in &model.relations {
         let Some((table, index)) = relation.index() else { continue };
         let parent = model.relation(oids::of_table(table.id));
@@ -105,7 +106,7 @@ fn indexes(model: &Model) -> Rows {
             &relation.name.schema,
             parent.map(|p| p.name.name.clone()),
             &relation.name.name,
-            text::index(table, index, &qualified(model, table.id), Look::PLAIN),
+            text::index(table, index, &qualified(model, table.id), Look::PLAIN, &catalog),
         ]);
     }
     rows

@@ -2,26 +2,25 @@
 
 use std::sync::Arc;
 
-use onlap::{ColumnId, ColumnSchema, IndexId, Table, TableChanges, TableSchema, Time};
+use onlap::{IndexId, Table, TableChanges, TableSchema, Time};
 use onlap_pg::ast::{self, TableChange, TableRule};
 use onlap_pg::print::Look;
 
 use super::steps::Step;
+use crate::catalog::Name;
 use crate::catalog::names::TEMPORARY;
-use crate::catalog::rules::Rule;
-use crate::catalog::triggers::Trigger;
-use crate::catalog::{Name, oids};
 use crate::columns::Types;
-use crate::ddl::change::{notice, tell_cascades};
+use crate::ddl::cascade::{Closure, Object};
+use crate::ddl::change::notice;
 use crate::ddl::constraints::{Collector, Constraint, time_of};
-use crate::ddl::{materialized, naming, rule, temporary, trigger, view as views};
+use crate::ddl::{naming, rule, temporary, trigger};
 use crate::error::{Result, SqlError, state};
 use crate::formulas;
 use crate::query::sql_error;
 use crate::session::Session;
 use crate::source::{Source, role_word};
 use crate::system::classes::is_constraint;
-use crate::view::{Relation as Found, View};
+use crate::view::View;
 use crate::wire::Client;
 
 /// Collects the steps of actions.
@@ -157,7 +156,9 @@ impl<'a> Actions<'a> {
                     column.map(|column| column.name.clone())
                 }
             };
-            let name = program.element(&now, Look::PRETTY).map_err(|e| sql_error(&e, ""))?;
+            let name = program
+                .element(&now, Look::PRETTY, formulas::all())
+                .map_err(|e| sql_error(&e, ""))?;
             changes = changes.rename_derived(derived.column.id, name);
         }
         self.change(changes);
@@ -429,145 +430,34 @@ impl<'a> Actions<'a> {
 
     fn drop_column(&mut self, name: &str, cascade: bool, client: &mut dyn Client) -> Result<()> {
         let at = self.position(name)?;
-        let id = self.schema.columns[at].id;
-        self.drop_generated(id, name, cascade, client)?;
-        let mut changes = TableChanges::new();
-        // As in PostgreSQL, indexes and constraints of the column alone go with it.
-        let primary = self.schema.primary().filter(|p| p.key.iter().any(|k| k.column == id));
-        if let Some(primary) = primary {
-            changes = changes.make_secondary(&primary.name);
-        }
-        let referred = self.view.tables()?.into_iter().any(|(_, other)| {
-            let own: Vec<_> = self
-                .schema
-                .indexes
-                .iter()
-                .filter(|i| i.key.iter().any(|k| k.column == id))
-                .map(|i| i.id)
-                .collect();
-            other.schema().foreign_keys.iter().any(|k| own.contains(&k.parent_index))
+        let (table, id) = (self.schema.id, self.schema.columns[at].id);
+        let closure = Closure::of(self.view, vec![Object::Column(table, id)])?;
+        closure.tell(cascade, client)?;
+        let mut others = closure.others();
+        let mut columns = vec![id];
+        others.retain(|object| match object {
+            Object::Column(of, generated) if *of == table => {
+                columns.push(*generated);
+                false
+            }
+            _ => true,
         });
-        let number = id.0 + 1;
-        let readers = views::users_of_column(self.view, oids::of_table(self.schema.id), number);
-        let rules = rule::users_of_column(self.view, oids::of_table(self.schema.id), number);
-        let triggers = trigger::of_column(self.view, &self.schema, id);
-        if !cascade {
-            let others = referred || !readers.is_empty();
-            self.must_have_no_users(name, others, &rules, &triggers)?;
+        if !others.is_empty() {
+            self.steps.push(Step::Drop(others));
         }
-        if !triggers.is_empty() {
-            self.tell_users(&readers, &rules, &triggers, client)?;
+        for id in columns.into_iter().rev() {
+            let mut changes = TableChanges::new();
+            // As in PostgreSQL, indexes and constraints of the column alone go with it.
+            let primary = self.schema.primary().filter(|p| p.key.iter().any(|k| k.column == id));
+            if let Some(primary) = primary {
+                changes = changes.make_secondary(&primary.name);
+            }
+            if let Some(at) = self.schema.position(id) {
+                let name = self.schema.columns[at].name.clone();
+                self.change(changes.drop_column_cascade(&name));
+            }
         }
-        self.steps.extend(readers.into_iter().map(Step::DropView));
-        self.steps.extend(rules.iter().map(|rule| Step::DropRule(rule.key())));
-        self.steps.extend(triggers.into_iter().map(Step::DropTrigger));
-        self.change(changes.drop_column_cascade(name));
         Ok(())
-    }
-}
-
-impl Actions<'_> {
-    /// Fails where something depends on a column that goes: `others` than rules and triggers, or these.
-    fn must_have_no_users(
-        &self,
-        name: &str,
-        others: bool,
-        rules: &[Rule<'_>],
-        triggers: &[Trigger],
-    ) -> Result<()> {
-        if !others && rules.is_empty() && triggers.is_empty() {
-            return Ok(());
-        }
-        let table = self.shown()?;
-        let text = match self.view.objects.families().below(self.schema.id).is_empty() {
-            true => format!(
-                "cannot drop column {name} of table {table} because other objects depend on it"
-            ),
-            // It goes in tables below, too.
-            false => "cannot drop desired object(s) because other objects depend on them".into(),
-        };
-        let error = SqlError::new(state::IN_USE, text)
-            .hint("Use DROP ... CASCADE to drop the dependent objects too.");
-        if others {
-            return Err(error);
-        }
-        let on = format!("column {name} of table {table}");
-        let mut lines = Vec::new();
-        if !rules.is_empty() {
-            lines.push(rule::dependents(self.view, rules, &on)?);
-        }
-        let own = |of: &Trigger| format!("trigger {} on table {table} depends on {on}", of.name);
-        lines.extend(triggers.iter().map(own));
-        Err(error.detail(lines.join("\n")))
-    }
-
-    /// Says what goes with a column.
-    fn tell_users(
-        &self,
-        readers: &[String],
-        rules: &[Rule<'_>],
-        triggers: &[Trigger],
-        client: &mut dyn Client,
-    ) -> Result<()> {
-        let table = self.shown()?;
-        let named = |of: &String| {
-            format!("{} {}", materialized::word(self.view, of), Name::of_engine(of).1.name)
-        };
-        let mut gone: Vec<String> = readers.iter().map(named).collect();
-        for rule in rules {
-            let on = rule::shown_relation(self.view, rule.relation)?;
-            gone.push(format!("rule {} on {on}", rule.name));
-        }
-        gone.extend(triggers.iter().map(|of| format!("trigger {} on table {table}", of.name)));
-        let lines: Vec<String> =
-            gone.iter().map(|what| format!("drop cascades to {what}")).collect();
-        tell_cascades(client, &lines);
-        Ok(())
-    }
-
-    /// The table, as PostgreSQL has it: with the schema where the name alone would not find it.
-    fn shown(&self) -> Result<String> {
-        let alone = self.view.find(std::slice::from_ref(&self.name.name))?;
-        Ok(match alone {
-            Some(Found::Table(name, _)) if name == *self.name => self.name.name.clone(),
-            _ => self.name.to_string(),
-        })
-    }
-
-    /// Columns that are generated from one that goes.
-    fn drop_generated(
-        &mut self,
-        id: ColumnId,
-        name: &str,
-        cascade: bool,
-        client: &mut dyn Client,
-    ) -> Result<()> {
-        let schema = Arc::clone(&self.schema);
-        let is_from = |column: &&ColumnSchema| schema.generated_from(id).any(|of| of == column.id);
-        let names: Vec<&String> =
-            schema.columns.iter().filter(is_from).map(|column| &column.name).collect();
-        if names.is_empty() {
-            return Ok(());
-        }
-        let table = self.shown()?;
-        if !cascade {
-            let text = format!(
-                "cannot drop column {name} of table {table} because other objects depend on it"
-            );
-            let line = |of: &&String| {
-                format!("column {of} of table {table} depends on column {name} of table {table}")
-            };
-            let detail: Vec<String> = names.iter().map(line).collect();
-            return Err(SqlError::new(state::IN_USE, text)
-                .detail(detail.join("\n"))
-                .hint("Use DROP ... CASCADE to drop the dependent objects too."));
-        }
-        let lines: Vec<String> = names
-            .iter()
-            .map(|of| format!("drop cascades to column {of} of table {table}"))
-            .collect();
-        tell_cascades(client, &lines);
-        names.into_iter().try_for_each(|of| self.drop_column(of, true, client))
     }
 }
 

@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 
 use crate::catalog::Kind;
 use crate::catalog::triggers::Trigger;
+use crate::ddl::cascade::{self, Object};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError};
 use crate::session::Session;
@@ -38,12 +39,8 @@ pub enum Step {
     Note(Kind, String, Option<Json>),
     /// A unique index becomes a constraint.
     NoteUnique(String),
-    /// Drops a view that reads a column which goes.
-    DropView(String),
-    /// Drops a rule that names a column which goes.
-    DropRule(String),
-    /// Drops a trigger that is about a column which goes.
-    DropTrigger(Trigger),
+    /// Drops what depends on a column which goes.
+    Drop(Vec<Object>),
     /// Keeps a trigger whose condition says something else.
     PutTrigger(Trigger),
     /// The table has another name: what follows finds it there.
@@ -186,10 +183,8 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
             }
         }
         Step::NoteUnique(index) => note_unique(session, view, name, &index)?,
-        Step::DropRule(key) => crate::ddl::rule::forget_one(session, view, &key)?,
-        Step::DropTrigger(of) => crate::ddl::trigger::forget_one(session, &of)?,
         Step::PutTrigger(of) => session.put(Kind::Trigger, &of.key(), Some(of.body()))?,
-        Step::DropView(engine) => crate::ddl::drop::one_view(session, view, &engine, &[], true)?,
+        Step::Drop(all) => cascade::out(session, view, all)?,
         Step::Renamed(to) => *name = to,
     }
     Ok(())

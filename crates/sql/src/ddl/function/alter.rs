@@ -3,7 +3,7 @@
 use onlap_pg::ast::{AlterFunction, FunctionChange, RoutineKind};
 
 use super::said::Options;
-use super::{find, must_be_free, must_own};
+use super::{find, members, must_be_free, must_own};
 use crate::catalog::functions::Function;
 use crate::catalog::{Kind, Name};
 use crate::error::{Result, SqlError};
@@ -27,7 +27,13 @@ pub fn alter(
         RoutineKind::Routine => "ALTER ROUTINE",
         _ => "ALTER FUNCTION",
     };
-    let known = find::find(view, source, alter.kind, &alter.signature)?;
+    let known = match find::find(view, source, alter.kind, &alter.signature) {
+        Ok(known) => known,
+        Err(e) => {
+            let member = members::find(view, source, alter.kind, &alter.signature)?;
+            return Err(member.map_or(e, |(_, proc)| members::unchanged(view, proc)));
+        }
+    };
     must_own(view, &known)?;
     let mut function = (*known).clone();
     view.scope.tx()?.hold_name(&known.key())?;

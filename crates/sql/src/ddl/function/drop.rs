@@ -5,12 +5,12 @@ use std::sync::Arc;
 use onlap_pg::ast::DropFunction;
 
 use super::find::word;
-use super::users::{User, users};
-use super::{find, must_own};
+use super::{find, members, must_own};
 use crate::catalog::Kind;
 use crate::catalog::functions::Function;
-use crate::ddl::change::{notice, tell_cascades};
-use crate::error::{Result, SqlError, state};
+use crate::ddl::cascade::{Closure, Object};
+use crate::ddl::change::notice;
+use crate::error::{Result, state};
 use crate::rights::{Action, Need};
 use crate::session::Session;
 use crate::source::{Source, strings};
@@ -30,7 +30,16 @@ pub fn drop(
 ) -> Result<String> {
     let mut all: Vec<Arc<Function>> = Vec::new();
     for signature in &drop.all {
-        let found = match find::find(view, source, drop.kind, signature) {
+        let found = find::find(view, source, drop.kind, signature);
+        if found.is_err()
+            && let Some((created, proc)) = members::find(view, source, drop.kind, signature)?
+        {
+            return Err(match view.judge.is_superuser() {
+                true => members::required(view, &created, proc),
+                false => members::must_own(proc),
+            });
+        }
+        let found = match found {
             Ok(found) => found,
             Err(e) if drop.skip && matches!(e.state(), "42883" | state::NO_SCHEMA | "42704") => {
                 let text = match &signature.parameters {
@@ -64,7 +73,8 @@ pub fn drop(
             all.push(found);
         }
     }
-    drop_these(session, view, &all, drop.cascade, client)?;
+    let roots = all.iter().map(|function| Object::Function(function.oid)).collect();
+    Closure::of(view, roots)?.drop(session, drop.cascade, client)?;
     let word = match drop.kind {
         onlap_pg::ast::RoutineKind::Procedure => "PROCEDURE",
         onlap_pg::ast::RoutineKind::Routine => "ROUTINE",
@@ -78,73 +88,6 @@ fn said(ty: &onlap_pg::ast::TypeName) -> String {
     format!("{}{}", strings(&ty.name).join("."), "[]".repeat(ty.bounds.len()))
 }
 
-/// Drops functions, with what hangs on them where CASCADE was said.
-fn drop_these(
-    session: &mut Session,
-    view: &View,
-    all: &[Arc<Function>],
-    cascade: bool,
-    client: &mut dyn Client,
-) -> Result<()> {
-    let others = dependents(view, all)?;
-    let lines = others.iter().map(|(user, of)| Ok((user.shown(view)?, of.clone())));
-    let lines: Vec<(String, String)> = lines.collect::<Result<_>>()?;
-    if !lines.is_empty() && !cascade {
-        let text = match all {
-            [one] => format!(
-                "cannot drop {} {} because other objects depend on it",
-                one.word(),
-                one.shown(view)
-            ),
-            _ => "cannot drop desired object(s) because other objects depend on them".into(),
-        };
-        let detail: Vec<String> =
-            lines.iter().map(|(what, of)| format!("{what} depends on {of}")).collect();
-        let hint = "Use DROP ... CASCADE to drop the dependent objects too.";
-        return Err(SqlError::new("2BP01", text).detail(detail.join("\n")).hint(hint));
-    }
-    let gone = lines.iter().map(|(what, _)| format!("drop cascades to {what}"));
-    tell_cascades(client, &gone.collect::<Vec<_>>());
-    others.into_iter().try_for_each(|(user, _)| user.drop(session, view))?;
-    all.iter().try_for_each(|function| forget(session, view, function))
-}
-
-/// What would go with functions, each with what it uses; what uses something comes behind it.
-///
-/// # Errors
-/// The transaction has ended.
-pub fn dependents(view: &View, all: &[Arc<Function>]) -> Result<Vec<(User, String)>> {
-    let mut known: Vec<u32> = all.iter().map(|function| function.oid).collect();
-    let (mut found, mut left) = (Vec::new(), Vec::new());
-    let add = |function: &Function, left: &mut Vec<(User, String)>| -> Result<()> {
-        let of = format!("{} {}", function.word(), function.shown(view));
-        left.extend(users(view, function)?.into_iter().rev().map(|user| (user, of.clone())));
-        Ok(())
-    };
-    all.iter().rev().try_for_each(|function| add(function, &mut left))?;
-    while let Some((user, of)) = left.pop() {
-        if let User::Function(function) = &user {
-            if known.contains(&function.oid) {
-                continue;
-            }
-            known.push(function.oid);
-            add(function, &mut left)?;
-        }
-        found.push((user, of));
-    }
-    Ok(found)
-}
-
-/// Drops a function with what uses it.
-///
-/// # Errors
-/// Those of the engine.
-pub fn with_users(session: &mut Session, view: &View, function: &Arc<Function>) -> Result<()> {
-    let others = dependents(view, std::slice::from_ref(function))?;
-    others.into_iter().try_for_each(|(user, _)| user.drop(session, view))?;
-    forget(session, view, function)
-}
-
 /// Forgets a function.
 ///
 /// # Errors
@@ -155,31 +98,6 @@ pub fn forget(session: &mut Session, view: &View, function: &Function) -> Result
     session.put(Kind::Comment, &format!("{}:0", function.oid), None)?;
     session.forget_rights(view, function.rights())?;
     session.put(Kind::Function, &function.key(), None)
-}
-
-/// Drops the functions of a schema that goes, and what uses them elsewhere.
-///
-/// # Errors
-/// Those of the engine.
-pub fn drop_in_schema(session: &mut Session, view: &View, schema: &str) -> Result<()> {
-    let all: Vec<Arc<Function>> = view
-        .objects
-        .functions()
-        .of_database(&view.database)
-        .filter(|function| function.name.schema == schema)
-        .cloned()
-        .collect();
-    all.iter().try_for_each(|function| with_users(session, view, function))
-}
-
-/// Drops the functions of some roles.
-///
-/// # Errors
-/// Others depend on one.
-pub fn drop_all(session: &mut Session, view: &View, roles: &[u32], cascade: bool) -> Result<()> {
-    let all = of_roles(view, roles);
-    let mut told = crate::session::lent::Told::new(view);
-    drop_these(session, view, &all, cascade, &mut told)
 }
 
 /// The functions of some roles.

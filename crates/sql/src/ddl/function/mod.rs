@@ -5,14 +5,16 @@
 mod alter;
 mod drop;
 mod find;
+pub mod members;
 mod said;
-pub mod users;
+mod users;
 
 use onlap_pg::ast::CreateFunction;
 use onlap_pg::catalog::oids;
 
-use crate::catalog::Kind;
+use crate::catalog::extensions::{self, Created};
 use crate::catalog::functions::Function;
+use crate::catalog::{Kind, Name};
 use crate::error::{Result, SqlError, state};
 use crate::session::Session;
 use crate::settings::Id;
@@ -20,7 +22,7 @@ use crate::source::{Source, strings};
 use crate::view::View;
 
 pub use alter::{alter, give_all};
-pub use drop::{dependents, drop, drop_all, drop_in_schema, of_roles, with_users};
+pub use drop::{drop, forget, of_roles};
 pub use find::{find, named};
 pub use users::with_types;
 
@@ -38,6 +40,9 @@ pub fn create(
     let name = view.new_name(&strings(&create.name))?;
     let mut function = said::function(session, view, source, create, name)?;
     let known = view.objects.functions().get(&view.database, &function.name, &function.arguments());
+    if known.is_none() {
+        must_not_be_of_extension(view, create, &function)?;
+    }
     if let Some(known) = known {
         must_replace(view, create, known, &function)?;
         function.oid = known.oid;
@@ -63,6 +68,50 @@ pub fn create(
     Ok(tag)
 }
 
+/// Fails where an extension has a function of this name and arguments.
+fn must_not_be_of_extension(view: &View, create: &CreateFunction, new: &Function) -> Result<()> {
+    let Some((_, proc)) = extensions::proc_at(view, &new.name, &new.arguments()) else {
+        return Ok(());
+    };
+    if !create.replace {
+        return Err(exists(&new.name.name));
+    }
+    Err(members::unchanged(view, proc))
+}
+
+fn exists(name: &str) -> SqlError {
+    SqlError::new("42723", format!("function \"{name}\" already exists with same argument types"))
+}
+
+/// Fails where functions of the database stand in the way of those of an extension: where they would be in a schema, or where they
+/// are moved there.
+///
+/// # Errors
+/// `42723`
+pub fn must_let_in(view: &View, created: &Created, is_moved: bool) -> Result<()> {
+    for proc in created.extension.procs() {
+        let name = Name::new(&*created.schema, &*proc.name);
+        let functions = view.objects.functions();
+        match functions.get(&view.database, &name, &proc.arguments) {
+            None => {}
+            Some(_) if !is_moved => return Err(exists(&proc.name)),
+            Some(known) => return Err(is_there(view, known)),
+        }
+    }
+    Ok(())
+}
+
+fn is_there(view: &View, function: &Function) -> SqlError {
+    // The only message that has spaces between the types.
+    let types = function.arguments();
+    let types: Vec<String> =
+        types.iter().map(|oid| crate::catalog::functions::shown_type(view, *oid)).collect();
+    let (name, schema) = (&function.name.name, &function.name.schema);
+    let types = types.join(", ");
+    let text = format!("function {name}({types}) already exists in schema \"{schema}\"");
+    SqlError::new("42723", text)
+}
+
 /// The function's name with its arguments, as hints write it.
 fn signature(view: &View, function: &Function) -> String {
     function.signature(view, false)
@@ -76,9 +125,7 @@ fn must_replace(
     new: &Function,
 ) -> Result<()> {
     if !create.replace {
-        let text =
-            format!("function \"{}\" already exists with same argument types", known.name.name);
-        return Err(SqlError::new("42723", text));
+        return Err(exists(&known.name.name));
     }
     must_own(view, known)?;
     if known.procedure != new.procedure {
@@ -132,16 +179,8 @@ fn must_own(view: &View, function: &Function) -> Result<()> {
 
 /// Fails where a function of this name and arguments is there already.
 fn must_be_free(view: &View, function: &Function) -> Result<()> {
-    let name = &function.name;
-    match view.objects.functions().get(&view.database, name, &function.arguments()) {
-        None => Ok(()),
-        Some(_) => {
-            let text = format!(
-                "function {} already exists in schema \"{}\"",
-                signature(view, function),
-                name.schema
-            );
-            Err(SqlError::new("42723", text))
-        }
-    }
+    let (name, arguments) = (&function.name, function.arguments());
+    let is_taken = view.objects.functions().get(&view.database, name, &arguments).is_some()
+        || extensions::proc_at(view, name, &arguments).is_some();
+    if is_taken { Err(is_there(view, function)) } else { Ok(()) }
 }

@@ -8,6 +8,7 @@ use onlap::{CheckSpec, Table, TableChanges, TableId, TableSchema};
 use onlap_pg::ast::{ColumnChange, TableChange, TableRule};
 
 use super::super::alter::{self, Step};
+use super::super::cascade::{self, Closure, Object};
 use super::super::change::notice;
 use super::super::checks;
 use super::super::naming::Relation;
@@ -22,6 +23,7 @@ use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
 use crate::session::Session;
+use crate::session::lent::Told;
 use crate::source::Source;
 use crate::view::View;
 use crate::wire::Client;
@@ -59,6 +61,20 @@ pub fn below_alter(
         super::take(session, &view, &table)?;
     }
     let before = table.schema();
+    let mut told = Told::new(&view);
+    let all = TableChange::clone(change);
+    let (change, client) = match all {
+        TableChange::DropColumn(skip, column, cascade)
+            if !only && before.position_by_name(&column).is_some() =>
+        {
+            drop_users(session, &view, &own, (&column, cascade), client)?;
+            // They are told, and gone.
+            (&TableChange::DropColumn(skip, column, true), &mut told as &mut dyn Client)
+        }
+        _ => (change, client),
+    };
+    let view = session.view()?;
+    let table = view.scope.tx()?.table(&name.engine(&view.database))?;
     alter::one(session, &view, source, (name, &table), change, client)?;
     if matches!(change, TableChange::Rename(_) | TableChange::Schema(_)) {
         return Ok(());
@@ -68,6 +84,37 @@ pub fn below_alter(
     tree.push(before.id);
     let changed = Changed { before: &before, change, only, source, tree: &tree };
     changed.reach_below(session, &own, client)
+}
+
+/// Drops what depends on a column of a table and on those of tables below that go with it; generated columns go with it.
+fn drop_users(
+    session: &mut Session,
+    view: &View,
+    own: &Parent,
+    (column, cascade): (&str, bool),
+    client: &mut dyn Client,
+) -> Result<()> {
+    let mut roots = Vec::new();
+    let mut open = vec![own.table.clone()];
+    while let Some(table) = open.pop() {
+        let schema = table.schema();
+        let Some(at) = schema.position_by_name(column) else { continue };
+        let id = schema.columns[at].id;
+        let known = kin_of(view, schema.id).column(id);
+        if roots.is_empty() || known.count == 1 && !known.local {
+            roots.insert(0, Object::Column(schema.id, id));
+            open.extend(tables_below(view, schema.id)?);
+        }
+    }
+    let family: Vec<TableId> = roots
+        .iter()
+        .filter_map(|root| if let Object::Column(id, _) = root { Some(*id) } else { None })
+        .collect();
+    let closure = Closure::of(view, roots)?;
+    closure.tell(cascade, client)?;
+    let mut others = closure.others();
+    others.retain(|of| !matches!(of, Object::Column(table, _) if family.contains(table)));
+    cascade::out(session, view, others)
 }
 
 /// What is known of a table's columns and rules follows a change of them: a column may have another id, a rule another name.

@@ -22,11 +22,16 @@ use crate::view::View;
 use crate::wire::Client;
 
 pub use composites::create as create_composite;
+pub use composites::without as without_field;
 pub use domains::create as create_domain;
 pub use enums::create as create_enum;
-pub use uses::{drop, drop_all, drop_in_schema};
+pub use uses::drop;
 
-fn put(session: &mut Session, made: &Made) -> Result<()> {
+/// Keeps a type as it is now.
+///
+/// # Errors
+/// The transaction has ended.
+pub fn put(session: &mut Session, made: &Made) -> Result<()> {
     session.put(Kind::Type, &made.name.engine(&made.database), Some(made.body()))
 }
 
@@ -70,7 +75,7 @@ fn must_own(view: &View, made: &Made) -> Result<()> {
 ///
 /// # Errors
 /// `40001`: one did since the statement began; those of waits for locks.
-fn hold(session: &mut Session, view: &View, made: &Made) -> Result<()> {
+pub fn hold(session: &mut Session, view: &View, made: &Made) -> Result<()> {
     let engine = made.name.engine(&view.database);
     view.scope.tx()?.hold_name(&engine)?;
     // What this transaction has changed, it has held since.

@@ -6,8 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::catalog::Kind;
 use crate::catalog::made_types::MadeTypes;
+use crate::catalog::{Kind, Name};
 use crate::error::{Result, SqlError};
 use crate::session::Session;
 use crate::types::PgType;
@@ -70,7 +70,8 @@ impl Given<'_> {
 pub fn must_fit(session: &mut Session, view: &View, oid: u32, parts: &[PgType]) -> Result<()> {
     view.scope.tx()?.hold_name(&format!("types of types in {}", view.database))?;
     let newest = view.newest_objects();
-    for (name, object) in newest.of_kind(Kind::Type) {
+    let here = |name: &str| Name::of_engine(name).0 == view.database;
+    for (name, object) in newest.of_kind(Kind::Type).filter(|(name, _)| here(name)) {
         let is_own = session.current()?.pending.has(Kind::Type, name);
         if !is_own && view.objects.get(Kind::Type, name) != Some(object) {
             return Err(SqlError::concurrent_update());

@@ -15,6 +15,7 @@ use crate::catalog::objects::Object;
 use crate::catalog::triggers::{self, Trigger};
 use crate::catalog::{Kind, Name};
 use crate::columns::rewritten;
+use crate::ddl::kept;
 use crate::error::{Result, SqlError};
 use crate::session::Session;
 use crate::view::View;
@@ -28,6 +29,13 @@ fn defaults(view: &View) -> Result<Vec<(String, String)>> {
         Some((key.to_string(), object.body["sql"].as_str()?.to_string()))
     };
     Ok(own.filter_map(text).collect())
+}
+
+/// Triggers of the database.
+fn triggers_of(view: &View) -> Result<Vec<Trigger>> {
+    let here = kept::relations(view)?;
+    let all = triggers::all(&view.objects);
+    Ok(all.filter(|trigger| here.contains(&trigger.relation)).collect())
 }
 
 /// The places of a type's name in the casts of a text that is kept, the last first.
@@ -75,7 +83,7 @@ pub fn rename_in_defaults(
             return Err(SqlError::unsupported(text));
         }
     }
-    for trigger in triggers::all(&view.objects) {
+    for trigger in triggers_of(view)? {
         let Some(text) = trigger.when.as_deref() else { continue };
         if text.contains(&format!("'{label}'")) {
             let text = format!("RENAME VALUE of a label that the condition {text} may name");
@@ -139,7 +147,7 @@ pub fn move_in_texts(session: &mut Session, view: &View, made: &Made, to: &Name)
             session.put(Kind::Default, &key, Some(json!({ "sql": sql })))?;
         }
     }
-    for trigger in triggers::all(&view.objects) {
+    for trigger in triggers_of(view)? {
         let when = trigger.when.as_deref().map(moved).transpose()?.flatten();
         if when.is_some() {
             let trigger = Trigger { when, ..trigger };
@@ -161,15 +169,4 @@ pub fn move_in_texts(session: &mut Session, view: &View, made: &Made, to: &Name)
         }
     }
     Ok(())
-}
-
-/// Whether a text of a domain names a type.
-pub fn domain_names(domain: &crate::catalog::made_types::Domain, made: &Made) -> bool {
-    let mut texts = domain.default.iter().chain(domain.checks.iter().map(|check| &check.sql));
-    texts.any(|sql| names(sql, made))
-}
-
-/// Whether an expression that is kept names a type.
-pub fn names(sql: &str, made: &Made) -> bool {
-    !places(&format!("{SELECT}{sql}"), made).is_empty()
 }

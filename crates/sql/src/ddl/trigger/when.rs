@@ -14,7 +14,7 @@ use crate::catalog::triggers::{self as kept, Trigger};
 use crate::catalog::{Name, oids};
 use crate::ddl::columns;
 use crate::error::{Result, SqlError};
-use crate::query::{Names, sql_error};
+use crate::query::{Names, named_in, sql_error};
 use crate::routine::must_be_served;
 use crate::source::Source;
 use crate::view::{View, no_table};
@@ -113,25 +113,48 @@ fn rows_named(bound: &Bound, value: ExprId, see: &mut dyn FnMut(usize, i32)) {
     });
 }
 
+/// Binds the condition of a trigger of a table; `None` where that is not there.
+fn bound(view: &View, table: &Name, text: &str) -> onlap_pg::Result<Option<(Bound, ExprId)>> {
+    let tree = grammar::parse(&format!("SELECT {text}"))?;
+    let Some(expr) = tree.only_target() else { return Ok(None) };
+    let names = Names::new(view);
+    let path = [table.schema.as_str().into(), table.name.as_str().into()];
+    let Some(relation) = names.relation(&path)? else { return Ok(None) };
+    let within = (&names as &dyn Schema, names.catalog());
+    let (bound, _, value) = bind::trigger_condition(&tree, expr, &relation, within)?;
+    Ok(Some((bound, value)))
+}
+
 /// Whether the condition of a trigger reads a column of its table, as that is now. One that cannot be bound may.
 fn reads(view: &View, table: &TableSchema, text: &str, column: ColumnId) -> bool {
-    let read = || -> onlap_pg::Result<bool> {
-        let tree = grammar::parse(&format!("SELECT {text}"))?;
-        let Some(expr) = tree.only_target() else { return Ok(true) };
-        let names = Names::new(view);
-        let name = Name::of_engine(&table.name).1;
-        let path = [name.schema.as_str().into(), name.name.as_str().into()];
-        let Some(relation) = names.relation(&path)? else { return Ok(true) };
-        let within = (&names as &dyn Schema, names.catalog());
-        let (bound, _, value) = bind::trigger_condition(&tree, expr, &relation, within)?;
-        let mut found = false;
-        rows_named(&bound, value, &mut |_, place| {
-            let at = usize::try_from(place).ok().and_then(|place| place.checked_sub(1));
-            found |= at.and_then(|at| table.columns.get(at)).is_some_and(|of| of.id == column);
-        });
-        Ok(found)
+    let Ok(Some((bound, value))) = bound(view, &Name::of_engine(&table.name).1, text) else {
+        return true;
     };
-    read().unwrap_or(true)
+    let mut found = false;
+    rows_named(&bound, value, &mut |_, place| {
+        let at = usize::try_from(place).ok().and_then(|place| place.checked_sub(1));
+        found |= at.and_then(|at| table.columns.get(at)).is_some_and(|of| of.id == column);
+    });
+    found
+}
+
+/// The types, functions and operators that are wanted and that the condition of a trigger of a table names.
+///
+/// # Errors
+/// The condition cannot be bound.
+pub fn names(
+    view: &View,
+    relation: u32,
+    text: &str,
+    wanted: &dyn Fn(u32) -> bool,
+) -> Result<Vec<u32>> {
+    let tables = view.tables()?;
+    let is = |of: &&(Name, onlap::Table)| oids::of_table(of.1.schema().id) == relation;
+    let table = tables.iter().find(is).map(|(name, _)| name);
+    let missing = || SqlError::new("XX000", format!("the relation {relation} is not there"));
+    let found = bound(view, table.ok_or_else(missing)?, text).map_err(|e| sql_error(&e, text))?;
+    let (bound, value) = found.ok_or_else(missing)?;
+    Ok(named_in(&bound, Part::Expr(value), wanted))
 }
 
 /// The triggers of a table that are about one of its columns: UPDATE OF it, or their condition reads it. The oldest come first.

@@ -1,0 +1,113 @@
+//! What depends on what an extension has?
+//!
+//! Texts are gone through once for all that it has.
+
+use std::collections::HashMap;
+
+use onlap::{DerivedSchema, TableSchema};
+use onlap_pg::bound::Part;
+
+use super::Object;
+use super::uses::{Edge, Uses};
+use crate::catalog::{extensions, oids};
+use crate::ddl::kept::{self, Wanted};
+use crate::error::Result;
+use crate::formulas;
+use crate::query::named_in;
+
+/// What names something of the extensions of a database.
+#[derive(Default)]
+pub struct Members {
+    /// By what it names.
+    users: HashMap<u32, Vec<(Object, u32)>>,
+    /// What cannot be bound any more, and may name anything.
+    unknown: Vec<(Object, u32)>,
+}
+
+impl Members {
+    /// As the statement sees it.
+    ///
+    /// # Errors
+    /// The transaction has ended; `57014`.
+    pub fn of(uses: &Uses<'_>) -> Result<Members> {
+        let mut found = Members::default();
+        let wanted = Wanted { may: &|_, _| true, is: &extensions::is_member };
+        for used in kept::users(uses.view, &wanted)? {
+            match &used.oids[..] {
+                [] => found.unknown.push((used.user, used.order)),
+                oids => oids.iter().for_each(|oid| found.add(*oid, &used.user, used.order)),
+            }
+        }
+        for (_, table) in uses.tables() {
+            found.add_table(&table.schema());
+        }
+        Ok(found)
+    }
+
+    fn add(&mut self, oid: u32, user: &Object, order: u32) {
+        self.users.entry(oid).or_default().push((user.clone(), order));
+    }
+
+    /// Indexes and generated columns of a table.
+    fn add_table(&mut self, table: &TableSchema) {
+        let used = |program: &str| {
+            let made = formulas::made(program).ok();
+            made.map(|made| {
+                named_in(&made.tree.0, Part::Query(made.tree.1), &extensions::is_member)
+            })
+        };
+        let of_derived = |derived: &DerivedSchema| used(&derived.program).unwrap_or_default();
+        for index in &table.indexes {
+            let ids = index.key.iter().map(|part| part.column).chain(index.filter);
+            let object = Object::Index(table.id, index.name.clone());
+            for oid in ids.filter_map(|id| table.derived(id)).flat_map(of_derived) {
+                // It is younger than its table.
+                self.add(oid, &object, oids::of_table(table.id) + 1);
+            }
+        }
+        for generated in &table.generated {
+            let object = Object::Column(table.id, generated.column);
+            for oid in used(&generated.program).unwrap_or_default() {
+                self.add(oid, &object, oids::of_table(table.id));
+            }
+        }
+    }
+
+    /// What an extension has, and what may name anything of it.
+    pub fn of_extension(&self, name: &str) -> Vec<Edge> {
+        let Some(extension) = onlap_pg::catalog::extensions::named(name) else { return Vec::new() };
+        let types = extension.types().filter(|ty| !ty.is_array).map(|ty| ty.oid);
+        let all = types.chain(self.users.keys().copied().filter(|oid| extension.has(*oid)));
+        let member = |oid| {
+            // As hstore's type has a function for subscripts that was made last, all of its uses come from the type.
+            let is_first = oid == onlap_pg::catalog::oids::HSTORE;
+            Edge::silent(Object::Member(oid), if is_first { u32::MAX } else { oid })
+        };
+        let unknown = self.unknown.iter().map(|(object, order)| Edge::to(object.clone(), *order));
+        all.map(member).chain(unknown).collect()
+    }
+
+    /// What names something of an extension.
+    pub fn of_member(&self, oid: u32) -> Vec<Edge> {
+        let users = self.users.get(&oid).into_iter().flatten();
+        let mut found: Vec<Edge> =
+            users.map(|(object, order)| Edge::to(object.clone(), *order)).collect();
+        let ty = crate::query::catalog().get_type(oid);
+        if let Some(ty) = ty.filter(|ty| !ty.is_array && ty.array != 0) {
+            found.push(Edge::silent(Object::Member(ty.array), 0));
+        }
+        found
+    }
+}
+
+/// Fails where an extension is not there any more.
+///
+/// # Errors
+/// `42704`
+pub fn must_be(view: &crate::view::View, name: &str) -> Result<extensions::Created> {
+    let missing = || {
+        let text = format!("extension \"{name}\" does not exist");
+        crate::error::SqlError::new(crate::error::state::NO_OBJECT, text)
+    };
+    extensions::named(view, name).ok_or_else(missing)
+}
