@@ -16,6 +16,7 @@ pub mod crash;
 pub mod damage;
 pub mod decoders;
 pub mod disk;
+pub mod dumps;
 pub mod faults;
 pub mod figures;
 pub mod isolation;

@@ -12,7 +12,7 @@ use super::types::sequence_type;
 use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::ask::{sequence_key, table_key};
-use crate::rights::{Action, Class};
+use crate::rights::{Action, Class, Key};
 use crate::session::Session;
 use crate::source::{Source, strings};
 use crate::types::names;
@@ -147,11 +147,12 @@ fn number(text: &str) -> Result<i64> {
 }
 
 impl Session {
-    /// A sequence that was made belongs to its maker.
-    pub(crate) fn own_sequence(&mut self, view: &View, engine: &str) -> Result<()> {
+    /// A sequence that was made belongs to a role: its maker, or the owner of the table that it is for.
+    pub(crate) fn own_sequence(&mut self, view: &View, engine: &str, owner: u32) -> Result<()> {
         let id = self.current()?.scope.tx()?.sequence(engine)?.schema().id;
         let schema = Name::of_engine(engine).1.schema;
-        self.own(view, Class::Sequence, oids::of_sequence(id.0), &schema)
+        let schema = view.schema_key(&schema).unwrap_or(Key::of(0));
+        self.own_as(view, owner, Class::Sequence, Key::of(oids::of_sequence(id.0)), schema)
     }
 
     /// Makes a sequence, which goes away when the transaction rolls back.
@@ -273,7 +274,7 @@ pub fn create(
     }
     let engine = name.engine(&view.database);
     session.make_sequence(&options.spec(&engine, None)?)?;
-    session.own_sequence(view, &engine)?;
+    session.own_sequence(view, &engine, view.judge.role)?;
     own(session, view, &engine, &options)?;
     Ok("CREATE SEQUENCE")
 }

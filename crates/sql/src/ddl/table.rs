@@ -351,7 +351,7 @@ impl Making<'_> {
         for (column, sequence) in made {
             let at = schema.position_by_name(&column).expect("was just made");
             let body = json!({ "table": schema.id.0, "column": schema.columns[at].id.0 });
-            session.own_sequence(view, &sequence)?;
+            session.own_sequence(view, &sequence, view.judge.role)?;
             session.put(Kind::Owned, &sequence, Some(body))?;
         }
         note_columns(session, &schema, &columns)?;

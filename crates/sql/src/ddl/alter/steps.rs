@@ -8,6 +8,7 @@ use crate::catalog::triggers::Trigger;
 use crate::ddl::cascade::{self, Object};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError};
+use crate::rights::ask::table_key;
 use crate::session::Session;
 use crate::view::View;
 
@@ -151,7 +152,8 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
         Step::AddSequence(spec, column) => {
             let table = table(name)?;
             session.make_sequence(&spec)?;
-            session.own_sequence(view, spec.name())?;
+            let owner = view.judge.rights().owner(table_key(&table.schema()));
+            session.own_sequence(view, spec.name(), owner)?;
             let changes = TableChanges::new().set_default_sequence(column, spec.name());
             view.scope.tx()?.alter_table(&table, &changes)?;
         }
