@@ -35,7 +35,7 @@ use crate::pressure::Pressure;
 use crate::quiet::Quiet;
 use crate::read::Snapshot;
 use crate::rules::{self, References};
-use crate::schema_change::ChangeLock;
+use crate::schema_change::{ChangeLock, WhichTable};
 use crate::sequences::{self, Sequence, Sequences};
 use crate::snapshots::Snapshots;
 use crate::spec::{ForeignKeySpec, IndexSpec, SequenceSpec, TableChanges, TableSpec};
@@ -350,7 +350,11 @@ impl Database {
     ///
     /// # Errors
     /// As [`Database::build_indexes`].
-    pub fn create_index(&self, table: &str, spec: IndexSpec) -> Result<()> {
+    pub fn create_index<'a>(
+        &self,
+        table: impl Into<WhichTable<'a>>,
+        spec: IndexSpec,
+    ) -> Result<()> {
         self.create_indexes(table, [spec])
     }
 
@@ -358,9 +362,9 @@ impl Database {
     ///
     /// # Errors
     /// As [`Database::build_indexes`].
-    pub fn create_indexes(
+    pub fn create_indexes<'a>(
         &self,
-        table: &str,
+        table: impl Into<WhichTable<'a>>,
         specs: impl IntoIterator<Item = IndexSpec>,
     ) -> Result<()> {
         let specs: Vec<IndexSpec> = specs.into_iter().collect();
@@ -374,20 +378,20 @@ impl Database {
     /// As for [`Database::create_table`]; [`ErrorKind::DuplicateKey`] when a unique index finds two
     /// rows with equal keys, which writers may insert until the index is there;
     /// [`ErrorKind::Cancelled`]. Nothing changes then.
-    pub fn build_indexes(
+    pub fn build_indexes<'a>(
         &self,
-        table: &str,
+        table: impl Into<WhichTable<'a>>,
         specs: &[IndexSpec],
         control: &BuildControl,
     ) -> Result<()> {
         self.shared.check_writable()?;
-        schema_change::build_indexes(&self.shared, table, specs, control)
+        schema_change::build_indexes(&self.shared, table.into(), specs, control)
     }
 
     /// Drops an index. A primary key cannot be dropped.
-    pub fn drop_index(&self, table: &str, index: &str) -> Result<()> {
+    pub fn drop_index<'a>(&self, table: impl Into<WhichTable<'a>>, index: &str) -> Result<()> {
         self.shared.check_writable()?;
-        schema_change::drop_index(&self.shared, table, index)
+        schema_change::drop_index(&self.shared, table.into(), index)
     }
 
     /// Adds a condition on each row to a table. Writers wait only while the last few rows are judged.
@@ -473,9 +477,13 @@ impl Database {
     /// # Errors
     /// Unknown or taken names; [`ErrorKind::InUse`] for a column that something else has;
     /// [`ErrorKind::NotNull`] and errors of single values when rows do not fit the change.
-    pub fn alter_table(&self, table: &str, changes: &TableChanges) -> Result<()> {
+    pub fn alter_table<'a>(
+        &self,
+        table: impl Into<WhichTable<'a>>,
+        changes: &TableChanges,
+    ) -> Result<()> {
         self.shared.check_writable()?;
-        schema_change::alter_table(&self.shared, table, changes)
+        schema_change::alter_table(&self.shared, table.into(), changes)
     }
 
     /// Takes all rows of a table away at once. Snapshots from before go on reading them; counters go
@@ -483,9 +491,9 @@ impl Database {
     ///
     /// # Errors
     /// [`ErrorKind::InUse`] when another table refers to it.
-    pub fn truncate_table(&self, table: &str) -> Result<()> {
+    pub fn truncate_table<'a>(&self, table: impl Into<WhichTable<'a>>) -> Result<()> {
         self.shared.check_writable()?;
-        schema_change::truncate_table(&self.shared, table)
+        schema_change::truncate_table(&self.shared, table.into())
     }
 
     /// The table of a name.
@@ -574,11 +582,13 @@ pub struct Table {
     pub(crate) shared: Arc<Shared>,
     /// As the transaction sees it that the handle is of, where that has changed it.
     pub(crate) private: Option<Arc<TableSchema>>,
+    /// The version of the schema that others see, when a transaction gave the handle.
+    pub(crate) seen: Option<u32>,
 }
 
 impl Table {
     pub(crate) fn new(state: Arc<TableState>, shared: &Arc<Shared>) -> Table {
-        Table { state, shared: Arc::clone(shared), private: None }
+        Table { state, shared: Arc::clone(shared), private: None, seen: None }
     }
 
     /// The table's name.

@@ -79,6 +79,7 @@ pub use onlap_storage::written::{IndexWritten, WrittenReport};
 pub use options::Rule;
 pub use options::{Options, SyncMode, Tuning};
 pub use read::{KeyRange, Predicate, ReadCounters, RowBatch, RowSet, Rows, Scan, Snapshot};
+pub use schema_change::WhichTable;
 pub use sequences::Sequence;
 pub use spec::{
     CheckSpec, DerivedSpec, ForeignKeySpec, GeneratedSpec, IndexPart, IndexSpec, SequenceSpec,

@@ -7,10 +7,10 @@ use std::fmt;
 use std::panic::Location;
 
 use datafusion_common::DataFusionError;
-use onlap::ErrorKind;
 
 use crate::catalog::Name;
 
+mod engine;
 mod rules;
 
 /// Result of anything in this crate.
@@ -479,16 +479,9 @@ impl std::error::Error for SqlError {}
 
 impl From<onlap::Error> for SqlError {
     fn from(e: onlap::Error) -> SqlError {
-        if let Some(subject) = e.subject() {
-            return rules::broken(&e, subject);
-        }
-        let mut error = SqlError::new(e.sqlstate(), e.to_string());
-        if let Some(detail) = e.detail() {
-            error = error.detail(detail);
-        }
-        match e.kind() {
-            ErrorKind::Conflict => error.hint("Run the transaction again."),
-            _ => error,
+        match e.subject() {
+            Some(subject) => rules::broken(&e, subject),
+            None => engine::told(&e),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onlap::{Sequence, Table};
+use onlap_pg::catalog::Noted;
 use parking_lot::Mutex;
 
 use crate::catalog::names::{TEMPORARY, temporary, temporary_of};
@@ -51,6 +52,8 @@ pub struct View {
     pub pid: i32,
     /// When the transaction began, in microseconds since 1970-01-01 UTC.
     pub began_us: i64,
+    /// What functions meant that the statement calls by their names alone.
+    pub noted: Noted,
     /// Values of sequences that the session took.
     pub taken: Arc<Mutex<Taken>>,
     /// Settings that functions ask for.

@@ -354,11 +354,7 @@ fn a_table_that_was_dropped_is_waited_for() {
                 assert_eq!(waiting.is_finished(), !waits, "{change}");
                 first.rows(end);
                 let error = waiting.join().expect("it ends").error;
-                let anew = change.contains("create") && level == "repeatable read";
-                match anew {
-                    true => assert_eq!(error.expect("another table").0, "40001"),
-                    false => assert_eq!(error, *expected, "{change}; {end} at {level}"),
-                }
+                assert_eq!(error, *expected, "{change}; {end} at {level}");
             });
             if expected.is_none() {
                 first.rows("begin");

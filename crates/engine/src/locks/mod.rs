@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use onlap_base::clock::Clock;
 use onlap_base::tasks::Tasks;
-use onlap_base::{Error, ErrorKind, IndexId, Result, RowId, TableId};
+use onlap_base::{Error, ErrorKind, IndexId, Result, RowId, Subject, TableId};
 use roaring::RoaringTreemap;
 
 use crate::table::TableState;
@@ -590,5 +590,9 @@ fn not_available(state: &TableState, target: &Target, timeout: Option<Duration>)
         ),
         None => format!("{what} of table {name} is locked by another transaction"),
     };
-    Error::new(ErrorKind::LockNotAvailable, text)
+    let error = Error::new(ErrorKind::LockNotAvailable, text);
+    match timeout {
+        Some(_) => error,
+        None => error.about(Subject { table: name.clone(), ..Subject::default() }),
+    }
 }

@@ -19,7 +19,7 @@ use onlap_format::{IndexSchema, TableSchema};
 use onlap_storage::segment::Segment;
 
 use super::plan::Plan;
-use super::{convert, hold_names, lock_table, take_index_ids};
+use super::{WhichTable, convert, hold_names, take_index_ids};
 use crate::background::Claim;
 use crate::changes::Fixed;
 use crate::commit::Leader;
@@ -29,10 +29,15 @@ use crate::spec::TableChanges;
 use crate::table::{Highs, TableState, TableView};
 use crate::{flush, index_build, rules};
 
-pub(crate) fn alter_table(shared: &Arc<Shared>, table: &str, changes: &TableChanges) -> Result<()> {
-    let _names = hold_names(shared, changes.names(table))?;
-    let (state, _changing) = lock_table(shared, table)?;
-    alter_locked(shared, &state, table, changes)
+pub(crate) fn alter_table(
+    shared: &Arc<Shared>,
+    table: WhichTable<'_>,
+    changes: &TableChanges,
+) -> Result<()> {
+    let name = table.name();
+    let _names = hold_names(shared, changes.names(&name))?;
+    let (state, _changing) = table.lock(shared)?;
+    alter_locked(shared, &state, &name, changes)
 }
 
 /// The same for who holds the change lock of the table.

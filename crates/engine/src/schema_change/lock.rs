@@ -15,6 +15,9 @@ use onlap_base::clock::Clock;
 use onlap_base::tasks::{Event, Tasks};
 use onlap_base::{Error, ErrorKind, Result};
 
+/// A wait looks this often whether it still makes sense.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
 /// A lock that may be held for long.
 #[derive(Clone)]
 pub(crate) struct ChangeLock(Arc<Inner>);
@@ -37,6 +40,21 @@ impl ChangeLock {
                 return guard;
             }
             self.0.freed.wait(seen, None);
+        }
+    }
+
+    /// Takes the lock, waiting for it as long as `go_on` says so.
+    ///
+    /// # Errors
+    /// What `go_on` says.
+    pub(crate) fn lock_while(&self, go_on: &dyn Fn() -> Result<()>) -> Result<ChangeGuard> {
+        loop {
+            let seen = self.0.freed.epoch();
+            if let Some(guard) = self.try_lock() {
+                return Ok(guard);
+            }
+            go_on()?;
+            self.0.freed.wait(seen, Some(LOOK_EVERY));
         }
     }
 

@@ -29,12 +29,14 @@ mod convert;
 mod lock;
 mod plan;
 pub(crate) mod truncate;
+mod which;
 
 pub(crate) use alter::alter_table;
 pub(crate) use convert::cast;
 pub(crate) use lock::{ChangeGuard, ChangeLock};
 pub(crate) use plan::Plan;
 pub(crate) use truncate::truncate_table;
+pub use which::WhichTable;
 
 pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc<TableState>> {
     margin::check_room(shared)?;
@@ -152,7 +154,7 @@ pub(crate) fn forget_table(shared: &Shared, state: &TableState) {
 /// Builds indexes of a table together, while writers go on: all of them, or none.
 pub(crate) fn build_indexes(
     shared: &Arc<Shared>,
-    table: &str,
+    table: WhichTable<'_>,
     specs: &[IndexSpec],
     control: &BuildControl,
 ) -> Result<()> {
@@ -161,7 +163,8 @@ pub(crate) fn build_indexes(
             format!("index {} is made by a transaction, which has the table alone", judged.name());
         return Err(Error::new(ErrorKind::Unsupported, text));
     }
-    let (state, _changing) = lock_table(shared, table)?;
+    let (state, _changing) = table.lock(shared)?;
+    let name = &state.schema().name;
     if specs.is_empty() {
         return Ok(());
     }
@@ -170,14 +173,14 @@ pub(crate) fn build_indexes(
     if derives {
         let derive = |spec: &IndexSpec| TableChange::Derive { index: Box::new(spec.clone()) };
         let changes = TableChanges(specs.iter().map(derive).collect());
-        alter::alter_locked(shared, &state, table, &changes)?;
+        alter::alter_locked(shared, &state, name, &changes)?;
     }
     let built = take_indexes(shared, &state.schema(), specs)
         .and_then(|indexes| index_build::run(shared, &state, &indexes, control));
     if derives && built.is_err() {
         // The error is the build's, whatever becomes of this; what stays goes with the next open.
         let changes = TableChanges(vec![TableChange::ForgetDerived]);
-        let _ = alter::alter_locked(shared, &state, table, &changes);
+        let _ = alter::alter_locked(shared, &state, name, &changes);
     }
     built
 }
@@ -189,7 +192,7 @@ pub(crate) fn forget_derived(shared: &Arc<Shared>) -> Result<()> {
         let mut schema = (*state.schema()).clone();
         if schema.forget_unused_derived() && shared.check_writable().is_ok() {
             let changes = TableChanges(vec![TableChange::ForgetDerived]);
-            alter_table(shared, &schema.name, &changes)?;
+            alter_table(shared, (&schema.name).into(), &changes)?;
         }
     }
     Ok(())
@@ -238,15 +241,15 @@ pub(crate) fn lock_table(shared: &Shared, name: &str) -> Result<(Arc<TableState>
     }
 }
 
-pub(crate) fn drop_index(shared: &Arc<Shared>, table: &str, name: &str) -> Result<()> {
-    let (state, _changing) = lock_table(shared, table)?;
+pub(crate) fn drop_index(shared: &Arc<Shared>, table: WhichTable<'_>, name: &str) -> Result<()> {
+    let (state, _changing) = table.lock(shared)?;
     let mut schema = (*state.schema()).clone();
     let index = droppable_index(&shared.references, &schema, name)?;
     schema.version += 1;
     schema.indexes.retain(|i| i.id != index);
     if schema.clone().forget_unused_derived() {
         let changes = TableChanges(vec![TableChange::DropIndex { name: name.to_owned() }]);
-        return alter::alter_locked(shared, &state, table, &changes);
+        return alter::alter_locked(shared, &state, &state.schema().name, &changes);
     }
     shared.commits().exclusively(|_| {
         // Flushes under way leave the index out when they see the new schema.

@@ -17,7 +17,7 @@ use onlap_base::{Csn, Error, ErrorKind, Result, RowId};
 use onlap_format::manifest::Edit;
 use onlap_storage::version::TableVersion;
 
-use super::lock_table;
+use super::WhichTable;
 use crate::background::Claim;
 use crate::blind;
 use crate::commit::Leader;
@@ -36,8 +36,8 @@ pub(crate) struct Past {
     pub view: Option<Arc<TableView>>,
 }
 
-pub(crate) fn truncate_table(shared: &Arc<Shared>, name: &str) -> Result<()> {
-    let (state, _changing) = lock_table(shared, name)?;
+pub(crate) fn truncate_table(shared: &Arc<Shared>, table: WhichTable<'_>) -> Result<()> {
+    let (state, _changing) = table.lock(shared)?;
     shared.references.check_droppable(&state.schema())?;
     if shared.snapshots.len() > 0 {
         // What snapshots may go on to read is to lie in files: memory of the past counts nowhere.

@@ -163,8 +163,11 @@ impl Transaction {
                 false => Some(self.lock_schema_of(state)?),
             };
             let others = guard.is_some() && state.unborn.load(Ordering::Acquire);
-            if others || state.dropped.load(Ordering::Acquire) {
+            if others || (!self.in_statement && state.dropped.load(Ordering::Acquire)) {
                 return Err(unknown_table(&table.name()));
+            }
+            if guard.is_some() {
+                self.must_be_as_seen(table)?;
             }
             self.schema.altered.push(Altered::new(state, guard));
             // It may have changed until now.

@@ -167,6 +167,7 @@ pub struct Aside {
     outdated: bool,
     look_back: Option<Savepoint>,
     due: due::Suspended,
+    lock_timeout: Option<Duration>,
 }
 
 impl Aside {
@@ -358,6 +359,7 @@ impl Transaction {
             outdated: self.outdated,
             look_back: self.look_back.take(),
             due: self.due.set_aside(),
+            lock_timeout: self.options.lock_timeout,
         }
     }
 
@@ -369,6 +371,7 @@ impl Transaction {
         // One that was undone meanwhile is not gone back to: what was done since is undone, too.
         self.look_back = aside.look_back;
         self.due.take_up(aside.due);
+        self.options.lock_timeout = aside.lock_timeout;
     }
 
     /// Ends a statement of several calls; from now on each call is one again.

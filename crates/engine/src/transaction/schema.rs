@@ -207,7 +207,8 @@ impl Transaction {
 
     fn handle(&self, state: Arc<TableState>) -> Table {
         let private = self.schema.schema_of(&state).cloned();
-        Table { private, ..Table::new(state, &self.shared) }
+        let seen = Some(state.schema().version);
+        Table { private, seen, ..Table::new(state, &self.shared) }
     }
 
     /// The foreign keys that refer to a table, as this transaction sees them.
@@ -273,15 +274,38 @@ impl Transaction {
     pub fn drop_table(&mut self, name: &str) -> Result<()> {
         self.changing()?;
         self.lock_name(name, RowLock::Update)?;
-        let state = self.table(name)?.state;
+        let table = self.table(name)?;
+        self.drop_known(&table)
+    }
+
+    /// Drops a table whose name is locked.
+    fn drop_known(&mut self, table: &Table) -> Result<()> {
+        let state = Arc::clone(&table.state);
         let mut guard = None;
         let others = !state.unborn.load(Ordering::Acquire);
         if others && self.schema.altered(state.id).is_none() {
             guard = Some(self.lock_schema_of(&state)?);
+            self.must_be_as_seen(table)?;
         }
         self.references().check_droppable(&state.schema())?;
         self.schema.steps.push(Step::Dropped { state, _guard: guard });
         Ok(())
+    }
+
+    /// Drops a table that a statement knows, as [`Transaction::drop_table`] drops one by its name.
+    ///
+    /// # Errors
+    /// As of that; [`ErrorKind::Conflict`]: another transaction changed it or has dropped it, see
+    /// [`Transaction::wants_anew`].
+    pub fn drop_seen_table(&mut self, table: &Table) -> Result<()> {
+        self.changing()?;
+        let name = table.name();
+        self.lock_name(&name, RowLock::Update)?;
+        let known = self.find_table(&name).filter(|state| state.id == table.state.id);
+        if known.is_none() {
+            return Err(self.begin_anew(table));
+        }
+        self.drop_known(table)
     }
 
     /// Keeps others from creating, dropping and renaming what has a name, until the end of this transaction;
@@ -320,6 +344,41 @@ impl Transaction {
         let what = format!("table {}", state.schema().name);
         let wait = self.options.lock_timeout.unwrap_or(WAIT);
         state.changing.lock_within(wait, &*self.shared.clock, &what)
+    }
+
+    /// Waits for other transactions that change the form of a table, for a caller who goes on with a change of the database
+    /// itself, outside of this transaction.
+    ///
+    /// # Errors
+    /// Those of waits for locks; [`ErrorKind::Conflict`]: they have changed it, see [`Transaction::wants_anew`].
+    pub fn await_form(&mut self, table: &Table) -> Result<()> {
+        if self.schema.has_created(&table.state) || self.schema.altered(table.state.id).is_some() {
+            return Ok(());
+        }
+        let mark = self.locks.mark();
+        let waited = self.await_schema_of(&table.state);
+        self.locks.release_since(&mark, &self.shared.locks);
+        waited?;
+        self.must_be_as_seen(table)
+    }
+
+    fn await_schema_of(&mut self, state: &Arc<TableState>) -> Result<()> {
+        let go_on = may_wait(&self.shared, &self.cancel);
+        let context = wait_context(&self.shared, &self.options, &go_on);
+        self.locks.lock(state, Target::Schema, RowLock::Update, LockWait::Block, context)?;
+        let begun = self.shared.clock.monotonic_ns();
+        let look = || {
+            go_on()?;
+            let waited = self.shared.clock.monotonic_ns().saturating_sub(begun);
+            match self.options.lock_timeout.is_some_and(|most| u128::from(waited) > most.as_nanos())
+            {
+                true => {
+                    Err(Error::new(ErrorKind::LockNotAvailable, "the form of a table is locked"))
+                }
+                false => Ok(()),
+            }
+        };
+        state.changing.lock_while(&look).map(drop)
     }
 
     /// Commits rows and steps together.

@@ -99,6 +99,23 @@ impl Transaction {
         Ok(Sequence::new(&self.shared, state))
     }
 
+    /// Keeps others from changing a sequence that a statement knows, until the end of this transaction.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Conflict`]: another transaction has changed or dropped it, see [`Transaction::wants_anew`]; those of
+    /// waits for locks.
+    pub fn hold_sequence(&mut self, known: &Sequence) -> Result<()> {
+        self.changing()?;
+        self.lock_name(known.name(), RowLock::Update)?;
+        let id = known.schema().id;
+        if self.find_sequence(known.name()).is_ok_and(|found| found.id() == id) {
+            return Ok(());
+        }
+        self.note_outdated();
+        let text = format!("sequence {} was changed; run the transaction again", known.name());
+        Err(Error::new(ErrorKind::Conflict, text))
+    }
+
     /// Puts a new sequence in the place of the one of its name, for columns too that take their
     /// defaults from it. It begins with a value, or goes on where the other one is; others take values
     /// of that one until the commit, which fails in the latter case if they did.

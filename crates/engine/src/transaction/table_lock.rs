@@ -82,6 +82,23 @@ impl Transaction {
         Error::new(ErrorKind::Conflict, text)
     }
 
+    /// Fails where a table, whose form no other transaction can change now, is not as the statement knows it.
+    pub(super) fn must_be_as_seen(&mut self, table: &Table) -> Result<()> {
+        let seen = table.check_seen();
+        self.outdated |= seen.is_err() && self.in_statement;
+        seen
+    }
+
+    /// Notes that what the statement under way knows of the catalog is not so any more: it has to begin anew.
+    pub fn note_outdated(&mut self) {
+        self.outdated = self.in_statement;
+    }
+
+    /// The same at any level: of statements that change the catalog, to which what is newest counts.
+    pub fn wants_anew(&self) -> bool {
+        self.outdated
+    }
+
     /// Whether the statement under way failed because a table changed its columns or rules while the
     /// statement waited to write to it for the first time: begun anew, it would see the table as it is.
     pub fn is_outdated(&self) -> bool {
@@ -133,6 +150,10 @@ impl Transaction {
 
     /// Keeps others from dropping a table, and from giving it another name; those who did so already are waited for.
     fn keep_name(&mut self, table: &Table, wait: LockWait) -> Result<()> {
+        if self.schema.altered(table.state.id).is_some() {
+            // Its form is the transaction's own to change, and its name with it.
+            return Ok(());
+        }
         let name = table.name();
         {
             let go_on = may_wait(&self.shared, &self.cancel);

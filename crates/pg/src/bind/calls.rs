@@ -31,6 +31,9 @@ impl Binder<'_> {
             Ok(found) => found,
             Err(value) => return Ok(value),
         };
+        if call.name.len() == 1 {
+            self.catalog.note(&name, found.proc);
+        }
         self.check_form(call, &found, &name, place)?;
         match (found.kind, &call.over) {
             (ProcKind::Aggregate, None) => {
@@ -183,7 +186,8 @@ impl Binder<'_> {
         place: Option<u32>,
     ) -> Result<ExprId> {
         let operands: Vec<_> = args.iter().map(|arg| self.operand(*arg)).collect();
-        let found = resolve::function(self.catalog, name, &operands, Form::default());
+        let name = self.catalog.name_of_system(&name.into());
+        let found = resolve::function(self.catalog, &name, &operands, Form::default());
         match found.map_err(|error| Self::resolution_error(error, place))? {
             Called::Cast(conversion) => self.converted(args[0], &conversion),
             Called::Function(found) => self.plain(&found, &args, false, place),
@@ -211,7 +215,7 @@ impl Binder<'_> {
     fn function_name(&self, call: &ast::Call, args: &[ExprId], place: Option<u32>) -> Result<Name> {
         match &call.name[..] {
             [name] => Ok(name.clone()),
-            [schema, name] if &**schema == "pg_catalog" => Ok(name.clone()),
+            [schema, name] if &**schema == "pg_catalog" => Ok(self.catalog.name_of_system(name)),
             [schema, _] if !self.schema.is_schema(schema) => {
                 let text = format!("schema \"{schema}\" does not exist");
                 Err(Error::new("3F000", text)).at(place)

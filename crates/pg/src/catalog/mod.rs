@@ -23,6 +23,7 @@ use std::sync::{Arc, OnceLock};
 use crate::Oid;
 
 pub use facts::{Row, Table, rows};
+pub use procs::Noted;
 pub use rows::{
     Aggregate, Cast, CastContext, CastMethod, Kind, Label, MadeParameter, MadeProc, Operator, Proc,
     ProcKind, Type, Volatility,
@@ -119,6 +120,8 @@ pub struct Catalog {
     path: Arc<[String]>,
     /// Extensions of a database.
     created: Arc<[extensions::Created]>,
+    /// What calls meant.
+    noted: Option<Noted>,
 }
 
 impl Catalog {

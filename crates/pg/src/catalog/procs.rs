@@ -3,13 +3,31 @@
 //! PostgreSQL's own, and those that a database made. The latter have schemas: a name alone means those of the schemas of a path,
 //! and where two take the same arguments, that of the schema that comes first.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Catalog, Proc, built_in, extensions};
 use crate::Oid;
+use crate::ast::Name;
 
 /// Where the system's functions are.
 const SYSTEM: &str = "pg_catalog";
+/// What stands before a name that means the system's functions alone.
+const SYSTEM_PREFIX: &str = "pg_catalog.";
+
+/// Functions that a statement calls are noted up to this number: further ones keep the names that they were called by.
+const NOTED: usize = 10_000;
+
+/// What names alone of functions meant where a statement called them.
+#[derive(Clone, Debug, Default)]
+pub struct Noted(Arc<Mutex<Vec<(Name, Oid)>>>);
+
+impl Noted {
+    /// What a name meant; several where arguments differ.
+    pub fn of(&self, name: &str) -> Vec<Oid> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().filter(|(known, _)| **known == *name).map(|(_, proc)| *proc).collect()
+    }
+}
 
 impl Catalog {
     /// The same with functions of a database, and the schemas in which names alone are looked up.
@@ -62,14 +80,44 @@ impl Catalog {
         plain.chain(with_schema)
     }
 
+    /// The same, which notes what calls mean by names alone that others than the system have, too.
+    #[must_use]
+    pub fn noting(self, noted: Noted) -> Catalog {
+        Catalog { noted: Some(noted), ..self }
+    }
+
+    /// Notes what a call means by a name alone.
+    pub(crate) fn note(&self, name: &Name, proc: Oid) {
+        let Some(noted) = &self.noted else { return };
+        if self.procs.is_empty() && self.created.is_empty() {
+            return;
+        }
+        let mut all = noted.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() < NOTED && !all.iter().any(|known| known.0 == *name && known.1 == proc) {
+            all.push((name.clone(), proc));
+        }
+    }
+
+    /// The name by which only what is the system's own is found, also where others have it.
+    pub fn name_of_system(&self, name: &Name) -> Name {
+        let others = self.procs.iter().any(|proc| proc.name == **name);
+        match others || self.of_extensions(name).next().is_some() {
+            true => format!("{SYSTEM_PREFIX}{name}").into(),
+            false => name.clone(),
+        }
+    }
+
     /// Functions, aggregates and procedures of a name, also of one with a schema.
     pub fn procs_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Proc> + Clone {
         let is = move |proc: &&Proc| {
             let Some(made) = &proc.made else { return false };
             proc.name == name && self.path.contains(&made.schema) || made.qualified == name
         };
-        let own: &'a [Proc] = &self.procs;
-        let system = self.system_procs(name).chain(self.of_extensions(name));
+        let (own, name, others): (&'a [Proc], _, _) = match name.strip_prefix(SYSTEM_PREFIX) {
+            Some(name) => (&[], name, None),
+            None => (&self.procs, name, Some(self.of_extensions(name))),
+        };
+        let system = self.system_procs(name).chain(others.into_iter().flatten());
         system.map(|proc| -> &'a Proc { proc }).chain(own.iter().filter(is))
     }
 

@@ -4,7 +4,7 @@
 //! savepoint. What is notified twice alike is told once. Until then it is memory of the transaction
 //! (`onlap::Transaction::keep`). Thread safety: as [`super`] says.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -32,17 +32,52 @@ pub struct Channels {
 
 #[derive(Default)]
 struct State {
-    /// Those that it listens to, in the order in which it began.
-    listening: Vec<Arc<Heard>>,
+    listening: Listening,
     pending: Pending,
     /// Where the statement under way began.
     statement: Mark,
+}
+
+/// The channels that a session listens to, in the order in which it began.
+#[derive(Default)]
+struct Listening {
+    heard: BTreeMap<u64, Heard>,
+    places: HashMap<Arc<str>, u64>,
+    /// The place of the next one.
+    next: u64,
+    /// What all take.
+    bytes: usize,
 }
 
 /// A channel that a session listens to.
 struct Heard {
     name: Arc<str>,
     room: Room,
+}
+
+/// What a transaction changes of the channels that its session listens to.
+struct Changed {
+    gone: Vec<Arc<str>>,
+    new: Vec<Heard>,
+}
+
+impl Listening {
+    fn has(&self, name: &str) -> bool {
+        self.places.contains_key(name)
+    }
+
+    fn apply(&mut self, changed: Changed) {
+        for name in &changed.gone {
+            let heard = self.places.remove(name).and_then(|place| self.heard.remove(&place));
+            self.bytes -= heard.map_or(0, |heard| heard.room.bytes());
+        }
+        for heard in changed.new {
+            self.bytes += heard.room.bytes();
+            self.places.insert(Arc::clone(&heard.name), self.next);
+            self.heard.insert(self.next, heard);
+            self.next += 1;
+        }
+    }
 }
 
 /// What a transaction asked for.
@@ -124,7 +159,7 @@ impl Channels {
 
     /// The channels that it listens to.
     pub fn listening(&self) -> Vec<String> {
-        self.state.lock().listening.iter().map(|heard| heard.name.to_string()).collect()
+        self.state.lock().listening.heard.values().map(|heard| heard.name.to_string()).collect()
     }
 
     /// Whether the transaction is to notify others.
@@ -224,66 +259,73 @@ impl Channels {
     pub fn close<'a>(&'a self, exchange: &'a Exchange, pid: i32) -> Result<Letter<'a>> {
         let mut state = self.state.lock();
         let Pending { changes, notes, .. } = std::mem::take(&mut state.pending);
-        let listening = match changes.is_empty() {
+        let changed = match changes.is_empty() {
             true => None,
-            false => Some(state.changed(exchange, changes)?),
+            false => Some(state.listening.changed(exchange, changes)?),
         };
         drop(state);
         let ticket = match notes.is_empty() {
             true => None,
             false => Some(exchange.open(&self.database, pid, notes)?),
         };
-        Ok(Letter { channels: self, exchange, pid, listening, ticket })
+        Ok(Letter { channels: self, exchange, pid, changed, ticket })
     }
 
-    /// Listens to these channels from now on.
-    fn hear(&self, exchange: &Exchange, pid: i32, listening: Vec<Arc<Heard>>) {
-        let names = listening.iter().map(|heard| Arc::clone(&heard.name)).collect();
-        self.listens.store(!listening.is_empty(), Ordering::Relaxed);
-        self.state.lock().listening = listening;
-        exchange.listen(pid, &self.database, names, self.bell.clone());
+    /// Listens to other channels from now on.
+    fn hear(&self, exchange: &Exchange, pid: i32, changed: Changed) {
+        let new: Vec<Arc<str>> = changed.new.iter().map(|heard| Arc::clone(&heard.name)).collect();
+        exchange.listen((pid, &self.database), &changed.gone, &new, self.bell.as_ref());
+        let listening = &mut self.state.lock().listening;
+        listening.apply(changed);
+        self.listens.store(!listening.heard.is_empty(), Ordering::Relaxed);
     }
 }
 
-impl State {
-    /// The channels that it listens to after changes.
-    fn changed(&self, exchange: &Exchange, changes: Vec<Change>) -> Result<Vec<Arc<Heard>>> {
-        let mut names: Vec<Arc<str>> =
-            self.listening.iter().map(|heard| Arc::clone(&heard.name)).collect();
-        let mut known: HashSet<Arc<str>> = names.iter().cloned().collect();
+impl Listening {
+    /// What changes that come one after the other come to; those that are new have room.
+    fn changed(&self, exchange: &Exchange, changes: Vec<Change>) -> Result<Changed> {
+        let (mut all_gone, mut since) = (false, HashMap::<Arc<str>, bool>::new());
+        let mut order: Vec<Arc<str>> = Vec::new();
         for change in changes {
+            let has = |name: &Arc<str>| {
+                since.get(name).copied().unwrap_or_else(|| !all_gone && self.has(name))
+            };
             match change {
                 Change::Listen(name) => {
-                    if known.insert(Arc::clone(&name)) {
-                        names.push(name);
+                    if !has(&name) {
+                        since.insert(Arc::clone(&name), true);
+                        order.push(name);
                     }
                 }
                 Change::Unlisten(name) => {
-                    if known.remove(&name) {
-                        names.retain(|other| *other != name);
+                    if has(&name) {
+                        since.insert(name, false);
                     }
                 }
                 Change::UnlistenAll => {
-                    known.clear();
-                    names.clear();
+                    all_gone = true;
+                    since.clear();
+                    order.clear();
                 }
             }
         }
-        let before: std::collections::HashMap<&str, &Arc<Heard>> =
-            self.listening.iter().map(|heard| (&*heard.name, heard)).collect();
-        let (mut after, mut bytes) = (Vec::with_capacity(names.len()), 0);
-        for name in names {
-            let heard = match before.get(&*name) {
-                Some(heard) => Arc::clone(heard),
-                None => {
-                    let room = exchange.take_channel(&name, bytes)?;
-                    Arc::new(Heard { name, room })
-                }
-            };
-            bytes += heard.room.bytes();
-            after.push(heard);
+        let gone: Vec<Arc<str>> = match all_gone {
+            true => self.places.keys().cloned().collect(),
+            false => since.keys().filter(|name| self.has(name)).cloned().collect(),
+        };
+        let of = |name: &Arc<str>| self.places.get(name).and_then(|place| self.heard.get(place));
+        let bytes = gone.iter().filter_map(of).map(|heard| heard.room.bytes()).sum::<usize>();
+        let (mut new, mut bytes) = (Vec::new(), self.bytes - bytes);
+        // One that came, went and came again counts where it came last.
+        for name in order.into_iter().rev() {
+            if since.remove(&name) == Some(true) {
+                let room = exchange.take_channel(&name, bytes)?;
+                bytes += room.bytes();
+                new.push(Heard { name, room });
+            }
         }
-        Ok(after)
+        new.reverse();
+        Ok(Changed { gone, new })
     }
 }
 
@@ -292,15 +334,15 @@ pub struct Letter<'a> {
     channels: &'a Channels,
     exchange: &'a Exchange,
     pid: i32,
-    listening: Option<Vec<Arc<Heard>>>,
+    changed: Option<Changed>,
     ticket: Option<Ticket<'a>>,
 }
 
 impl Letter<'_> {
     /// The transaction has committed.
     pub fn send(self, csn: Csn) {
-        if let Some(listening) = self.listening {
-            self.channels.hear(self.exchange, self.pid, listening);
+        if let Some(changed) = self.changed {
+            self.channels.hear(self.exchange, self.pid, changed);
         }
         if let Some(ticket) = self.ticket {
             ticket.send(csn);

@@ -9,8 +9,11 @@
 //! back the last of them does it for all; no commit waits. A ticket that is dropped is back, whatever happened to its
 //! transaction.
 //!
+//! **A place per transaction.** A session's queue has a place for each transaction that notifies it, however much that tells:
+//! the notifications are there once, and a session passes over those that it does not hear.
+//!
 //! **Bounded.** What has committed and was not read yet has room of the exchange ([`Room`]), which is asked for before the
-//! commit: that fails (`54000`) where there is none. One transaction has no more than a quarter of it, and where a session
+//! commit, with that of the places in the queues of those who listen then: that fails (`54000`) where there is none. One transaction has no more than a quarter of it, and where a session
 //! has not read as much, commits that notify it fail, while others go on. Until a commit, notifications are memory of their
 //! transaction ([`super::channels`]).
 //!
@@ -74,6 +77,12 @@ impl Room {
         used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
     }
 
+    /// A part of it, where it has as much.
+    fn part(&mut self, bytes: usize) -> Option<Room> {
+        self.bytes = self.bytes.checked_sub(bytes)?;
+        Some(Room { used: Arc::clone(&self.used), bytes })
+    }
+
     /// Bytes that it has.
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -99,7 +108,9 @@ pub struct Exchange {
 struct State {
     listeners: HashMap<i32, Listener>,
     /// The sessions that listen to a channel of a database.
-    hearers: HashMap<(Arc<str>, Arc<str>), Vec<i32>>,
+    hearers: HashMap<(Arc<str>, Arc<str>), BTreeSet<i32>>,
+    /// How many transactions have told something.
+    told: u64,
     /// The next ticket, and those that are out.
     next: u64,
     out: BTreeSet<u64>,
@@ -110,14 +121,38 @@ struct State {
 struct Ready {
     next: u64,
     database: Arc<str>,
-    notes: Vec<Note>,
+    notes: Vec<Arc<Note>>,
+    places: Room,
+}
+
+/// What a transaction has told.
+struct Batch {
+    /// The how manieth it was that told something.
+    number: u64,
+    notes: Vec<Arc<Note>>,
+}
+
+impl Batch {
+    fn bytes(&self) -> usize {
+        self.notes.iter().map(|note| note.room.bytes).sum()
+    }
+}
+
+/// What a session has not read of a batch.
+struct Unread {
+    batch: Arc<Batch>,
+    /// The next notification.
+    at: usize,
+    /// What it takes of the listener's share.
+    bytes: usize,
+    _place: Room,
 }
 
 struct Listener {
     database: Arc<str>,
-    channels: HashSet<Arc<str>>,
-    /// What it has not read, in places of the exchange's room.
-    unread: VecDeque<(Arc<Note>, Room)>,
+    /// Its channels, each with the number of batches that were told before it began to listen to it.
+    channels: HashMap<Arc<str>, u64>,
+    unread: VecDeque<Unread>,
     /// What that takes together.
     bytes: usize,
     bell: Option<Waker>,
@@ -128,7 +163,8 @@ pub struct Ticket<'a> {
     exchange: &'a Exchange,
     number: u64,
     database: Arc<str>,
-    notes: Vec<Note>,
+    notes: Vec<Arc<Note>>,
+    places: Room,
     committed: Option<Csn>,
 }
 
@@ -142,11 +178,13 @@ impl Ticket<'_> {
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
         let notes = std::mem::take(&mut self.notes);
+        let none = Room::new(&self.exchange.used, 0);
+        let places = std::mem::replace(&mut self.places, none);
         let mut state = self.exchange.state.lock();
         state.out.remove(&self.number);
         if let Some(csn) = self.committed {
             let (next, database) = (state.next, Arc::clone(&self.database));
-            state.ready.insert((csn, self.number), Ready { next, database, notes });
+            state.ready.insert((csn, self.number), Ready { next, database, notes, places });
         }
         let bells = state.publish(&self.exchange.used);
         drop(state);
@@ -198,50 +236,64 @@ impl Exchange {
             return Err(too_many().detail(text));
         }
         let mut state = self.state.lock();
-        if let Some(pid) = state.behind(database, &told, self.limit / SHARE) {
+        let hearers = state.hearers(database, told.iter().map(|told| &told.0));
+        if let Some(pid) = state.behind(&hearers, self.limit / SHARE) {
             let text = format!(
                 "The server process with PID {pid} has not read the notifications of before."
             );
             return Err(too_many().detail(text));
         }
-        if !Room::fits(&self.used, all, self.limit) {
+        let places = hearers.len() * PLACE_BYTES;
+        if !Room::fits(&self.used, all + places, self.limit) {
             return Err(too_many());
         }
+        let places = Room::new(&self.used, places);
         let number = state.next;
         state.next += 1;
         state.out.insert(number);
         drop(state);
         let note = |told: Told| {
             let room = Room::new(&self.used, bytes(&told));
-            Note { channel: told.0, payload: told.1, pid, room }
+            Arc::new(Note { channel: told.0, payload: told.1, pid, room })
         };
         let (database, notes) = (Arc::clone(database), told.into_iter().map(note).collect());
-        Ok(Ticket { exchange: self, number, database, notes, committed: None })
+        Ok(Ticket { exchange: self, number, database, notes, places, committed: None })
     }
 
-    /// A session listens to these channels from now on.
+    /// A session listens to some channels no more, and then to others, from now on.
     pub fn listen(
         &self,
-        pid: i32,
-        database: &Arc<str>,
-        channels: HashSet<Arc<str>>,
-        bell: Option<Waker>,
+        (pid, database): (i32, &Arc<str>),
+        gone: &[Arc<str>],
+        new: &[Arc<str>],
+        bell: Option<&Waker>,
     ) {
         let mut state = self.state.lock();
-        let known = state.remove(pid);
-        if channels.is_empty() {
-            drop(state);
-            // What it has not read may be much.
-            drop(known);
-            return;
+        let State { listeners, hearers, told, .. } = &mut *state;
+        let listener = listeners.entry(pid).or_insert_with(|| Listener {
+            database: Arc::clone(database),
+            channels: HashMap::new(),
+            unread: VecDeque::new(),
+            bytes: 0,
+            bell: bell.cloned(),
+        });
+        for channel in gone {
+            if listener.channels.remove(channel).is_some() {
+                hear_no_more(hearers, database, channel, pid);
+            }
         }
-        for channel in &channels {
+        for channel in new {
+            listener.channels.insert(Arc::clone(channel), *told);
             let key = (Arc::clone(database), Arc::clone(channel));
-            state.hearers.entry(key).or_default().push(pid);
+            hearers.entry(key).or_default().insert(pid);
         }
-        let (unread, bytes) = known.map(|known| (known.unread, known.bytes)).unwrap_or_default();
-        let database = Arc::clone(database);
-        state.listeners.insert(pid, Listener { database, channels, unread, bytes, bell });
+        let ended = match listener.channels.is_empty() {
+            true => listeners.remove(&pid),
+            false => None,
+        };
+        drop(state);
+        // What it has not read may be much.
+        drop(ended);
     }
 
     /// A session has gone.
@@ -256,11 +308,17 @@ impl Exchange {
         let Some(listener) = state.listeners.get_mut(&pid) else { return Vec::new() };
         let mut notes = Vec::new();
         while notes.len() < READ_NOTES
-            && let Some((note, place)) = listener.unread.pop_front()
+            && let Some(unread) = listener.unread.front_mut()
         {
-            listener.bytes -= note.room.bytes + place.bytes;
-            if listener.channels.contains(&note.channel) {
-                notes.push(note);
+            let Some(note) = unread.batch.notes.get(unread.at) else {
+                listener.bytes -= unread.bytes;
+                listener.unread.pop_front();
+                continue;
+            };
+            unread.at += 1;
+            let began = listener.channels.get(&note.channel);
+            if began.is_some_and(|began| *began < unread.batch.number) {
+                notes.push(Arc::clone(note));
             }
         }
         if listener.unread.is_empty() {
@@ -275,31 +333,31 @@ fn too_many() -> SqlError {
 }
 
 impl State {
-    /// A session that is to be told something, with the bytes that it has not read yet.
-    fn behind(&self, database: &Arc<str>, told: &[Told], most: usize) -> Option<i32> {
-        // Most of the time none is, whatever it listens to.
-        let is_behind = |listener: &Listener| listener.bytes >= most;
-        if !self.listeners.values().any(is_behind) {
-            return None;
+    /// A session among those that are to be told something that has not read as many bytes yet.
+    fn behind(&self, hearers: &BTreeSet<i32>, most: usize) -> Option<i32> {
+        let is_behind = |pid: &&i32| self.listeners.get(pid).is_some_and(|l| l.bytes >= most);
+        hearers.iter().find(is_behind).copied()
+    }
+
+    /// The sessions that listen to any of these channels.
+    fn hearers<'a>(
+        &self,
+        database: &Arc<str>,
+        channels: impl Iterator<Item = &'a Arc<str>>,
+    ) -> BTreeSet<i32> {
+        let (mut known, mut all) = (HashSet::new(), BTreeSet::new());
+        for channel in channels.filter(|channel| known.insert(Arc::clone(channel))) {
+            let hearers = self.hearers.get(&(Arc::clone(database), Arc::clone(channel)));
+            all.extend(hearers.into_iter().flatten());
         }
-        let hears = |told: &Told| {
-            let hearers = self.hearers.get(&(Arc::clone(database), Arc::clone(&told.0)))?;
-            hearers.iter().copied().find(|pid| self.listeners.get(pid).is_some_and(is_behind))
-        };
-        told.iter().find_map(hears)
+        all
     }
 
     /// Forgets a session that listens.
     fn remove(&mut self, pid: i32) -> Option<Listener> {
         let listener = self.listeners.remove(&pid)?;
-        for channel in &listener.channels {
-            let key = (Arc::clone(&listener.database), Arc::clone(channel));
-            if let Some(hearers) = self.hearers.get_mut(&key) {
-                hearers.retain(|hearer| *hearer != pid);
-                if hearers.is_empty() {
-                    self.hearers.remove(&key);
-                }
-            }
+        for channel in listener.channels.keys() {
+            hear_no_more(&mut self.hearers, &listener.database, channel, pid);
         }
         Some(listener)
     }
@@ -321,20 +379,41 @@ impl State {
     }
 
     fn deliver(&mut self, ready: Ready, used: &Arc<AtomicUsize>, woken: &mut BTreeSet<i32>) {
-        let Ready { database, notes, .. } = ready;
-        for note in notes {
-            let key = (Arc::clone(&database), Arc::clone(&note.channel));
-            let Some(hearers) = self.hearers.get(&key) else { continue };
-            let note = Arc::new(note);
-            for pid in hearers {
-                let Some(listener) = self.listeners.get_mut(pid) else { continue };
-                // It has committed, so that this counts whether it fits or not.
+        let Ready { database, notes, mut places, .. } = ready;
+        let hearers = self.hearers(&database, notes.iter().map(|note| &note.channel));
+        if hearers.is_empty() {
+            return;
+        }
+        self.told += 1;
+        let batch = Arc::new(Batch { number: self.told, notes });
+        let bytes = batch.bytes() + PLACE_BYTES;
+        for pid in hearers {
+            let Some(listener) = self.listeners.get_mut(&pid) else { continue };
+            let place = places.part(PLACE_BYTES).unwrap_or_else(|| {
+                // It began to listen since the transaction asked for room, which has committed: this counts whether it fits or not.
                 used.fetch_add(PLACE_BYTES, Ordering::Relaxed);
-                let place = Room::new(used, PLACE_BYTES);
-                listener.bytes += note.room.bytes + place.bytes;
-                listener.unread.push_back((Arc::clone(&note), place));
-                woken.insert(*pid);
-            }
+                Room::new(used, PLACE_BYTES)
+            });
+            listener.bytes += bytes;
+            let unread = Unread { batch: Arc::clone(&batch), at: 0, bytes, _place: place };
+            listener.unread.push_back(unread);
+            woken.insert(pid);
+        }
+    }
+}
+
+/// A session listens to a channel no more.
+fn hear_no_more(
+    hearers: &mut HashMap<(Arc<str>, Arc<str>), BTreeSet<i32>>,
+    database: &Arc<str>,
+    channel: &Arc<str>,
+    pid: i32,
+) {
+    let key = (Arc::clone(database), Arc::clone(channel));
+    if let Some(of_channel) = hearers.get_mut(&key) {
+        of_channel.remove(&pid);
+        if of_channel.is_empty() {
+            hearers.remove(&key);
         }
     }
 }

@@ -204,7 +204,7 @@ impl Function {
         found == Some(self.name.schema.as_str())
     }
 
-    fn proc(&self) -> Proc {
+    pub(super) fn proc(&self) -> Proc {
         let in_call = |of: &Parameter| of.is_given() || self.procedure && of.mode == b'o';
         let made_parameter = |of: &Parameter| MadeParameter {
             name: of.name.clone(),

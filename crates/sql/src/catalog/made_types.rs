@@ -173,7 +173,7 @@ impl MadeTypes {
     pub fn seen_from(&self, view: &View) -> Catalog {
         let others = |catalog| {
             let catalog = extensions::added_to(catalog, view);
-            view.objects.functions().added_to(catalog, view)
+            view.objects.functions().added_to(catalog, view).noting(view.noted.clone())
         };
         if self.all.is_empty() {
             return others(Catalog::new());

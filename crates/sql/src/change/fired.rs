@@ -101,8 +101,8 @@ impl Statement<'_> {
         Ok(Some(row))
     }
 
-    /// A row as a table has it, in the order of its own columns.
-    fn own_row(&self, table: &TableHandle, row: RowId) -> Result<Row> {
+    /// A row as a table has it, in the order of its own columns; `what` is to become of it.
+    fn own_row(&self, table: &TableHandle, row: RowId, what: &'static str) -> Result<Row> {
         let batch = {
             // As the functions have left it, which the statement itself does not see.
             let mut tx = self.view.scope.tx()?;
@@ -112,12 +112,12 @@ impl Statement<'_> {
             found?
         };
         if batch.row_ids.is_empty() {
-            return Err(modified());
+            return Err(modified_before(what));
         }
         let columns = table.schema.columns.iter().enumerate();
         let value = |(at, column): (usize, &onlap::ColumnSchema)| {
             // A function may have dropped a column meanwhile.
-            let found = batch.columns.columns.get(at).ok_or_else(modified)?;
+            let found = batch.columns.columns.get(at).ok_or_else(|| modified_before(what))?;
             Ok(onlap::convert::read_value(column.ty, found, 0))
         };
         columns.map(value).collect()
@@ -143,16 +143,16 @@ impl Statement<'_> {
     fn delete_one(&self, group: &Group<'_>) -> Result<bool> {
         let fires = self.firing()?;
         let (table, [row]) = (group.table, &group.rows[..]) else { return Ok(false) };
-        let old = self.own_row(table, *row)?;
+        let old = self.own_row(table, *row, UPDATED)?;
         if fires.before_row(table, Event::Delete, (Some(&old), None), &[])?.is_none() {
             return Ok(false);
         }
-        if print_of(&self.own_row(table, *row)?) != print_of(&old) {
-            return Err(modified_before("deleted"));
+        if print_of(&self.own_row(table, *row, DELETED)?) != print_of(&old) {
+            return Err(modified_before(DELETED));
         }
         let n = self.view.scope.tx()?.delete_rows(&table.table, &[*row])?;
         if n != 1 {
-            return Err(modified());
+            return Err(modified_before(DELETED));
         }
         fires.after_row(table, Event::Delete, (Some(old), None), &[])?;
         Ok(true)
@@ -181,7 +181,7 @@ impl Statement<'_> {
         let groups = self.groups(&[id]);
         match &groups[..] {
             [Group { table, rows, .. }] if rows.len() == 1 => {
-                Ok(print_of(&self.own_row(table, rows[0])?))
+                Ok(print_of(&self.own_row(table, rows[0], UPDATED)?))
             }
             _ => Err(modified()),
         }
@@ -213,7 +213,7 @@ impl Statement<'_> {
         let set = columns.iter().map(|name| (*name).to_string()).collect();
         let inserts = self.modify.kind == ModifyKind::Insert;
         let set = fires.changed(table, set, inserts)?;
-        let old = self.own_row(table, row)?;
+        let old = self.own_row(table, row, UPDATED)?;
         if known.is_some_and(|known| known != print_of(&old)) {
             return Err(modified());
         }
@@ -242,7 +242,7 @@ impl Statement<'_> {
         let changed: Vec<usize> = own.filter(changed).collect();
         let names: Vec<&str> = changed.iter().map(|at| schema.columns[*at].name.as_str()).collect();
         let now: Vec<Value> = changed.iter().map(|at| made[*at].clone()).collect();
-        if print_of(&self.own_row(table, row)?) != print_of(&old) {
+        if print_of(&self.own_row(table, row, UPDATED)?) != print_of(&old) {
             return Err(modified());
         }
         let mut values = |_: RowId| Ok(now.clone());
@@ -331,9 +331,13 @@ fn those(batch: &RecordBatch, wanted: impl Fn(RowId) -> bool) -> Result<RecordBa
     Ok(kept.map_err(DataFusionError::from)?)
 }
 
+/// What is to become of a row, in the words of [`modified_before`].
+const UPDATED: &str = "updated";
+const DELETED: &str = "deleted";
+
 /// A function has changed the row that its trigger was about.
 pub fn modified() -> SqlError {
-    modified_before("updated")
+    modified_before(UPDATED)
 }
 
 /// Tells rows apart: NaN is itself here.

@@ -3,6 +3,8 @@
 //! Tables are locked in the order in which they are named, each with those below it. A view stands for the tables that its query
 //! reads, with the rights of its owner. What each mode keeps others from is the engine's (`onlap::LockMode`).
 
+use std::sync::Arc;
+
 use onlap::{ErrorKind, LockMode, LockWait, Table};
 use onlap_pg::ast::LockTable;
 
@@ -13,13 +15,15 @@ use crate::query::Bound;
 use crate::rights::{Action, Class, Need};
 use crate::session::Session;
 use crate::source::strings;
+use crate::system;
+use crate::system::definitions::{self, Definition};
 use crate::view::{View, no_table};
 
 /// Carries LOCK TABLE out.
 ///
 /// # Errors
 /// `25P01`: there is no transaction block; `42501`; `42809`: it is no table; `40P01`, `55P03`, `57014`.
-pub fn run(session: &mut Session, view: &View, lock: &LockTable) -> Result<()> {
+pub fn run(session: &Session, view: &View, lock: &LockTable) -> Result<()> {
     if !session.is_in_block() {
         let text = "LOCK TABLE can only be used in transaction blocks";
         return Err(SqlError::new(state::NO_TRANSACTION, text));
@@ -27,13 +31,7 @@ pub fn run(session: &mut Session, view: &View, lock: &LockTable) -> Result<()> {
     for named in &lock.tables {
         let parts = strings(&named.name);
         for table in tables(view, &parts, named.only, lock.mode)? {
-            let name = table.name();
-            one(view, &table, lock).map_err(|e| {
-                // Where the statement may be run again it looks the name up again.
-                let gone = e.state() == "40001" && !session.must_run_again();
-                let gone = gone && view.instance.db.table(&name).is_err();
-                if gone { no_table(&parts) } else { e }
-            })?;
+            one(view, &table, lock)?;
         }
     }
     Ok(())
@@ -41,14 +39,17 @@ pub fn run(session: &mut Session, view: &View, lock: &LockTable) -> Result<()> {
 
 /// The tables that a name stands for, which the role may lock.
 fn tables(view: &View, parts: &[String], only: bool, mode: LockMode) -> Result<Vec<Table>> {
-    let Some((name, relation)) = ddl::relation(view, parts)? else { return Err(no_table(parts)) };
-    if name.schema == crate::view::PG_CATALOG || name.schema == crate::view::INFORMATION_SCHEMA {
-        return Err(SqlError::unsupported("LOCK TABLE of a catalog"));
+    if let Some(definition) = catalog(view, parts)? {
+        return of_catalog(view, &definition, mode).map(|()| Vec::new());
     }
+    let Some((name, relation)) = ddl::relation(view, parts)? else { return Err(no_table(parts)) };
     let key = ddl::key_of(view, &name, relation)?;
     match relation {
         RelationKind::Table => {
             let (_, table) = view.table_to("lock", parts)?;
+            if ddl::materialized::is(view, &table) {
+                return Err(none_to_lock(&name.name, "materialized views"));
+            }
             may(view, &Need::new(Action::Read, Class::Table, key, &name.name), mode)?;
             let mut all = vec![table];
             if !only {
@@ -70,14 +71,54 @@ fn tables(view: &View, parts: &[String], only: bool, mode: LockMode) -> Result<V
             for need in below.filter(|need| matches!(need.class, Class::Table | Class::View)) {
                 may(view, need, mode)?;
             }
-            Ok(bound.all_tables())
+            let all = bound.all_tables().into_iter();
+            Ok(all.filter(|table| !ddl::materialized::is(view, table)).collect())
         }
         other => {
             let kind = if other == RelationKind::Index { "indexes" } else { "sequences" };
-            let text = format!("cannot lock relation \"{}\"", name.name);
-            let detail = format!("This operation is not supported for {kind}.");
-            Err(SqlError::new("42809", text).detail(detail))
+            Err(none_to_lock(&name.name, kind))
         }
+    }
+}
+
+fn none_to_lock(name: &str, kind: &str) -> SqlError {
+    let detail = format!("This operation is not supported for {kind}.");
+    SqlError::new("42809", format!("cannot lock relation \"{name}\"")).detail(detail)
+}
+
+/// The table or view of the system that a name stands for.
+fn catalog(view: &View, parts: &[String]) -> Result<Option<Arc<Definition>>> {
+    if let [.., schema, name] = parts {
+        view.check_database(parts)?;
+        return Ok(definitions::find(schema, name));
+    }
+    let [name] = parts else { return Ok(None) };
+    for schema in view.whole_path() {
+        if let Some(definition) = definitions::find(&schema, name) {
+            return Ok(Some(definition));
+        }
+        if view.may_look_in(&schema) && view.find(&[schema, name.clone()])?.is_some() {
+            return Ok(None);
+        }
+    }
+    Ok(None)
+}
+
+/// Locks a table or view of the system. The modes that statements take by themselves keep no other of them away, so that there
+/// is nothing to do; the others are refused, since changes of the catalog do not wait for them.
+fn of_catalog(view: &View, definition: &Definition, mode: LockMode) -> Result<()> {
+    let (name, is_view) = (definition.name, definition.is_view);
+    let secret = system::with_secrets(definition.schema, name);
+    if let (LockMode::AccessShare, Some((class, key))) = (mode, secret) {
+        may(view, &Need::new(Action::Read, class, key, name), mode)?;
+    } else if mode != LockMode::AccessShare && !view.judge.is_superuser() {
+        let text =
+            format!("permission denied for {} {name}", if is_view { "view" } else { "table" });
+        return Err(SqlError::new(state::NO_PRIVILEGE, text));
+    }
+    match mode {
+        LockMode::AccessShare | LockMode::RowShare | LockMode::RowExclusive => Ok(()),
+        _ => Err(SqlError::unsupported("LOCK TABLE of a catalog in a mode above ROW EXCLUSIVE")),
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! They are carried out here or in the part that they concern.
 
+mod anew;
 mod explain;
 pub mod lock;
 mod maintenance;
@@ -32,7 +33,22 @@ pub fn run(
     let Some(one) = source.tree.statements.first() else {
         return Err(ddl::other(source.text));
     };
-    match &one.statement {
+    if anew::takes_relations(&one.statement) {
+        return anew::until_settled(session, view, |session, view| {
+            carry_out(session, view, source, values, client)
+        });
+    }
+    carry_out(session, view, source, values, client)
+}
+
+fn carry_out(
+    session: &mut Session,
+    view: &View,
+    source: Source<'_>,
+    values: &[Parameter],
+    client: &mut dyn Client,
+) -> Result<Answer> {
+    match &source.tree.statements[0].statement {
         Statement::Utility(utility) => utilities(session, view, source, utility, values, client),
         statement => ddl::run(session, view, source, statement, client),
     }

@@ -32,7 +32,7 @@ pub fn query(
     options: &Options,
     client: &mut dyn Client,
 ) -> Result<Answer> {
-    let rows = session.bound_text(view, query, &[])?;
+    let (rows, _) = session.bound_text(view, query, &[])?;
     Out::new(options, session.style(), &rows.columns).run(rows, client)
 }
 

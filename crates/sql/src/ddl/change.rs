@@ -2,12 +2,14 @@
 //!
 //! What the engine knows goes through its transaction; what it does not know is kept in a table of it.
 
+use onlap::{ErrorKind, Table};
 use serde_json::Value as Json;
 
 use crate::catalog::Kind;
 use crate::catalog::objects::Object;
 use crate::error::{Result, SqlError};
 use crate::session::Session;
+use crate::view::View;
 use crate::wire::Client;
 
 impl Session {
@@ -48,14 +50,38 @@ impl Session {
         let instance = std::sync::Arc::clone(&self.instance);
         self.outdate_plans()?;
         let block = self.current()?;
+        let seen = instance.objects();
         // What goes needs no number, and what is there now need not be put together for it.
         let object = body.map(|body| {
-            let objects = instance.objects().with(&block.pending);
+            let objects = seen.with(&block.pending);
             let known = objects.get(kind, name).map(|o| o.number);
             Object { number: known.unwrap_or_else(|| instance.take_number()), body }
         });
+        let is_own = block.pending.has(kind, name);
         let mut tx = block.scope.tx()?;
-        block.pending.put(&mut tx, &instance.objects_table, kind, name, object)
+        block.pending.put(&mut tx, &instance.objects_table, kind, name, object)?;
+        // Another transaction may have been waited for, which changed what has the name.
+        if !is_own && instance.newest_objects().get(kind, name) != seen.get(kind, name) {
+            tx.note_outdated();
+            return Err(SqlError::concurrent_update());
+        }
+        Ok(())
+    }
+}
+
+/// The error of a statement that has to begin anew, because another transaction changed what it knows of the catalog.
+pub fn anew(view: &View) -> SqlError {
+    if let Ok(mut tx) = view.scope.tx() {
+        tx.note_outdated();
+    }
+    SqlError::concurrent_update()
+}
+
+/// The error of a change outside of the transaction: where the table had changed when its turn came, the statement begins anew.
+pub fn of_waiting(view: &View, table: &Table, error: onlap::Error) -> SqlError {
+    match (error.kind(), view.scope.tx()) {
+        (ErrorKind::Conflict, Ok(mut tx)) => tx.begin_anew(table).into(),
+        _ => error.into(),
     }
 }
 

@@ -3,7 +3,7 @@
 use onlap_pg::ast::{Drop, DropKind};
 
 use super::cascade::{self, Closure, Object};
-use super::change::notice;
+use super::change::{self, notice};
 use super::naming::Relation;
 use super::privileges::class_of;
 use super::{alter, index, materialized, schema};
@@ -167,9 +167,16 @@ fn carry_out(
     let mut roots: Vec<Object> = Vec::new();
     for name in &names {
         let engine = name.engine(&view.database);
+        if matches!(what, What::Table | What::Materialized) {
+            // What depends on it is asked for when it is the statement's to change.
+            let table = view.scope.tx()?.table(&engine)?;
+            view.scope.tx()?.await_form(&table)?;
+        }
         let object = match what {
             What::Schema => Object::Schema(name.schema.clone()),
             What::Sequence => {
+                let sequence = view.scope.tx()?.sequence(&engine)?;
+                view.scope.tx()?.hold_sequence(&sequence)?;
                 must_be_no_identity(view, name)?;
                 Object::Sequence(engine)
             }
@@ -207,8 +214,9 @@ fn one_index(session: &mut Session, view: &View, name: &Name, concurrently: bool
             format!("index \"{}\" does not exist", name.name),
         ));
     };
+    view.scope.tx()?.await_form(&table)?;
     let schema = table.schema();
-    if view.scope.lent().uses(schema.id) {
+    if view.scope.lent().is_called_for(schema.id) {
         let text = format!(
             "cannot DROP INDEX \"{found}\" because it is being used by active queries in this session"
         );
@@ -233,7 +241,9 @@ fn one_index(session: &mut Session, view: &View, name: &Name, concurrently: bool
         true => view.scope.tx()?.drop_index(&table, &found)?,
         false => {
             session.catalog_changes()?;
-            return Ok(session.instance.db.drop_index(&table.name(), &found)?);
+            view.scope.tx()?.await_form(&table)?;
+            let dropped = session.instance.db.drop_index(&table, &found);
+            return dropped.map_err(|e| change::of_waiting(view, &table, e));
         }
     }
     session.catalog_changed()

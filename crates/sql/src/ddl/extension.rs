@@ -150,7 +150,7 @@ pub fn hold(session: &mut Session, view: &View, name: &str) -> Result<()> {
     let is_own = session.current()?.pending.has(Kind::Extension, &key);
     let newest = view.newest_objects();
     let is_same = newest.get(Kind::Extension, &key) == view.objects.get(Kind::Extension, &key);
-    if is_own || is_same { Ok(()) } else { Err(SqlError::concurrent_update()) }
+    if is_own || is_same { Ok(()) } else { Err(super::change::anew(view)) }
 }
 
 fn missing(name: &str) -> SqlError {

@@ -1,9 +1,9 @@
 //! CREATE INDEX.
 
-use onlap::{IndexSpec, Judged, LockMode, Table};
+use onlap::{ErrorKind, IndexSpec, Judged, LockMode, Table};
 use onlap_pg::ast::{CreateIndex, IndexElement, SortOrder};
 
-use super::change::notice;
+use super::change::{notice, of_waiting};
 use super::columns::collation;
 use super::index_parts::{Part, Parts};
 use super::{kin, naming};
@@ -30,6 +30,7 @@ pub fn create(
 ) -> Result<&'static str> {
     let (table_name, table) = view.table_to("create indexes on", &strings(&create.table.name))?;
     view.must_own(Action::Alter, &table_name, naming::Relation::Table)?;
+    view.scope.tx()?.await_form(&table)?;
     session.temporary.is_private = view.is_own_temporary(&table_name.schema);
     view.must_create_in(&table_name.schema)?;
     if create.concurrently && session.is_in_block() {
@@ -77,8 +78,12 @@ pub fn create(
         session.catalog_changed()?;
     } else {
         session.catalog_changes()?;
-        let made = session.instance.db.create_index(&table.name(), spec);
-        made.map_err(SqlError::of_rows)?;
+        view.scope.tx()?.await_form(&table)?;
+        let made = session.instance.db.create_index(&table, spec);
+        made.map_err(|e| match e.kind() {
+            ErrorKind::Conflict => of_waiting(view, &table, e),
+            _ => SqlError::of_rows(e),
+        })?;
     }
     Ok("CREATE INDEX")
 }

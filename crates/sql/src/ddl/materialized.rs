@@ -107,6 +107,7 @@ pub fn create(
     let written = bound::Written { tree: source.tree, query, text: source.text };
     let (sql, mut uses) =
         bound::bind(written, create.span, &mut |parts| views::stands_for(view, parts));
+    let sql = crate::catalog::called::qualified(view, &sql, false);
     if uses.iter().any(|used| Name::of_engine(&used.name).1.is_temporary()) {
         return refuse("materialized views must not use temporary tables or views");
     }
@@ -198,7 +199,7 @@ pub fn refresh(
     let now = session.view()?;
     let kept = now.instance.newest_objects().with(&session.current()?.pending);
     let Some(kept) = kept.get(Kind::Materialized, &id.0.to_string()) else {
-        return Err(SqlError::concurrent_update());
+        return Err(super::change::anew(view));
     };
     let mut body = kept.body.clone();
     body["populated"] = json!(!no_data);

@@ -68,7 +68,7 @@ impl Ruled {
             };
         match there && same(Kind::Rule, key) {
             true => Ok(()),
-            false => Err(SqlError::concurrent_update()),
+            false => Err(super::change::anew(view)),
         }
     }
 }

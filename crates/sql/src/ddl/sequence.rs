@@ -189,6 +189,7 @@ pub fn replace(
     spec: &SequenceSpec,
     next: Option<i64>,
 ) -> Result<()> {
+    view.scope.tx()?.hold_sequence(old)?;
     let new = view.scope.tx()?.replace_sequence(spec, next)?;
     session.catalog_changed()?;
     let key = |s: &Sequence| oids::of_sequence(s.schema().id.0).to_string();
@@ -232,6 +233,7 @@ pub fn rename(
     let made = to.engine(&view.database);
     let spec = Options::default().spec(&made, Some(old))?;
     let before = oids::of_sequence(old.schema().id.0);
+    view.scope.tx()?.hold_sequence(old)?;
     let new = view.scope.tx()?.rename_sequence(&engine, &spec)?;
     session.catalog_changed()?;
     view.taken.lock().follow(old.schema().id, new.schema().id);

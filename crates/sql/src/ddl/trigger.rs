@@ -60,6 +60,9 @@ impl On {
     /// Keeps others from changing triggers of the table, and rows of it, until the transaction ends.
     fn hold(&self, session: &mut Session, view: &View) -> Result<()> {
         view.scope.tx()?.hold_name(&self.of.name.engine(&view.database))?;
+        if let Some(table) = &self.of.table {
+            view.scope.tx()?.await_form(table)?;
+        }
         session.temporary.is_private = false;
         session.catalog_changed()
     }

@@ -3,7 +3,7 @@
 use onlap::{LockMode, Table};
 use onlap_pg::ast::Relation as Named;
 
-use super::change::notice;
+use super::change::{notice, of_waiting};
 use super::naming::Relation;
 use super::{kin, sequence};
 use crate::catalog::Name;
@@ -32,6 +32,7 @@ pub fn truncate(
     let mut found: Vec<Table> = Vec::new();
     for target in tables {
         let (name, table) = view.table_to("truncate", &strings(&target.name))?;
+        view.scope.tx()?.await_form(&table)?;
         super::materialized::must_be_none(view, &name, &table)?;
         view.must(&[of_table(Action::Truncate, &table.schema(), Vec::new())])?;
         if target.only && view.objects.families().divided(table.schema().id).is_some() {
@@ -137,7 +138,9 @@ fn empty(session: &mut Session, view: &View, table: &Table, at_once: bool) -> Re
         return Ok(());
     }
     if at_once {
-        return Ok(session.instance.db.truncate_table(&table.name())?);
+        view.scope.tx()?.await_form(table)?;
+        let emptied = session.instance.db.truncate_table(table);
+        return emptied.map_err(|e| of_waiting(view, table, e));
     }
     view.scope.tx()?.delete_where(table, &onlap::Predicate::All)?;
     session.current()?.changed = true;

@@ -22,6 +22,9 @@ pub(super) fn broken(e: &Error, subject: &Subject) -> SqlError {
     let mut owner = relation.clone();
     let mut without = None;
     let (text, detail) = match (e.kind(), &subject.other, other) {
+        (ErrorKind::LockNotAvailable, ..) => {
+            (format!("could not obtain lock on row in relation \"{table}\""), None)
+        }
         (ErrorKind::NotNull, ..) => (
             format!(
                 "null value in column \"{column}\" of relation \"{table}\" violates not-null \

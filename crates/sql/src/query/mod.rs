@@ -593,6 +593,11 @@ impl Bound {
         self.tables.all()
     }
 
+    /// Their ids.
+    pub fn table_ids(&self) -> std::sync::Arc<[onlap::TableId]> {
+        self.tables.ids()
+    }
+
     /// Waits for transactions that have locked its tables against what it does, before anything is done.
     ///
     /// # Errors

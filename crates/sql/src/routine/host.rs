@@ -91,7 +91,10 @@ impl<'h> Host<'h> {
         }
         self.hand_on()?;
         match self.calm {
-            true => Ok(()),
+            true => {
+                self.session.limit_locks();
+                Ok(())
+            }
             false => self.session.begin_within(),
         }
     }

@@ -5,10 +5,12 @@
 
 use std::sync::Arc;
 
+use onlap::TableId;
 use onlap_base::clock::{Clock, SystemClock};
 use onlap_pg::ast::{Declare, Fetch, Statement, Way};
 
 use super::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
+use super::lent::Open;
 use super::prepare::Prepared;
 use super::scroll::{Act, Fetched, Keeps, STEP_ROWS, Scroll};
 use super::{Parameter, Portal, Session, no_portal};
@@ -57,11 +59,39 @@ fn may_lock(declare: &Declare, parsed: &Parsed) -> Result<()> {
 }
 
 impl Session {
+    /// Notes that a cursor reads tables. Of partitioned tables it reads the partitions alone.
+    pub(super) fn open(&self, tables: Arc<[TableId]>) -> Option<Open> {
+        let (block, objects) = (self.block.as_ref()?, self.instance.objects());
+        let families = objects.families();
+        let tables = match tables.iter().any(|table| families.divided(*table).is_some()) {
+            true => tables.iter().copied().filter(|t| families.divided(*t).is_none()).collect(),
+            false => tables,
+        };
+        Some(Open::new(&block.scope, tables))
+    }
+
+    /// The tables of a query that was run.
+    pub(super) fn tables_of(&self, prepared: &Prepared) -> Arc<[TableId]> {
+        let late = prepared.late.lock();
+        let bound = prepared.bound.as_ref().or(late.as_ref());
+        match (bound, &prepared.fast) {
+            (Some((_, bound)), _) => bound.table_ids(),
+            (None, Some((_, fast))) => {
+                let table = self.instance.db.table(&fast.table());
+                table.iter().map(|table| table.schema().id).collect()
+            }
+            (None, None) => Arc::default(),
+        }
+    }
+
     /// Forgets portals that end with their transaction; one that it made WITH HOLD stays where it
     /// commits.
     pub(super) fn end_portals(&mut self, commits: bool) {
         self.portals.retain(|_, portal| portal.hold && (commits || !portal.fresh));
-        self.portals.values_mut().for_each(|portal| portal.fresh = false);
+        for portal in self.portals.values_mut() {
+            // Its rows were taken when it was declared.
+            (portal.fresh, portal.open) = (false, None);
+        }
     }
 
     /// DECLARE.
@@ -94,7 +124,7 @@ impl Session {
             None => Keeps::Few,
         };
         let rows = self.bound_text(view, text, values);
-        let rows = rows.map_err(|e| source.within(declare.span, e))?;
+        let (rows, tables) = rows.map_err(|e| source.within(declare.span, e))?;
         let mut rows = RowsAnswer::new(rows.columns, rows.source, "FETCH");
         let mut bytes = 0;
         if hold {
@@ -128,6 +158,7 @@ impl Session {
             fresh: true,
             scroll: Scroll::new(keeps),
             kept,
+            open: self.open(tables),
         };
         self.portals.insert(name, portal);
         Ok(Answer::Done("DECLARE CURSOR".into()))

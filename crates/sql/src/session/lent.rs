@@ -62,6 +62,8 @@ struct Inner {
     failed: Option<SqlError>,
     /// The tables of statements under way.
     used: Vec<Arc<[TableId]>>,
+    /// Those of cursors that are open.
+    open: Vec<Arc<[TableId]>>,
 }
 
 /// What a session of a routine begins with.
@@ -221,8 +223,15 @@ impl Lent {
         send_if_large(client)
     }
 
-    /// Whether a statement that has called a routine uses a table.
+    /// Whether a cursor that is open, or a statement that has called a routine, uses a table.
     pub fn uses(&self, table: TableId) -> bool {
+        let inner = self.0.lock();
+        let has = |all: &[Arc<[TableId]>]| all.iter().any(|of| of.contains(&table));
+        has(&inner.open) || inner.depth > 0 && has(&inner.used)
+    }
+
+    /// Whether a statement that has called a routine uses a table.
+    pub fn is_called_for(&self, table: TableId) -> bool {
         let inner = self.0.lock();
         inner.depth > 0 && inner.used.iter().any(|of| of.contains(&table))
     }
@@ -257,11 +266,33 @@ impl Using {
 
 impl Drop for Using {
     fn drop(&mut self) {
-        let mut inner = self.scope.lent().0.lock();
-        let own = |of: &Arc<[TableId]>| Arc::ptr_eq(of, &self.tables);
-        if let Some(at) = inner.used.iter().rposition(own) {
-            inner.used.swap_remove(at);
-        }
+        leave_out(&mut self.scope.lent().0.lock().used, &self.tables);
+    }
+}
+
+/// A cursor is open: no statement of the session may change the form of its tables until this is dropped.
+pub struct Open {
+    scope: Arc<Scope>,
+    tables: Arc<[TableId]>,
+}
+
+impl Open {
+    /// A cursor that reads these.
+    pub fn new(scope: &Arc<Scope>, tables: Arc<[TableId]>) -> Open {
+        scope.lent().0.lock().open.push(Arc::clone(&tables));
+        Open { scope: Arc::clone(scope), tables }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        leave_out(&mut self.scope.lent().0.lock().open, &self.tables);
+    }
+}
+
+fn leave_out(all: &mut Vec<Arc<[TableId]>>, tables: &Arc<[TableId]>) {
+    if let Some(at) = all.iter().rposition(|of| Arc::ptr_eq(of, tables)) {
+        all.swap_remove(at);
     }
 }
 

@@ -173,6 +173,8 @@ pub(crate) struct Portal {
     kept: Option<Kept>,
     /// As the catalog lists it, if it has a name.
     listed: Option<ListedCursor>,
+    /// While its query is under way.
+    open: Option<lent::Open>,
 }
 
 /// Bytes of a statement that pg_stat_activity shows, as PostgreSQL does without other settings: sessions that wait
@@ -566,6 +568,7 @@ impl Session {
             fresh: true,
             scroll: Scroll::new(Keeps::None),
             kept,
+            open: None,
         };
         self.portals.insert(portal.to_string(), made);
         Ok(())
@@ -649,7 +652,12 @@ impl Session {
                 self.hand_on(client)?;
                 match is_whole {
                     true => client.reply().complete(&answer.tag()),
-                    false => client.reply().suspended(),
+                    false => {
+                        client.reply().suspended();
+                        if portal.open.is_none() {
+                            portal.open = self.open(self.tables_of(&portal.prepared));
+                        }
+                    }
                 }
             }
         }

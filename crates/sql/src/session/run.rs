@@ -6,6 +6,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use onlap::TableId;
 use onlap_base::stop;
 use onlap_pg::ast::{self, Mode, Transaction, Utility};
 
@@ -194,6 +195,15 @@ impl Session {
             if let Ok(mut tx) = block.scope.tx() {
                 tx.set_lock_timeout(wait);
             }
+        }
+    }
+
+    /// Lets the waits for locks of a statement within another take as long as settings say now; the time of the whole is
+    /// that of the statement around it.
+    pub(crate) fn limit_locks(&self) {
+        let wait = self.settings.time(Id::LockTimeout);
+        if let Some(Ok(mut tx)) = self.block.as_ref().map(|block| block.scope.tx()) {
+            tx.set_lock_timeout(wait);
         }
     }
 
@@ -408,7 +418,7 @@ impl Session {
         crate::change::run(view, bound, values, &text, blind)
     }
 
-    /// The rows of a query that is part of another statement.
+    /// The rows of a query that is part of another statement, and the tables that it reads.
     ///
     /// # Errors
     /// Those of the query; `42601`: it is none.
@@ -417,7 +427,7 @@ impl Session {
         view: &View,
         text: &str,
         values: &[Parameter],
-    ) -> Result<RowsAnswer> {
+    ) -> Result<(RowsAnswer, Arc<[TableId]>)> {
         let mut all = crate::parse::statements(text)?;
         let no_query = || SqlError::new(state::SYNTAX, "a query was expected");
         let (Some(parsed), true) = (all.pop(), all.is_empty()) else { return Err(no_query()) };
@@ -427,7 +437,8 @@ impl Session {
         if let Some(fast) = native {
             view.must(fast.needs())?;
             if let Some(Answer::Rows(rows)) = fast.run(&view.scope, values)? {
-                return Ok(rows);
+                let table = view.scope.tx()?.table(&fast.table())?.schema().id;
+                return Ok((rows, [table].into()));
             }
         }
         let types: Vec<_> = values.iter().map(|value| Some(value.ty)).collect();
@@ -439,7 +450,7 @@ impl Session {
             return Err(no_query());
         }
         match bound.run(view, values, &parsed.bindable())? {
-            Answer::Rows(rows) => Ok(rows),
+            Answer::Rows(rows) => Ok((rows, bound.table_ids())),
             Answer::Done(_) => Err(no_query()),
         }
     }
@@ -556,6 +567,7 @@ impl Session {
         self.temporary.is_private = false;
         self.allow_temporary()?;
         self.between.begin_statement();
+        self.limit_locks();
         let block = self.block()?;
         let mut tx = block.scope.tx()?;
         tx.look_back_to(None);
@@ -628,6 +640,12 @@ impl Session {
         self.show_modes(modes);
         self.roles_after = session.roles.1;
         self.be(session.roles.0);
+    }
+
+    /// The same of a statement that changes the catalog, to which at any level what is newest counts.
+    pub(crate) fn wants_anew(&self) -> bool {
+        let tx = self.block.as_ref().and_then(|block| block.scope.tx().ok());
+        tx.is_some_and(|tx| tx.wants_anew())
     }
 
     /// Whether a statement failed because a table changed while it waited for it.

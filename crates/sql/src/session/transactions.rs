@@ -185,6 +185,7 @@ impl Session {
             user,
             pid,
             began_us: block.scope.began_us(),
+            noted: Default::default(),
             taken,
             asked,
             prepared,

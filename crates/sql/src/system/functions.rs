@@ -8,9 +8,9 @@ use super::definitions::Definition;
 use super::model::Model;
 use super::rows::{Datum, Rows};
 use super::{extensions, fixed, grants, row_types};
-use crate::catalog::extensions as created;
 use crate::catalog::functions::{Function, Parameter};
 use crate::catalog::names::quote;
+use crate::catalog::{called, extensions as created};
 use crate::row;
 use crate::view::View;
 
@@ -70,8 +70,8 @@ fn proc(view: &View, model: &Model, of: &Function) -> Vec<Datum> {
     let all =
         |f: fn(&Parameter) -> String| -> Vec<String> { of.parameters.iter().map(f).collect() };
     let named = of.parameters.iter().any(|parameter| !parameter.name.is_empty());
-    let defaults: Vec<&str> =
-        of.parameters.iter().filter_map(|parameter| parameter.default.as_deref()).collect();
+    let defaults = of.parameters.iter().filter_map(|parameter| parameter.default.as_deref());
+    let defaults: Vec<String> = defaults.map(called::shown).collect();
     let variadic = of.parameters.iter().find(|parameter| parameter.mode == b'v');
     let variadic = variadic.map_or(0, |parameter| match parameter.ty {
         types::ANYARRAY => types::ANYELEMENT,
@@ -134,7 +134,7 @@ fn parameter(
     };
     let ty = shown_type(view, model, parameter.ty);
     let default = match &parameter.default {
-        Some(text) if defaults => format!(" DEFAULT {text}"),
+        Some(text) if defaults => format!(" DEFAULT {}", called::shown(text)),
         _ => String::new(),
     };
     format!("{mode}{name}{ty}{default}")
@@ -375,7 +375,7 @@ pub fn parameters(view: &View, model: &Model) -> Rows {
                 schema,
                 name,
                 (at + 1).to_string(),
-                parameter.default.as_deref().filter(|_| owns),
+                parameter.default.as_deref().filter(|_| owns).map(called::shown),
             ]);
         }
     }

@@ -10,6 +10,7 @@ use onlap_pg::print::Look;
 use super::model::Model;
 use super::rows::{Datum, Rows};
 use super::standard::{type_facts, udt_name, udt_schema};
+use crate::catalog::called;
 use crate::catalog::made_types::{Check, Domain, Made, What};
 use crate::query::Printed;
 use crate::row;
@@ -108,6 +109,7 @@ fn domain_row(
 
 /// A default that is cast to a type of the database, with the name that the type has in the search path.
 fn shown_default(view: &View, ty: PgType, sql: &str) -> String {
+    let sql = &*called::shown(sql);
     let types = view.objects.made_types();
     let shown = types.shown_to(view, ty.oid);
     let value = shown.as_ref().and_then(|_| sql.strip_suffix(&format!("::{}", types.written(ty))));

@@ -135,5 +135,5 @@ fn named_now(model: &Model, text: &str) -> String {
         at = last + 1;
     }
     made.push_str(&text[from..]);
-    made
+    crate::catalog::called::shown(&made)
 }

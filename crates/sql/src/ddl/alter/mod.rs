@@ -121,7 +121,10 @@ impl Named<'_> {
             found => found?,
         };
         self.view.must_own(Action::Alter, &name, Relation::Table)?;
-        super::index::must_be_unused(self.view, &table, TAG)?;
+        self.view.scope.tx()?.await_form(&table)?;
+        if self.view.scope.lent().is_called_for(table.schema().id) || !only_names(changes) {
+            super::index::must_be_unused(self.view, &table, TAG)?;
+        }
         if materialized::is(self.view, &table) {
             changes.iter().try_for_each(|change| of_materialized(&name, change))?;
         }
@@ -177,6 +180,10 @@ impl Named<'_> {
             let text = format!("cannot change owner of index \"{}\"", name.name);
             return Err(SqlError::new("42809", text)
                 .hint("Change the ownership of the index's table, instead."));
+        }
+        if found == Relation::Table {
+            let table = self.view.scope.tx()?.table(&name.engine(&self.view.database))?;
+            super::index::must_be_unused(self.view, &table, "ALTER TABLE")?;
         }
         self.session.give_relation(self.view, &name, found, role_word(role))?;
         Ok(tag)
@@ -295,6 +302,17 @@ fn only_here(only: bool, changes: &[TableChange]) -> bool {
         )
     };
     only || changes.iter().all(is_own)
+}
+
+/// Whether changes give other names alone, which open cursors do not mind.
+fn only_names(changes: &[TableChange]) -> bool {
+    let names = |change: &TableChange| {
+        matches!(
+            change,
+            TableChange::Rename(_) | TableChange::RenameColumn(..) | TableChange::Schema(_)
+        )
+    };
+    changes.iter().all(names)
 }
 
 /// Fails with what may not be changed of a materialized view.

@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 use crate::catalog::Kind;
 use crate::catalog::triggers::Trigger;
 use crate::ddl::cascade::{self, Object};
+use crate::ddl::change::of_waiting;
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError};
 use crate::rights::ask::table_key;
@@ -66,8 +67,13 @@ pub fn run(session: &mut Session, view: &View, table: Table, steps: Vec<Step>) -
     let mut name = table.name();
     if let Some(changes) = alone(session, &before, &steps)? {
         session.catalog_changes()?;
-        session.current()?.scope.tx()?.release_names();
-        session.instance.db.alter_table(&name, changes)?;
+        {
+            let mut tx = view.scope.tx()?;
+            tx.release_names();
+            tx.await_form(&table)?;
+        }
+        let changed = session.instance.db.alter_table(&table, changes);
+        changed.map_err(|e| of_waiting(view, &table, e))?;
         // What is noted now is of the table as it is.
         let block = session.current()?;
         block.scope.tx()?.begin_statement()?;

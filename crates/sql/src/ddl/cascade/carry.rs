@@ -243,7 +243,7 @@ pub fn forget_tables(session: &mut Session, view: &View, tables: &[Table]) -> Re
     session.catalog_changed()?;
     for table in tables {
         let schema = table.schema();
-        view.scope.tx()?.drop_table(&table.name())?;
+        view.scope.tx()?.drop_seen_table(table)?;
         for name in sequence::owned_by(view, schema.id, None) {
             session.put(Kind::Owned, &name, None)?;
             sequence::drop_unused(session, view, &name)?;

@@ -57,7 +57,7 @@ pub fn create(
     if newest.get(Kind::Function, &key) != view.objects.get(Kind::Function, &key)
         && !session.current()?.pending.has(Kind::Function, &key)
     {
-        return Err(SqlError::concurrent_update());
+        return Err(super::change::anew(view));
     }
     session.put(Kind::Function, &key, Some(function.body()))?;
     if is_new {

@@ -96,6 +96,8 @@ fn key(
         return column(view, source, element, table, &name, strategy);
     }
     let Some(said) = element.said else { return Err(SqlError::new("XX000", "no partition key")) };
+    // What it calls is known when it was bound.
+    let _ = judged(view, table, &format!("({})", source.of(said.span)));
     let sql = kept(view, source, said.span);
     let ty = judged(view, table, &format!("({sql})")).map_err(|e| match e.state() {
         "42P17" if e.message().ends_with("generated column in partition key") => {

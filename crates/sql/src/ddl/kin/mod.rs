@@ -64,7 +64,7 @@ pub fn take(session: &mut Session, view: &View, table: &Table) -> Result<()> {
     let same = now.below(id) == then.below(id)
         && now.kin(id) == then.kin(id)
         && now.divided(id) == then.divided(id);
-    if same { Ok(()) } else { Err(SqlError::concurrent_update()) }
+    if same { Ok(()) } else { Err(super::change::anew(view)) }
 }
 
 /// Notes what a table has from those above it.

@@ -45,7 +45,7 @@ fn check_free(view: &View, name: &Name) -> Result<()> {
         return Err(SqlError::new(state::DUPLICATE_OBJECT, text));
     }
     match view.newest_objects().get(Kind::Type, &engine) {
-        Some(_) => Err(SqlError::concurrent_update()),
+        Some(_) => Err(super::change::anew(view)),
         None => Ok(()),
     }
 }
@@ -83,7 +83,7 @@ pub fn hold(session: &mut Session, view: &View, made: &Made) -> Result<()> {
     let newest = view.newest_objects();
     match is_own || newest.get(Kind::Type, &engine) == view.objects.get(Kind::Type, &engine) {
         true => Ok(()),
-        false => Err(SqlError::concurrent_update()),
+        false => Err(super::change::anew(view)),
     }
 }
 

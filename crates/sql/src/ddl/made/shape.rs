@@ -74,7 +74,7 @@ pub fn must_fit(session: &mut Session, view: &View, oid: u32, parts: &[PgType]) 
     for (name, object) in newest.of_kind(Kind::Type).filter(|(name, _)| here(name)) {
         let is_own = session.current()?.pending.has(Kind::Type, name);
         if !is_own && view.objects.get(Kind::Type, name) != Some(object) {
-            return Err(SqlError::concurrent_update());
+            return Err(crate::ddl::change::anew(view));
         }
     }
     let (types, given) = (view.objects.made_types(), Given { oid, parts });
