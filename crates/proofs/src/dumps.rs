@@ -76,7 +76,7 @@ ALTER TABLE app.t1 ADD CONSTRAINT small CHECK (s < 100) NOT VALID;
 ALTER TABLE app.t0 OWNER TO joe;
 ";
 
-/// A schema with so many tables, at least two, besides twelve others.
+/// A schema with a number of tables, at least two, and twelve others.
 pub fn schema(tables: usize) -> String {
     let mut out = BEFORE.to_string();
     let numbered = |text: &str, n: usize| text.replace("{n}", &n.to_string());

@@ -39,7 +39,6 @@ use onlap_pg::catalog::{Catalog, Kind, oids};
 use onlap_pg::{TypeRef, bind, grammar};
 use onlap_query::{Carried, Change, Env, Whole, compile, compile_change};
 
-use crate::catalog::Name;
 use crate::change;
 use crate::columns::{self, ColumnType};
 use crate::deep::{Deep, Depth};
@@ -409,21 +408,6 @@ impl Bound {
     /// What rules make of it, if they do.
     pub fn stages(&self) -> Option<&Stages> {
         self.stages.as_deref()
-    }
-
-    /// Whether it reads the row of a sequence.
-    pub fn reads_sequence(&self) -> bool {
-        !self.others.sequences.is_empty()
-    }
-
-    /// The name of the sequence that an entry of a query is, from 1.
-    pub fn sequence(&self, query: QueryId, entry: usize) -> Option<String> {
-        match &self.tree.query(query).entries[entry - 1].kind {
-            EntryKind::Relation { oid, .. } => {
-                self.others.sequences.get(oid).map(|engine| Name::of_engine(engine).1.name)
-            }
-            _ => None,
-        }
     }
 
     /// Whether any of its queries, or of the views that it reads, locks rows.

@@ -11,16 +11,35 @@ use datafusion_common::DataFusionError;
 use datafusion_execution::TaskContext;
 use datafusion_physical_plan::ExecutionPlan;
 use onlap_pg::bind::{Column, Relation};
+use onlap_pg::bound::{EntryKind, QueryId};
 use onlap_pg::catalog::oids;
 use onlap_pg::{Error, Oid, Result, TypeRef};
 use onlap_query::{Facts, Step, TABLE_OID, stream_of};
 
+use super::Bound;
 use crate::catalog::Name;
 use crate::plan::scan::{external, scope_of};
 
 /// Its columns.
 const COLUMNS: [(&str, Oid); 3] =
     [("last_value", oids::INT8), ("log_cnt", oids::INT8), ("is_called", oids::BOOL)];
+
+impl Bound {
+    /// Whether it reads the row of a sequence.
+    pub fn reads_sequence(&self) -> bool {
+        !self.others.sequences.is_empty()
+    }
+
+    /// The name of the sequence that an entry of a query is, from 1.
+    pub fn sequence(&self, query: QueryId, entry: usize) -> Option<String> {
+        match &self.tree.query(query).entries[entry - 1].kind {
+            EntryKind::Relation { oid, .. } => {
+                self.others.sequences.get(oid).map(|engine| Name::of_engine(engine).1.name)
+            }
+            _ => None,
+        }
+    }
+}
 
 /// A sequence as names find it.
 pub fn relation(oid: Oid, row: Oid, name: &str) -> Relation {

@@ -15,7 +15,7 @@ pub fn parse(text: &str, cx: &Cx<'_>) -> Result<Vec<u8>> {
     let mut found: Vec<(String, Option<String>)> = Vec::new();
     let mut growth = Growth::new();
     while let Some((key, _)) = reader.word(false)? {
-        if found.len() % 1024 == 0 {
+        if found.len().is_multiple_of(1024) {
             cx.go_on()?;
             // The words, the places of pairs in order, and the value.
             let place = size_of::<(String, Option<String>)>() + size_of::<Pair<'_>>();
