@@ -684,8 +684,8 @@ impl Compiler<'_> {
     }
 
     /// Makes a query that is run once per set of outer values, and the nodes of these values.
-    pub fn within(&mut self, query: QueryId) -> Result<(Rel, Slots, Vec<Node>)> {
-        self.frames.push(Frame::new(query, Some(Boundary::default())));
+    pub fn within(&mut self, query: QueryId, told: Told) -> Result<(Rel, Slots, Vec<Node>)> {
+        self.frames.push(Frame { told, ..Frame::new(query, Some(Boundary::default())) });
         let made = self.query(query);
         let frame = self.frames.pop().expect("it was pushed");
         let boundary = frame.boundary.expect("it has one");
@@ -748,7 +748,8 @@ impl Compiler<'_> {
         }
         let columns = self.columns_of(query);
         let columns = columns.iter().map(|ty| self.repr(ty.oid)).collect::<Result<_>>()?;
-        let (rel, slots, params) = self.within(query)?;
+        let told = if matches!(ask, Ask::Exists) { Told::rows_only() } else { Told::default() };
+        let (rel, slots, params) = self.within(query, told)?;
         let results = Results::new(rel.plan, slots, columns).for_ask(ask, self.rounds());
         let results = results.volatile(self.is_query_volatile(query));
         let results = Arc::new(results);

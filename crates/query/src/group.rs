@@ -69,6 +69,7 @@ impl Compiler<'_> {
         let sets = group_sets::expand(&query.sets, query);
         let mut aggregates = Vec::new();
         self.aggregates_of(query, &mut aggregates);
+        let plan = self.volatile_first(query, &aggregates, plan)?;
         if let Some(call) = self.distinct_count(query, &aggregates) {
             let made = self.count_distinct(query, aggregates[0], call, plan)?;
             return self.after(query, made.plan, &made.parts, made.found, Vec::new(), None, None);
@@ -97,6 +98,46 @@ impl Compiler<'_> {
         }
         let (plan, set_at) = self.grouped(plan, &parts, sets.as_deref(), query)?;
         self.after(query, plan, &parts, found, dependent, sets, set_at)
+    }
+
+    /// Calculates volatile keys, arguments and filters once: grouping asks for a value in several places, by its key and as it
+    /// is, and for a filter with the argument and without.
+    fn volatile_first(&mut self, query: &Query, aggregates: &[ExprId], plan: Plan) -> Result<Plan> {
+        let bound = self.bound;
+        let keys = query.groups.iter().map(|item| self.target_of(query, item).value);
+        let keys = keys.filter(|value| self.is_volatile(*value));
+        let mut values: Vec<(ExprId, Option<ExprId>)> = keys.map(|value| (value, None)).collect();
+        let mut filters = Vec::new();
+        for id in aggregates {
+            // What an aggregate of a query within is given is calculated there.
+            let Expr::Aggregate(call) = bound.expr(*id) else { continue };
+            if call.up > 0 {
+                continue;
+            }
+            let before = values.len();
+            let given = call.args.iter().map(|target| target.value);
+            let given = given.filter(|value| self.is_volatile(*value));
+            values.extend(given.map(|value| (value, call.filter)));
+            let filter = call.filter.filter(|f| values.len() > before || self.is_volatile(*f));
+            filters.extend(filter.map(|filter| (filter, None)));
+        }
+        let plan = self.first(plan, filters)?;
+        self.first(plan, values)
+    }
+
+    /// Calculates values, each for the rows of its filter.
+    fn first(&mut self, plan: Plan, values: Vec<(ExprId, Option<ExprId>)>) -> Result<Plan> {
+        let (mut ids, mut nodes) = (Vec::new(), Vec::new());
+        for (id, filter) in values {
+            if !ids.contains(&id) {
+                let (node, ty) = (self.node(id)?, self.bound.ty(id));
+                nodes.push((self.where_counted(node, ty, filter)?, ty));
+                ids.push(id);
+            }
+        }
+        let (plan, at) = self.extend(plan, nodes)?;
+        self.frame().layout.exprs.extend(ids.into_iter().zip(at));
+        Ok(plan)
     }
 
     /// Adds what is grouped by: the key, and where that is not the value itself, the first value, whose node is given again.

@@ -24,6 +24,24 @@ pub struct Told {
     given: Vec<Restriction>,
     /// Positions of its columns that nothing asks for, if some are known.
     unused: Vec<usize>,
+    /// Whether only that it has rows is asked.
+    rows_only: bool,
+}
+
+impl Told {
+    /// That only whether it has rows is asked.
+    pub fn rows_only() -> Told {
+        Told { rows_only: true, ..Told::default() }
+    }
+}
+
+/// Whether a query has the rows of FROM and WHERE, whatever its targets are: as PostgreSQL's simplify_EXISTS_query asks.
+fn gives_its_rows(query: &Query) -> bool {
+    let grouped = query.has_aggregates || !query.groups.is_empty() || !query.sets.is_empty();
+    let shaped = query.set.is_some() || query.having.is_some() || query.modify.is_some();
+    let more = query.has_windows || query.has_sets || !query.locks.is_empty();
+    let limited = query.limit.is_some() || query.offset.is_some() || query.ties;
+    !(grouped || shaped || more || limited) && query.distinct.is_empty() && query.order.is_empty()
 }
 
 /// Whether rows can be left out by a column of the result before the query is carried out.
@@ -65,7 +83,7 @@ impl Compiler<'_> {
         let width = query.entries[entry - 1].types.len();
         let is_used = |at: &usize| used.contains(&(*at as i32 + 1));
         let unused = (0..width).filter(|at| !is_used(at)).collect();
-        Ok(Told { given, unused })
+        Ok(Told { given, unused, rows_only: false })
     }
 
     /// The restrictions that an entry has from the query around this one.
@@ -100,7 +118,7 @@ impl Compiler<'_> {
         let is_same = |restriction: &&Restriction| same(restriction.column as usize - 1);
         let given = frame.told.given.iter().filter(is_same).cloned().collect();
         let unused = frame.told.unused.iter().copied().filter(|at| same(*at)).collect();
-        Told { given, unused }
+        Told { given, unused, rows_only: false }
     }
 
     /// Forgets which columns nothing asks for, except where all parts of a set operation keep all their rows in any order: those
@@ -120,6 +138,9 @@ impl Compiler<'_> {
     /// Whether a target is a column that nothing asks for.
     pub fn is_unused(&self, query: &Query, value: ExprId) -> bool {
         let frame = self.frames.last().expect("a query is being made");
+        if frame.told.rows_only && gives_its_rows(query) {
+            return query.targets.iter().any(|target| target.value == value);
+        }
         if frame.told.unused.is_empty() || query.set.is_some() || !query.distinct.is_empty() {
             return false;
         }

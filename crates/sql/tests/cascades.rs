@@ -176,3 +176,39 @@ fn long_chains_and_large_schemas_go() {
     assert_eq!((outcome.error, told), (None, vec!["drop cascades to 180 other objects"]));
     talk.rows("DROP TABLE base");
 }
+
+#[test]
+fn what_cannot_be_bound_goes_with_no_other_extension() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    for made in [
+        "CREATE FUNCTION f(a int) RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        "CREATE VIEW v AS SELECT f('1')",
+        // The call is ambiguous from now on.
+        "CREATE FUNCTION f(a date) RETURNS int LANGUAGE sql AS 'SELECT 2'",
+        "CREATE EXTENSION citext",
+        "DROP EXTENSION citext CASCADE",
+    ] {
+        talk.rows(made);
+    }
+    let views = talk.rows("SELECT count(*)::text FROM pg_class WHERE relname = 'v'");
+    assert_eq!(views, [[Some("1".to_string())]]);
+}
+
+#[test]
+fn an_extension_that_is_named_stays_in_its_schema() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    for made in [
+        "CREATE SCHEMA a",
+        "CREATE SCHEMA b",
+        "CREATE EXTENSION pgcrypto SCHEMA a",
+        "ALTER EXTENSION pgcrypto SET SCHEMA b",
+        "CREATE TABLE t (i int, d bytea DEFAULT b.digest('a', 'md5'))",
+    ] {
+        talk.rows(made);
+    }
+    let refused = talk.run("ALTER EXTENSION pgcrypto SET SCHEMA a").error;
+    assert_eq!(refused.map(|error| error.0), Some("0A000".to_string()));
+    talk.rows("INSERT INTO t (i) VALUES (1)");
+}

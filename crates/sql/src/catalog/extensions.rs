@@ -13,6 +13,7 @@ use super::names::{Name, quote};
 use super::objects::{Kind, Object};
 use super::oids;
 use crate::rights::Key;
+use crate::types::PgType;
 use crate::view::View;
 
 /// The OID of plpgsql.
@@ -183,6 +184,16 @@ pub fn shown_proc(view: &View, created: &Created, proc: &Proc) -> String {
     match is_seen(view, &created.schema) {
         true => format!("{name}({})", types.join(",")),
         false => format!("{}.{name}({})", quote(&created.schema), types.join(",")),
+    }
+}
+
+/// The name of a type in SQL that is kept, or that is run by itself: it means the type in each search path.
+pub fn written(view: &View, ty: PgType) -> String {
+    match of_type(view, ty.oid) {
+        Some(created) => {
+            format!("{}.{}", quote(&created.schema), crate::query::catalog().shown(ty.oid))
+        }
+        None => view.objects.made_types().written(ty),
     }
 }
 

@@ -187,6 +187,22 @@ impl Families {
         all
     }
 
+    /// The tables above one, of all levels, each once.
+    pub fn ancestors(&self, table: TableId) -> Vec<TableId> {
+        let mut all = vec![table];
+        let mut at = 0;
+        while at < all.len() {
+            for above in self.kin(all[at]).into_iter().flat_map(|kin| &kin.parents) {
+                if !all.contains(above) {
+                    all.push(*above);
+                }
+            }
+            at += 1;
+        }
+        all.remove(0);
+        all
+    }
+
     /// The partitioned tables above a partition, the nearest first.
     pub fn all_above(&self, table: TableId) -> Vec<TableId> {
         std::iter::successors(self.above(table), |above| self.above(*above)).collect()

@@ -267,10 +267,12 @@ impl<'a> Sink<'a> {
     pub fn end_row(&mut self) -> Result<()> {
         self.at = 0;
         self.batch.rows += 1;
-        if self.filter.is_some() {
+        let mut most = ROWS;
+        if let Some(filter) = &self.filter {
             self.lines.push(self.line);
+            most = if filter.is_volatile() { 1 } else { ROWS };
         }
-        if self.batch.rows >= ROWS || self.bytes >= BYTES {
+        if self.batch.rows >= most || self.bytes >= BYTES {
             self.flush()?;
         }
         Ok(())

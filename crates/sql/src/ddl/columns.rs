@@ -285,7 +285,7 @@ pub fn computed(view: &View, source: Source<'_>, said: &Said, ty: ColumnType) ->
                     Some(place) => source.at(e.nowhere(), place),
                     None => e,
                 })?;
-            let ty = view.objects.made_types().written(PgType::new(ty.pg.oid));
+            let ty = extensions::written(view, PgType::new(ty.pg.oid));
             format!("'{}'::{ty}", shown.replace('\'', "''"))
         }
         Expr::Literal(_) => {

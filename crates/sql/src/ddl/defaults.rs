@@ -8,7 +8,7 @@ use onlap::{
 };
 
 use crate::assign::assign;
-use crate::catalog::Kind;
+use crate::catalog::{Kind, extensions};
 use crate::columns::{ColumnType, Types};
 use crate::error::Result;
 use crate::parse;
@@ -72,12 +72,13 @@ pub fn columns(
     };
     let catalog = view.objects.made_types().catalog();
     // By names that mean the same in each search path.
-    let made = view.objects.made_types();
-    let cast = |(ty, e): &(ColumnType, &str)| format!("({e})::{}", made.written(whole(*ty).pg));
+    let cast = |(ty, e): &(ColumnType, &str)| {
+        format!("({e})::{}", extensions::written(view, whole(*ty).pg))
+    };
     let items: Vec<String> = expressions.iter().map(cast).collect();
     let text = format!("SELECT {} FROM pg_catalog.generate_series(1, {rows})", items.join(", "));
     let depth = parse::depth_of(&text);
-    let bound = Bound::must(view, &text, depth, &[])?;
+    let bound = Bound::kept_alone(view, &text, depth)?;
     let mut columns: Vec<Column> =
         expressions.iter().map(|(ty, _)| Column::new(ty.engine.physical())).collect();
     let mut batches = bound.batches(view, &text)?;

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::cascade::{Closure, Object};
 use super::change::notice;
+use super::kept::{self, Wanted};
 use crate::catalog::extensions::{self, Created, PLPGSQL};
 use crate::catalog::{Kind, Name};
 use crate::error::{Result, SqlError, state};
@@ -204,6 +205,12 @@ pub fn alter(
             }
             view.must_create_in(schema)?;
             if **schema != *created.schema {
+                let is = |oid| created.extension.has(oid);
+                let users = kept::users(view, &Wanted { may: &|_, _| true, is: &is })?;
+                if users.iter().any(|used| !used.oids.is_empty()) {
+                    let what = "moving an extension that views, defaults or conditions name";
+                    return Err(SqlError::unsupported(what));
+                }
                 let moved = Created { schema: schema.to_string(), ..created };
                 check_free(view, &moved, true)?;
                 hold(session, view, name)?;

@@ -13,6 +13,7 @@ pub mod domains;
 pub mod family;
 mod fetch;
 mod generated;
+mod kept;
 pub mod keys;
 mod locking;
 mod named;
@@ -287,17 +288,6 @@ impl Bound {
         let mut made = Bound::read(view, &tree, depth, &reading)?;
         made.ask_to_write(view)?;
         Ok(made)
-    }
-
-    /// Binds the query of a materialized view, whose names are bound as of what is kept of it.
-    ///
-    /// # Errors
-    /// What it reads is not there any more; as of [`Bound::must`].
-    pub fn kept(view: &View, text: &str, body: &serde_json::Value) -> Result<Bound> {
-        let depth = crate::parse::depth_of(text);
-        let tree = grammar::parse(text).map_err(|e| sql_error(&e, text))?;
-        let reading = Reading { text, given: &[], variables: None, body: Some(body) };
-        Bound::read(view, &tree, depth, &reading).map_err(SqlError::nowhere)
     }
 
     /// Binds a statement within a routine, whose variables it sees; some are rows of these types. Whether the role may look where

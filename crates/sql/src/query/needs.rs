@@ -126,6 +126,7 @@ pub fn must_reach(view: &View, bound: &Bound, query: QueryId) -> Result<()> {
                 call.proc
             }
             Expr::Aggregate(call) => call.proc,
+            Expr::WindowCall(call) => call.proc,
             _ => return true,
         };
         if reached.is_ok() {

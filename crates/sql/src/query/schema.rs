@@ -257,14 +257,15 @@ impl Schema for Names<'_> {
 
     fn row_type(&self, name: &[Box<str>]) -> Result<Option<Oid>> {
         let parts: Vec<String> = name.iter().map(|part| part.to_string()).collect();
+        // What a text named that is kept, a reader may not be able to look for.
         if let Some(made) = self.view.objects.made_types().named(self.view, &parts) {
-            if let [.., schema, _] = &parts[..] {
+            if let ([.., schema, _], None) = (&parts[..], self.body) {
                 self.view.must_look_in(schema).map_err(|e| of_sql(&e))?;
             }
             return Ok(Some(made.oid));
         }
         if let Some(ty) = extensions::type_named(self.view, &parts, self.body.is_some()) {
-            if let [.., schema, _] = &parts[..] {
+            if let ([.., schema, _], None) = (&parts[..], self.body) {
                 self.view.must_look_in(schema).map_err(|e| of_sql(&e))?;
             }
             return Ok(Some(ty.oid));

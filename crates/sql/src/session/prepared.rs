@@ -127,9 +127,8 @@ fn arguments(
         return Ok(Vec::new());
     }
     // As texts, which are what a client would send.
-    let made = view.objects.made_types();
     let item = |(said, ty): (&onlap_pg::ast::Said, &PgType)| {
-        format!("({})::{}::text", source.of(said.span), made.written(*ty))
+        format!("({})::{}::text", source.of(said.span), extensions::written(view, *ty))
     };
     let items: Vec<String> = execute.values.iter().zip(types).map(item).collect();
     let text = format!("SELECT {}", items.join(", "));

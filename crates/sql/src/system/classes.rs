@@ -697,8 +697,10 @@ fn defaults_depend(view: &View, model: &Model, rows: &mut Rows) {
             let oid = oids::of_part(table.id, "default", &column.name);
             let column = number(table, column.id);
             rows.push(row![PG_ATTRDEF, oid, 0, PG_CLASS, relation.oid, column, "a"]);
-            let called = sequences.iter().filter(|(_, call)| default.contains(call));
-            for (sequence, _) in called.filter(|_| default.contains("nextval")) {
+            if !default.contains("nextval('") {
+                continue;
+            }
+            for (sequence, _) in sequences.iter().filter(|(_, call)| default.contains(call)) {
                 rows.push(row![PG_ATTRDEF, oid, 0, PG_CLASS, *sequence, 0, "n"]);
             }
         }

@@ -3,15 +3,15 @@
 //! Enums, domains and composite types in pg_type; the conditions of domains in pg_constraint; what the standard says of
 //! domains. Composite types are relations of the [`Model`], too.
 
-use onlap_pg::catalog::extensions::{self, Part};
+use onlap_pg::catalog::extensions::{Part, all_rows};
 use onlap_pg::catalog::{self, Table};
 use onlap_pg::print::Look;
 
 use super::model::Model;
 use super::rows::{Datum, Rows};
 use super::standard::{type_facts, udt_name, udt_schema};
-use crate::catalog::called;
 use crate::catalog::made_types::{Check, Domain, Made, What};
+use crate::catalog::{called, extensions};
 use crate::query::Printed;
 use crate::row;
 use crate::types::PgType;
@@ -57,7 +57,7 @@ struct Below {
 }
 
 fn below(view: &View, base: u32) -> Below {
-    let facts = catalog::rows(Table::Type).chain(extensions::all_rows(Part::Type));
+    let facts = catalog::rows(Table::Type).chain(all_rows(Part::Type));
     let facts = facts.into_iter().find(|row| row.number::<u32>(0) == base);
     if let Some(row) = facts {
         return Below {
@@ -110,12 +110,9 @@ fn domain_row(
 /// A default that is cast to a type of the database, with the name that the type has in the search path.
 fn shown_default(view: &View, ty: PgType, sql: &str) -> String {
     let sql = &*called::shown(sql);
-    let types = view.objects.made_types();
-    let shown = types.shown_to(view, ty.oid);
-    let value = shown.as_ref().and_then(|_| sql.strip_suffix(&format!("::{}", types.written(ty))));
-    match (shown, value) {
-        (Some(shown), Some(value)) => format!("{value}::{shown}"),
-        _ => sql.to_string(),
+    match sql.strip_suffix(&format!("::{}", extensions::written(view, ty))) {
+        Some(value) => format!("{value}::{}", extensions::shown_type(view, ty.oid)),
+        None => sql.to_string(),
     }
 }
 

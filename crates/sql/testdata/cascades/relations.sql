@@ -96,3 +96,10 @@ DROP SEQUENCE ident_a_seq
 DROP SEQUENCE ident_a_seq CASCADE
 ALTER TABLE ident DROP COLUMN a
 DROP SEQUENCE ident_a_seq
+CREATE TABLE own1 (i serial, j int)
+CREATE TABLE use1 (i int DEFAULT nextval('own1_i_seq'), z int)
+ALTER TABLE own1 DROP COLUMN i
+ALTER TABLE own1 DROP COLUMN i CASCADE
+SELECT count(*) FROM pg_class WHERE relname = 'own1_i_seq'
+INSERT INTO use1 (z) VALUES (1) RETURNING *
+DROP TABLE own1, use1

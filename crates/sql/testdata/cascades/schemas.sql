@@ -86,3 +86,17 @@ CREATE INDEX ON mat (a)
 COMMENT ON MATERIALIZED VIEW mat IS 'x'
 RESET ROLE
 DROP ROLE drop_other
+CREATE TYPE feel AS ENUM ('a')
+CREATE TABLE above (i int, m feel)
+CREATE TABLE under (k int) INHERITS (above)
+CREATE TABLE lower_still (l int) INHERITS (under)
+DROP TYPE feel
+DROP TYPE feel CASCADE
+SELECT c.relname, a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid WHERE c.relname IN ('above', 'under', 'lower_still') AND attnum > 0 AND NOT attisdropped ORDER BY 1, 2
+DROP TABLE above CASCADE
+CREATE TYPE feel AS ENUM ('a')
+CREATE TABLE whole (i int, m feel) PARTITION BY RANGE (i)
+CREATE TABLE part1 PARTITION OF whole FOR VALUES FROM (0) TO (10)
+DROP TYPE feel CASCADE
+SELECT count(*) FROM whole
+DROP TABLE whole

@@ -577,9 +577,10 @@ LOCK TABLE s.shared
 ALTER SEQUENCE s.q RENAME TO other_q
 ALTER SEQUENCE s.q SET SCHEMA open
 
-[not served] -- and so an error for every role; the test fails when one of them is served
 SELECT last_value > 0 FROM s.q
 SELECT is_called FROM s.q
+
+[not served] -- and so an error for every role; the test fails when one of them is served
 SELECT pg_sequence_last_value('s.q'::regclass) > 0
 CREATE TABLE open.fresh (LIKE s.w)
 DROP SCHEMA public

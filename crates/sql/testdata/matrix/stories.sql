@@ -345,3 +345,29 @@ postgres: DROP ROLE smith
 postgres: DROP OWNED BY smith
 postgres: DROP ROLE smith
 postgres: DROP ROLE caller
+
+[defaults call what their table's users may not look for]
+postgres: CREATE ROLE reader LOGIN
+postgres: CREATE SCHEMA far
+postgres: CREATE EXTENSION "uuid-ossp" SCHEMA far
+postgres: CREATE EXTENSION citext SCHEMA far
+postgres: CREATE FUNCTION far.one() RETURNS int LANGUAGE sql AS 'SELECT 1'
+postgres: CREATE FUNCTION public.two() RETURNS int LANGUAGE sql AS 'SELECT 2'
+postgres: REVOKE EXECUTE ON FUNCTION public.two() FROM PUBLIC
+postgres: CREATE TABLE public.held (i int, d uuid DEFAULT far.uuid_generate_v4(), n int DEFAULT far.one(), c far.citext DEFAULT 'a'::far.citext)
+postgres: CREATE TABLE public.more (i int, n int DEFAULT public.two())
+postgres: CREATE VIEW public.seen AS SELECT i FROM public.held WHERE c OPERATOR(far.=) 'A'::far.citext
+postgres: GRANT ALL ON public.held, public.more, public.seen TO reader
+reader: INSERT INTO held (i) VALUES (1)
+reader: INSERT INTO held (i) SELECT 2
+reader: SELECT i, n, d IS NOT NULL FROM held ORDER BY i
+reader: SELECT i FROM seen ORDER BY i
+reader: SELECT far.one()
+reader: INSERT INTO more (i) VALUES (1)
+reader: INSERT INTO more VALUES (1, DEFAULT)
+reader: INSERT INTO more VALUES (1, 7)
+reader: SELECT far.max(c) OVER () FROM held
+postgres: DROP TABLE public.held, public.more CASCADE
+postgres: DROP FUNCTION public.two()
+postgres: DROP SCHEMA far CASCADE
+postgres: DROP ROLE reader

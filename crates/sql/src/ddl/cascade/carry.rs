@@ -170,7 +170,13 @@ fn view_of(session: &mut Session, view: &View, object: &Object) -> Result<()> {
 /// Foreign keys, indexes and columns of tables that stay.
 fn parts(session: &mut Session, view: &View, all: &[Object]) -> Result<()> {
     let is_column = |object: &&Object| matches!(object, Object::Column(..));
-    let (columns, others): (Vec<_>, Vec<_>) = all.iter().partition(is_column);
+    let (mut columns, others): (Vec<_>, Vec<_>) = all.iter().partition(is_column);
+    // What tables below have inherited goes with the column above.
+    let families = view.objects.families();
+    columns.sort_by_cached_key(|object| match object {
+        Object::Column(id, _) => families.ancestors(*id).len(),
+        _ => 0,
+    });
     for object in others.into_iter().chain(columns) {
         let id = match object {
             Object::Key(id, _) | Object::Index(id, _) | Object::Column(id, _) => *id,
@@ -312,8 +318,19 @@ fn last(session: &mut Session, view: &View, object: &Object) -> Result<()> {
     match object {
         Object::Sequence(engine) => {
             let Ok(sequence) = view.scope.tx()?.sequence(engine) else { return Ok(()) };
+            let id = sequence.schema().id;
+            // Its own column may go after it.
+            for (_, table) in view.tables()? {
+                let schema = table.schema();
+                let is_own =
+                    |c: &&onlap::ColumnSchema| c.default == Some(ColumnDefault::NextVal(id));
+                if let Some(column) = schema.columns.iter().find(is_own) {
+                    let changes = TableChanges::new().drop_default(&column.name);
+                    view.scope.tx()?.alter_table(&table, &changes)?;
+                }
+            }
             session.put(Kind::Owned, engine, None)?;
-            session.forget_rights(view, crate::rights::ask::sequence_key(sequence.schema().id))?;
+            session.forget_rights(view, crate::rights::ask::sequence_key(id))?;
             session.catalog_changed()?;
             Ok(view.scope.tx()?.drop_sequence(engine)?)
         }

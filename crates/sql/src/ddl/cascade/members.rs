@@ -2,7 +2,7 @@
 //!
 //! Texts are gone through once for all that it has.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use onlap::{DerivedSchema, TableSchema};
 use onlap_pg::bound::Part;
@@ -20,8 +20,8 @@ use crate::query::named_in;
 pub struct Members {
     /// By what it names.
     users: HashMap<u32, Vec<(Object, u32)>>,
-    /// What cannot be bound any more, and may name anything.
-    unknown: Vec<(Object, u32)>,
+    /// What cannot be bound any more: it may name what its texts have a word of.
+    unknown: Vec<(Object, u32, Vec<String>)>,
 }
 
 impl Members {
@@ -34,7 +34,10 @@ impl Members {
         let wanted = Wanted { may: &|_, _| true, is: &extensions::is_member };
         for used in kept::users(uses.view, &wanted)? {
             match &used.oids[..] {
-                [] => found.unknown.push((used.user, used.order)),
+                [] => {
+                    let texts = used.unbound.into_iter().map(|(text, _)| text).collect();
+                    found.unknown.push((used.user, used.order, texts));
+                }
                 oids => oids.iter().for_each(|oid| found.add(*oid, &used.user, used.order)),
             }
         }
@@ -73,7 +76,7 @@ impl Members {
         }
     }
 
-    /// What an extension has, and what may name anything of it.
+    /// What an extension has, and what may name something of it: only the words of a text that cannot be bound tell.
     pub fn of_extension(&self, name: &str) -> Vec<Edge> {
         let Some(extension) = onlap_pg::catalog::extensions::named(name) else { return Vec::new() };
         let types = extension.types().filter(|ty| !ty.is_array).map(|ty| ty.oid);
@@ -83,7 +86,17 @@ impl Members {
             let is_first = oid == onlap_pg::catalog::oids::HSTORE;
             Edge::silent(Object::Member(oid), if is_first { u32::MAX } else { oid })
         };
-        let unknown = self.unknown.iter().map(|(object, order)| Edge::to(object.clone(), *order));
+        let names: HashSet<&str> = extension
+            .procs()
+            .map(|proc| &*proc.name)
+            .chain(extension.types().map(|ty| &*ty.name))
+            .collect();
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let may = |text: &String| {
+            text.split(|c| !is_word(c)).any(|word| names.contains(&*word.to_lowercase()))
+        };
+        let unknown = self.unknown.iter().filter(|(.., texts)| texts.iter().any(may));
+        let unknown = unknown.map(|(object, order, _)| Edge::to(object.clone(), *order));
         all.map(member).chain(unknown).collect()
     }
 

@@ -280,6 +280,8 @@ impl<'a> Uses<'a> {
             found.push(Edge::to(Object::Column(table, generated), oid));
         }
         found.extend(self.of_keys(&schema, column));
+        let owned = sequence::owned_by(view, table, Some(column)).into_iter();
+        found.extend(owned.map(|engine| Edge::silent(Object::Sequence(engine), 0)));
         Ok(found)
     }
 

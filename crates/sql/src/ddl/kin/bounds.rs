@@ -6,6 +6,7 @@ use onlap_pg::resolve::{Context, can_convert};
 
 use super::keys::{name_of, types_of};
 use super::{Parent, all_below};
+use crate::catalog::extensions;
 use crate::catalog::families::{Bound, Divided, Edge, Strategy};
 use crate::change::Router;
 use crate::columns::print_kept;
@@ -167,8 +168,8 @@ impl Reading<'_> {
                 format!("specified value cannot be cast to type {shown} for column \"{name}\"");
             return Err(self.source.at(SqlError::new(state::MISMATCH, text), said.span.start));
         }
-        let made = self.view.objects.made_types();
-        let text = format!("SELECT ({written})::{}", made.written(ty));
+        let name = extensions::written(self.view, ty);
+        let text = format!("SELECT ({written})::{name}");
         let bound = self.bound(&text)?;
         let mut batches = bound.batches(self.view, &text)?;
         let Some(batch) = batches.next()? else {
