@@ -23,8 +23,7 @@ use datafusion_physical_plan::execution_plan::reset_plan_states;
 use datafusion_physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 use onlap_pg::ast::SetKind;
-use onlap_pg::bound::{Cte, CteKind, Expr, QueryId, SetNode};
-use onlap_pg::catalog::Volatility;
+use onlap_pg::bound::{Cte, CteKind, QueryId, SetNode};
 use onlap_pg::{Oid, Result, TypeRef};
 use parking_lot::Mutex;
 
@@ -101,7 +100,7 @@ impl Compiler<'_> {
             CteKind::Default => cte.references == 1,
             CteKind::Inline => true,
         };
-        if is_inline && !cte.recursive && !self.gives_other_rows(cte.query) {
+        if is_inline && !cte.recursive && !self.is_query_volatile(cte.query) {
             return self.cte_query(cte, told);
         }
         let known = self.frame().shared.iter().find(|(name, _)| **name == *cte.name);
@@ -133,24 +132,6 @@ impl Compiler<'_> {
             }
         };
         Ok((Rel { plan: shared.store.scan(), types: shared.types }, shared.outer))
-    }
-
-    /// Whether a query may give other rows when it is run again.
-    fn gives_other_rows(&self, query: QueryId) -> bool {
-        let mut found = false;
-        self.bound.visit_query(query, 0, &mut |id, _| {
-            let proc = match self.bound.expr(id) {
-                Expr::Call(call) => Some(call.proc),
-                Expr::Op(op) | Expr::Distinct(op) | Expr::NullIf(op) | Expr::ArrayOp(op, _) => {
-                    Some(op.proc)
-                }
-                _ => None,
-            };
-            let proc = proc.and_then(|proc| self.env.catalog.proc(proc));
-            found |= proc.is_some_and(|proc| proc.volatility == Volatility::Volatile);
-            !found
-        });
-        found
     }
 
     fn cte_query(&mut self, cte: &Cte, told: Told) -> Result<(Rel, Outer)> {

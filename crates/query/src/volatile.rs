@@ -1,7 +1,7 @@
 //! What may give something else each time, or do something?
 
 use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, Part, QueryId};
-use onlap_pg::catalog::{Catalog, Volatility};
+use onlap_pg::catalog::Catalog;
 
 use crate::compile::Compiler;
 use crate::env::Tables;
@@ -32,20 +32,15 @@ fn is_volatile(
     tables: &dyn Tables,
     deeper: usize,
 ) -> bool {
+    if bound.calls_volatile(part, catalog) {
+        return true;
+    }
     let (mut found, mut queries) = (false, Vec::new());
     bound.visit_part(part, 0, &mut |id, _| {
-        let proc = match bound.expr(id) {
-            Expr::Call(call) => Some(call.proc),
-            Expr::Op(op) => Some(op.proc),
-            Expr::SubQuery(sub) => {
-                queries.push(sub.query);
-                None
-            }
-            _ => None,
-        };
-        let proc = proc.and_then(|proc| catalog.proc(proc));
-        found |= proc.is_some_and(|proc| proc.volatility == Volatility::Volatile);
-        !found
+        if let Expr::SubQuery(sub) = bound.expr(id) {
+            queries.push(sub.query);
+        }
+        true
     });
     if let Part::Query(query) = part {
         queries.push(query);

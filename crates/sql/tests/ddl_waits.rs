@@ -5,13 +5,13 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
+#[path = "support/actor.rs"]
+mod actor;
 mod support;
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
 use std::time::Duration;
 
 use onlap_sql::{Session, SessionInfo};
@@ -142,38 +142,12 @@ const BEGIN: [&str; 4] = [
     "create table parent (id int primary key, n int)",
 ];
 
-/// A session: statements go in, SQLSTATEs come out, empty where all is well.
-struct Actor {
-    statements: Sender<String>,
-    answers: Receiver<String>,
-}
+/// A session that answers with SQLSTATEs, empty where all is well.
+type Actor = actor::Actor<String>;
 
-impl Actor {
-    fn new(mut run: impl FnMut(&str) -> String + Send + 'static) -> Actor {
-        let (statements, to_run) = channel::<String>();
-        let (told, answers) = channel();
-        thread::spawn(move || {
-            for sql in to_run {
-                if told.send(run(&sql)).is_err() {
-                    return;
-                }
-            }
-        });
-        Actor { statements, answers }
-    }
-
-    fn begin(&self, sql: &str) {
-        self.statements.send(sql.to_string()).expect("the session lives");
-    }
-
-    fn answer(&self, patience: Duration) -> Option<String> {
-        self.answers.recv_timeout(patience).ok()
-    }
-
-    fn run(&self, sql: &str) -> String {
-        self.begin(sql);
-        self.answer(PATIENCE).unwrap_or_else(|| panic!("{sql} does not end"))
-    }
+fn run(actor: &Actor, sql: &str) -> String {
+    actor.begin(sql);
+    actor.answer(PATIENCE).unwrap_or_else(|| panic!("{sql} does not end"))
 }
 
 /// What each step says; what waited says it when the next step of another session has ended.
@@ -192,7 +166,7 @@ fn play(schedule: Schedule<'_>, actors: &[Actor]) -> Vec<String> {
             });
             continue;
         }
-        said.push(actors[who].run(sql));
+        said.push(run(&actors[who], sql));
         if let Some((step, who)) = waiting.take() {
             let answer = actors[who].answer(PATIENCE).expect("what waited goes on");
             said[step] = format!("waits, then {answer}");
@@ -268,10 +242,10 @@ fn psql(postgres: &Postgres, database: &str) -> Actor {
 fn postgresql(postgres: &Postgres) -> Vec<Actor> {
     let maker = psql(postgres, "postgres");
     for database in ["a", "b"] {
-        maker.run(&format!("drop database if exists {database}"));
-        assert_eq!(maker.run(&format!("create database {database}")), "");
+        run(&maker, &format!("drop database if exists {database}"));
+        assert_eq!(run(&maker, &format!("create database {database}")), "");
         let maker = psql(postgres, database);
-        BEGIN.iter().for_each(|sql| assert_eq!(maker.run(sql), "", "{sql}"));
+        BEGIN.iter().for_each(|sql| assert_eq!(run(&maker, sql), "", "{sql}"));
     }
     SESSIONS.iter().map(|database| psql(postgres, database)).collect()
 }

@@ -5,6 +5,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
+#[path = "support/actor.rs"]
+mod actor;
 #[path = "support/actors.rs"]
 mod actors;
 mod support;

@@ -3,6 +3,7 @@
 use super::{
     Bound, EntryKind, Expr, ExprId, FrameEdge, JoinTree, OnConflict, Query, QueryId, Target,
 };
+use crate::catalog::{Catalog, Volatility};
 
 /// A part of an expression or of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +141,24 @@ impl Bound {
     /// to go into what it was shown.
     pub fn visit(&self, id: ExprId, up: u32, see: &mut dyn FnMut(ExprId, u32) -> bool) {
         self.visit_part(Part::Expr(id), up, see);
+    }
+
+    /// Whether a part calls a function that may give something else each time; the queries of views are not looked into.
+    pub fn calls_volatile(&self, part: Part, catalog: &Catalog) -> bool {
+        let mut found = false;
+        self.visit_part(part, 0, &mut |id, _| {
+            let proc = match self.expr(id) {
+                Expr::Call(call) => Some(call.proc),
+                Expr::Op(op) | Expr::Distinct(op) | Expr::NullIf(op) | Expr::ArrayOp(op, _) => {
+                    Some(op.proc)
+                }
+                _ => None,
+            };
+            let proc = proc.and_then(|proc| catalog.proc(proc));
+            found |= proc.is_some_and(|proc| proc.volatility == Volatility::Volatile);
+            !found
+        });
+        found
     }
 
     /// Visits a part; the expressions of a query are one level further in.

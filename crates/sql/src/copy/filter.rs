@@ -11,7 +11,6 @@ use onlap::{Row, TableSchema};
 use onlap_pg::ast::ExprId;
 use onlap_pg::bind::{self, Schema};
 use onlap_pg::bound::{Bound, Expr, Part};
-use onlap_pg::catalog::Volatility;
 use onlap_query::{Env, Formula};
 
 use crate::catalog::Name;
@@ -68,22 +67,6 @@ fn columns_of(
     Ok(reads)
 }
 
-/// Whether a condition may hold another time for the same row.
-fn is_volatile(bound: &Bound, condition: onlap_pg::bound::ExprId, env: &Env) -> bool {
-    let mut found = false;
-    bound.visit(condition, 0, &mut |id, _| {
-        let proc = match bound.expr(id) {
-            Expr::Call(call) => Some(call.proc),
-            Expr::Op(op) => Some(op.proc),
-            _ => None,
-        };
-        let proc = proc.and_then(|proc| env.catalog.proc(proc));
-        found |= proc.is_some_and(|proc| proc.volatility == Volatility::Volatile);
-        !found
-    });
-    found
-}
-
 impl Filter {
     /// Whether it is asked of one row after the other, each when those before it are written.
     pub fn is_volatile(&self) -> bool {
@@ -119,7 +102,7 @@ impl Filter {
         asked.begin(&view.instance.runner.memory());
         let formula = Formula::new(&bound, query, &env).map_err(failed)?;
         let types = Types::of(&view.objects, schema);
-        let is_volatile = is_volatile(&bound, value, &env);
+        let is_volatile = bound.calls_volatile(Part::Expr(value), &env.catalog);
         let names = schema.columns.iter().map(|column| column.name.clone()).collect();
         let needs = reading.into_iter().collect();
         Ok(Filter { formula, env, types, names, reads, needs, calls, is_volatile })

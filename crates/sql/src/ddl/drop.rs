@@ -6,7 +6,7 @@ use super::cascade::{self, Closure, Object};
 use super::change::{self, notice};
 use super::naming::Relation;
 use super::privileges::class_of;
-use super::{alter, index, materialized, schema};
+use super::{alter, defaults, index, materialized, schema, sequence};
 use crate::catalog::{Kind, Name};
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
@@ -191,15 +191,10 @@ fn carry_out(
 
 /// Fails where a sequence is an identity column's.
 fn must_be_no_identity(view: &View, name: &Name) -> Result<()> {
-    let Some(owned) = view.objects.get(Kind::Owned, &name.engine(&view.database)) else {
-        return Ok(());
-    };
-    let number = |word: &str| owned.body[word].as_u64().and_then(|id| u32::try_from(id).ok());
-    let (Some(table), Some(column)) = (number("table"), number("column")) else { return Ok(()) };
-    if view.objects.get(Kind::Identity, &format!("{table}:{column}")).is_none() {
-        return Ok(());
-    }
-    let column = Object::Column(onlap::TableId(table), onlap::ColumnId(column));
+    let owner = sequence::owner(view, &name.engine(&view.database));
+    let is_identity = |(table, column): &_| defaults::identity(view, *table, *column).is_some();
+    let Some((table, column)) = owner.filter(is_identity) else { return Ok(()) };
+    let column = Object::Column(table, column);
     let of = cascade::shown(view, &column)?;
     let what = cascade::shown(view, &Object::Sequence(name.engine(&view.database)))?;
     let text = format!("cannot drop {what} because {of} requires it");

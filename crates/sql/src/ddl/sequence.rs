@@ -377,6 +377,13 @@ impl Options {
     }
 }
 
+/// The column that a sequence belongs to.
+pub fn owner(view: &View, engine: &str) -> Option<(onlap::TableId, onlap::ColumnId)> {
+    let owned = view.objects.get(Kind::Owned, engine)?;
+    let number = |word: &str| owned.body[word].as_u64().and_then(|id| u32::try_from(id).ok());
+    Some((onlap::TableId(number("table")?), onlap::ColumnId(number("column")?)))
+}
+
 /// Sequences that a column owns.
 pub fn owned_by(
     view: &View,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use datafusion_execution::TaskContext;
+use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion_physical_plan::ExecutionPlan;
 use onlap_kernels::array::Builder;
 use onlap_kernels::{Cx, Datum, Repr, arrow_type, input, repr};
@@ -16,6 +17,7 @@ use onlap_pg::catalog::Catalog;
 use onlap_pg::value::Settings;
 use onlap_pg::{Error, Oid, Result, TypeRef};
 use onlap_query::{Facts, Step, stream_of};
+use parking_lot::Mutex;
 
 use super::session::Asked;
 use super::stored;
@@ -73,6 +75,8 @@ struct Scan {
     /// Positions of the columns, with their types and representations.
     columns: Vec<(usize, TypeRef, Repr)>,
     schema: SchemaRef,
+    /// Its rows, once they were made: a query that is run for each row of another reads them each time.
+    made: Mutex<Option<(RecordBatch, MemoryReservation)>>,
 }
 
 /// A step that makes columns of a table of the system, by their numbers from 1.
@@ -109,10 +113,11 @@ pub fn scan(
         catalog: Arc::clone(catalog),
         columns,
         schema: Arc::clone(&schema),
+        made: Mutex::default(),
     });
     let out = Arc::clone(&schema);
-    let run = move |_: Vec<Arc<dyn ExecutionPlan>>, _: Arc<TaskContext>| {
-        let batch = work.batch().map_err(external)?;
+    let run = move |_: Vec<Arc<dyn ExecutionPlan>>, context: Arc<TaskContext>| {
+        let batch = work.rows(&context)?;
         let starts = (0..batch.num_rows()).step_by(BATCH_ROWS);
         let slices: Vec<_> =
             starts.map(|at| Ok(batch.slice(at, BATCH_ROWS.min(batch.num_rows() - at)))).collect();
@@ -123,6 +128,18 @@ pub fn scan(
 }
 
 impl Scan {
+    /// The rows, which are those that the statement saw first.
+    fn rows(&self, context: &TaskContext) -> datafusion_common::Result<RecordBatch> {
+        if let Some((made, _)) = &*self.made.lock() {
+            return Ok(made.clone());
+        }
+        let batch = self.batch().map_err(external)?;
+        let kept = MemoryConsumer::new("rows of a catalog").register(context.memory_pool());
+        kept.try_grow(batch.get_array_memory_size())?;
+        *self.made.lock() = Some((batch.clone(), kept));
+        Ok(batch)
+    }
+
     fn batch(&self) -> crate::error::Result<RecordBatch> {
         self.view.scope.plan_goes_on()?;
         let rows = crate::system::rows_of(&self.view, &self.definition)?;

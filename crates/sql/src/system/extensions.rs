@@ -64,6 +64,8 @@ pub fn add(view: &View, model: &Model, definition: &Definition, rows: &mut Rows)
 enum Source {
     /// The place in the row of facts.
     At(usize),
+    /// Places that stand one behind the other, the last included.
+    To(usize, usize),
     /// The schema.
     Schema,
     /// The owner.
@@ -72,7 +74,7 @@ enum Source {
     Null,
 }
 
-use Source::{At, Null, Owner, Schema};
+use Source::{At, Null, Owner, Schema, To};
 
 /// How facts become rows of a table of the catalog.
 struct Layout {
@@ -96,30 +98,7 @@ static LAYOUTS: [Layout; 7] = [
             aggdeserialfn aggmtransfn aggminvtransfn aggmfinalfn aggfinalextra aggmfinalextra \
             aggfinalmodify aggmfinalmodify aggsortop aggtranstype aggtransspace aggmtranstype \
             aggmtransspace agginitval aggminitval",
-        values: &[
-            At(0),
-            At(1),
-            At(2),
-            At(3),
-            At(4),
-            At(5),
-            At(6),
-            At(7),
-            At(8),
-            At(9),
-            At(10),
-            At(11),
-            At(12),
-            At(13),
-            At(14),
-            At(15),
-            At(16),
-            At(17),
-            At(18),
-            At(19),
-            At(20),
-            At(21),
-        ],
+        values: &[To(0, 21)],
     },
     Layout {
         table: "pg_cast",
@@ -127,7 +106,7 @@ static LAYOUTS: [Layout; 7] = [
         facts: None,
         whole: true,
         columns: "oid castsource casttarget castfunc castcontext castmethod",
-        values: &[At(5), At(0), At(1), At(2), At(3), At(4)],
+        values: &[At(5), To(0, 4)],
     },
     Layout {
         table: "pg_opclass",
@@ -136,7 +115,7 @@ static LAYOUTS: [Layout; 7] = [
         whole: true,
         columns: "oid opcmethod opcname opcnamespace opcowner opcfamily opcintype opcdefault \
             opckeytype",
-        values: &[At(0), At(1), At(2), Schema, Owner, At(3), At(4), At(5), At(6)],
+        values: &[To(0, 2), Schema, Owner, To(3, 6)],
     },
     Layout {
         table: "pg_opfamily",
@@ -144,7 +123,7 @@ static LAYOUTS: [Layout; 7] = [
         facts: None,
         whole: true,
         columns: "oid opfmethod opfname opfnamespace opfowner",
-        values: &[At(0), At(1), At(2), Schema, Owner],
+        values: &[To(0, 2), Schema, Owner],
     },
     Layout {
         table: "pg_operator",
@@ -153,23 +132,7 @@ static LAYOUTS: [Layout; 7] = [
         whole: true,
         columns: "oid oprname oprnamespace oprowner oprkind oprcanmerge oprcanhash oprleft oprright \
             oprresult oprcom oprnegate oprcode oprrest oprjoin",
-        values: &[
-            At(0),
-            At(1),
-            Schema,
-            Owner,
-            At(2),
-            At(3),
-            At(4),
-            At(5),
-            At(6),
-            At(7),
-            At(8),
-            At(9),
-            At(10),
-            At(11),
-            At(12),
-        ],
+        values: &[To(0, 1), Schema, Owner, To(2, 12)],
     },
     Layout {
         table: "pg_type",
@@ -180,40 +143,7 @@ static LAYOUTS: [Layout; 7] = [
             typispreferred typisdefined typdelim typrelid typsubscript typelem typarray typinput \
             typoutput typreceive typsend typmodin typmodout typanalyze typalign typstorage \
             typnotnull typbasetype typtypmod typndims typcollation typdefaultbin typdefault typacl",
-        values: &[
-            At(0),
-            At(1),
-            Schema,
-            Owner,
-            At(2),
-            At(3),
-            At(4),
-            At(5),
-            At(6),
-            At(7),
-            At(8),
-            At(9),
-            At(10),
-            At(11),
-            At(12),
-            At(13),
-            At(14),
-            At(15),
-            At(16),
-            At(17),
-            At(18),
-            At(19),
-            At(20),
-            At(21),
-            At(22),
-            At(23),
-            At(24),
-            At(25),
-            At(26),
-            Null,
-            Null,
-            Null,
-        ],
+        values: &[To(0, 1), Schema, Owner, To(2, 26), Null, Null, Null],
     },
     Layout {
         table: "pg_proc",
@@ -222,30 +152,19 @@ static LAYOUTS: [Layout; 7] = [
         whole: false,
         columns: super::functions::COLUMNS,
         values: &[
-            At(0),
-            At(1),
+            To(0, 1),
             Schema,
             At(7),
             At(12),
             At(11),
             At(14),
-            At(16),
-            At(17),
+            To(16, 17),
             Owner,
-            At(2),
-            At(3),
-            At(4),
-            At(5),
-            At(6),
-            At(8),
-            At(9),
-            At(10),
+            To(2, 6),
+            To(8, 10),
             At(13),
             At(15),
-            At(18),
-            At(19),
-            At(20),
-            At(21),
+            To(18, 21),
             At(1),
             Null,
             Null,
@@ -259,15 +178,19 @@ impl Layout {
     }
 
     fn row(&self, definition: &Definition, facts: &Row, schema: u32) -> Vec<Datum> {
-        let columns = self.columns.split_whitespace().zip(self.values);
-        let value = |(column, from): (&str, &Source)| match from {
+        let values = self.values.iter().flat_map(|source| match *source {
+            To(first, last) => (first..=last).map(At).collect(),
+            source => vec![source],
+        });
+        let columns = self.columns.split_whitespace().zip(values);
+        let value = |(column, from): (&str, Source)| match from {
             At(place) => {
                 let at = definition.columns.iter().position(|known| known.0 == column);
-                fixed::value(facts.text(*place), at.map_or(0, |at| definition.types[at].oid))
+                fixed::value(facts.text(place), at.map_or(0, |at| definition.types[at].oid))
             }
             Schema => schema.into(),
             Owner => oids::POSTGRES.into(),
-            Null => Datum::Null,
+            Null | To(..) => Datum::Null,
         };
         columns.map(value).collect()
     }

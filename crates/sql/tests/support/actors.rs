@@ -5,51 +5,25 @@
 //! each has a database of its own, and a name.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
 use std::time::Duration;
 
 use onlap_testkit::postgres::Postgres;
 use onlap_testkit::simple::{Outcome, SimpleClient};
 
+use crate::actor::Actor;
 use crate::support::Fixture;
 
 /// A statement that has not ended by then waits; one that does not wait, or waits no more, is given much longer.
 const WAIT: Duration = Duration::from_millis(400);
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A session in a thread of its own.
-struct Actor {
-    statements: Sender<String>,
-    answers: Receiver<Outcome>,
-}
-
-impl Actor {
-    fn new(mut run: impl FnMut(&str) -> Outcome + Send + 'static) -> Actor {
-        let (statements, to_run) = channel::<String>();
-        let (told, answers) = channel();
-        thread::spawn(move || {
-            for sql in to_run {
-                if told.send(run(&sql)).is_err() {
-                    return;
-                }
-            }
-        });
-        Actor { statements, answers }
-    }
-
-    fn begin(&self, sql: &str) {
-        self.statements.send(sql.to_string()).expect("the session lives");
-    }
-
-    fn answer(&self, patience: Duration) -> Option<Outcome> {
-        self.answers.recv_timeout(patience).ok()
-    }
-}
-
 /// The answers to a script, a line each.
-fn play(script: &str, open: &dyn Fn() -> Actor, shown: &dyn Fn(&Outcome) -> String) -> Vec<String> {
-    let mut actors: BTreeMap<String, Actor> = BTreeMap::new();
+fn play(
+    script: &str,
+    open: &dyn Fn() -> Actor<Outcome>,
+    shown: &dyn Fn(&Outcome) -> String,
+) -> Vec<String> {
+    let mut actors: BTreeMap<String, Actor<Outcome>> = BTreeMap::new();
     let mut said = Vec::new();
     for line in script.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let at = line.find([':', '~', '<']).expect("a session and a statement");

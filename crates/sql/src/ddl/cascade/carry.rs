@@ -3,16 +3,15 @@
 //! Kind after kind: what hangs on relations, views, parts of tables, tables, and what these were made with. Nothing is asked any
 //! more about what depends on it; each takes only its own notes along.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use onlap::{ColumnDefault, ColumnId, LockMode, Table, TableChanges, TableId, TableSchema};
-use onlap_pg::ast::Statement;
-use onlap_pg::grammar;
+use onlap_pg::ast::{TableChange, Tree};
 
 use super::Object;
 use super::members::must_be;
 use crate::catalog::made_types::What;
-use crate::catalog::names::quote;
 use crate::catalog::{Kind, Name, oids, rules, triggers};
 use crate::columns::Types;
 use crate::ddl::{
@@ -32,6 +31,31 @@ fn now(session: &mut Session, view: &View) -> Result<View> {
     Ok(View { objects: Arc::new(objects), ..view.clone() })
 }
 
+/// Where tables and views are found by their numbers.
+struct Known<'a> {
+    view: &'a View,
+    tables: HashMap<TableId, Name>,
+    /// The engine's forms of the names of views.
+    views: HashMap<u32, &'a str>,
+}
+
+impl<'a> Known<'a> {
+    fn of(view: &'a View) -> Result<Known<'a>> {
+        let tables = view.tables()?.into_iter().map(|(name, table)| (table.schema().id, name));
+        let views = view.objects.of_kind(Kind::View);
+        let views = views.map(|(engine, of)| (oids::of_object(of.number), engine));
+        Ok(Known { view, tables: tables.collect(), views: views.collect() })
+    }
+
+    /// A table as it is now; `None` where it has gone.
+    fn table(&self, id: TableId) -> Result<Option<(&Name, Table)>> {
+        let Some(name) = self.tables.get(&id) else { return Ok(None) };
+        let table = self.view.scope.tx()?.table(&name.engine(&self.view.database));
+        let is = |table: &Table| table.schema().id == id;
+        Ok(table.ok().filter(is).map(|table| (name, table)))
+    }
+}
+
 /// Drops all of it.
 ///
 /// # Errors
@@ -41,32 +65,28 @@ pub fn out(session: &mut Session, view: &View, all: Vec<Object>) -> Result<()> {
         return Ok(());
     }
     let view = &now(session, view)?;
-    let of = |id: &TableId| {
-        let tables = view.tables().into_iter().flatten();
-        tables.into_iter().find(|(_, table)| table.schema().id == *id).map(|(_, table)| table)
-    };
-    let tables: Vec<Table> = all
-        .iter()
-        .filter_map(|object| match object {
-            Object::Table(id) => of(id),
-            _ => None,
-        })
-        .collect();
+    let known = Known::of(view)?;
+    let mut tables: Vec<Table> = Vec::new();
+    for object in &all {
+        if let Object::Table(id) = object {
+            tables.extend(known.table(*id)?.map(|(_, table)| table));
+        }
+    }
     for table in &tables {
         index::must_be_unused(view, table, "DROP TABLE")?;
     }
     must_leave_views(view, &all)?;
     session.catalog_changed()?;
     for object in &all {
-        hanging(session, view, object)?;
+        hanging(session, &known, object)?;
     }
     for object in &all {
-        view_of(session, view, object)?;
+        view_of(session, &known, object)?;
     }
-    parts(session, view, &all)?;
+    parts(session, &known, &all)?;
     forget_tables(session, view, &tables)?;
     for object in &all {
-        last(session, view, object)?;
+        last(session, &known, object)?;
     }
     for object in &all {
         if let Object::Schema(name) = object {
@@ -100,7 +120,8 @@ fn must_leave_views(view: &View, all: &[Object]) -> Result<()> {
 }
 
 /// What hangs on tables, views and domains.
-fn hanging(session: &mut Session, view: &View, object: &Object) -> Result<()> {
+fn hanging(session: &mut Session, known: &Known<'_>, object: &Object) -> Result<()> {
+    let view = known.view;
     match object {
         Object::Rule(of, name) => rule::forget_one(session, view, &rules::key(*of, name)),
         Object::Trigger(of, name) => {
@@ -108,21 +129,22 @@ fn hanging(session: &mut Session, view: &View, object: &Object) -> Result<()> {
             let mut own = all.iter().filter(|trigger| trigger.name == *name);
             own.try_for_each(|trigger| trigger::forget_one(session, trigger))
         }
-        Object::Default(table, column) => default(session, view, *table, *column),
+        Object::Default(table, column) => default(session, known, (*table, *column)),
         Object::Field(..) | Object::Check(..) => part_of_type(session, view, object),
         _ => Ok(()),
     }
 }
 
-fn default(session: &mut Session, view: &View, table: TableId, column: ColumnId) -> Result<()> {
-    let key = defaults::key(table, column);
+fn default(
+    session: &mut Session,
+    known: &Known<'_>,
+    (table, column): (TableId, ColumnId),
+) -> Result<()> {
+    let (view, key) = (known.view, defaults::key(table, column));
     if view.objects.get(Kind::Default, &key).is_some() {
         return session.put(Kind::Default, &key, None);
     }
-    let all = view.tables()?;
-    let Some((name, table)) = all.into_iter().find(|(_, of)| of.schema().id == table) else {
-        return Ok(());
-    };
+    let Some((name, table)) = known.table(table)? else { return Ok(()) };
     let schema = table.schema();
     let Some(at) = schema.position(column) else { return Ok(()) };
     let of = &schema.columns[at];
@@ -149,12 +171,9 @@ fn part_of_type(session: &mut Session, view: &View, object: &Object) -> Result<(
     made::put(session, &changed)
 }
 
-fn view_of(session: &mut Session, view: &View, object: &Object) -> Result<()> {
-    let Object::View(oid) = object else { return Ok(()) };
-    let mut all = view.objects.of_kind(Kind::View);
-    let Some((engine, _)) = all.find(|(_, of)| oids::of_object(of.number) == *oid) else {
-        return Ok(());
-    };
+fn view_of(session: &mut Session, known: &Known<'_>, object: &Object) -> Result<()> {
+    let (view, Object::View(oid)) = (known.view, object) else { return Ok(()) };
+    let Some(engine) = known.views.get(oid) else { return Ok(()) };
     rule::forget(session, view, *oid)?;
     let prefix = format!("{oid}:");
     let comments = view.objects.named_from(Kind::Comment, &prefix);
@@ -168,7 +187,8 @@ fn view_of(session: &mut Session, view: &View, object: &Object) -> Result<()> {
 }
 
 /// Foreign keys, indexes and columns of tables that stay.
-fn parts(session: &mut Session, view: &View, all: &[Object]) -> Result<()> {
+fn parts(session: &mut Session, known: &Known<'_>, all: &[Object]) -> Result<()> {
+    let view = known.view;
     let is_column = |object: &&Object| matches!(object, Object::Column(..));
     let (mut columns, others): (Vec<_>, Vec<_>) = all.iter().partition(is_column);
     // What tables below have inherited goes with the column above.
@@ -182,8 +202,7 @@ fn parts(session: &mut Session, view: &View, all: &[Object]) -> Result<()> {
             Object::Key(id, _) | Object::Index(id, _) | Object::Column(id, _) => *id,
             _ => continue,
         };
-        let found = view.tables()?.into_iter().find(|(_, table)| table.schema().id == id);
-        let Some((name, table)) = found else { continue };
+        let Some((name, table)) = known.table(id)? else { continue };
         session.temporary.is_private &= name.is_temporary();
         match object {
             Object::Key(_, key) => {
@@ -197,7 +216,7 @@ fn parts(session: &mut Session, view: &View, all: &[Object]) -> Result<()> {
             Object::Column(_, column) => {
                 let schema = table.schema();
                 if let Some(at) = schema.position(*column) {
-                    column_of(session, &name, &schema.columns[at].name)?;
+                    column_of(session, (name, &table), &schema.columns[at].name)?;
                 }
             }
             _ => {}
@@ -206,25 +225,20 @@ fn parts(session: &mut Session, view: &View, all: &[Object]) -> Result<()> {
     Ok(())
 }
 
-/// Drops a column of a table whose owner is not asked.
-fn column_of(session: &mut Session, table: &Name, column: &str) -> Result<()> {
+/// Drops a column of a table whose owner is not asked; what depends on it has gone.
+fn column_of(session: &mut Session, of: (&Name, &Table), column: &str) -> Result<()> {
     let view = session.view()?;
     let view = &View { judge: view.judge.of(oids::POSTGRES), ..view };
-    let text = format!(
-        "ALTER TABLE {}.{} DROP COLUMN {} CASCADE",
-        quote(&table.schema),
-        quote(&table.name),
-        quote(column)
-    );
-    let tree = grammar::parse(&text).map_err(|e| crate::query::sql_error(&e, &text))?;
-    let source = Source { tree: &tree, text: &text, written: &text, depth: Depth::default() };
-    if let [one] = &tree.statements[..]
-        && let Statement::AlterTable(alter) = &one.statement
-    {
-        // What depends on it has gone.
-        alter::run(session, view, source, alter, &mut Told::new(view))?;
+    view.scope.tx()?.await_form(of.1)?;
+    index::must_be_unused(view, of.1, "ALTER TABLE")?;
+    let change = TableChange::DropColumn(false, column.into(), true);
+    let tree = Tree::default();
+    let source = Source { tree: &tree, text: "", written: "", depth: Depth::default() };
+    let told = &mut Told::new(view);
+    match kin::reaches(view, of.1, std::slice::from_ref(&change)) {
+        true => kin::below_alter(session, source, (of.0, false), &change, told),
+        false => alter::one(session, view, source, of, &change, told),
     }
-    Ok(())
 }
 
 /// Drops tables with what belongs to them; nothing else refers to them any more.
@@ -279,55 +293,50 @@ fn leave_parents(session: &mut Session, view: &View, gone: &[TableId]) -> Result
 
 /// What only SQL knew of a table.
 fn forget_notes(session: &mut Session, view: &View, schema: &TableSchema) -> Result<()> {
-    let columns = format!("{}:", schema.id.0);
-    let comments = format!("{}:", oids::of_table(schema.id));
-    let oid = oids::of_table(schema.id).to_string();
     let id = schema.id.0.to_string();
+    let oid = oids::of_table(schema.id).to_string();
     let mut gone: Vec<(Kind, String)> = Vec::new();
-    let kinds = [
-        Kind::Default,
-        Kind::Identity,
-        Kind::ColumnType,
-        Kind::Comment,
-        Kind::Privileges,
-        Kind::Unique,
-        Kind::Kin,
-        Kind::Divided,
-        Kind::IndexKin,
-        Kind::Materialized,
+    let of_columns = [
+        (Kind::Default, &id),
+        (Kind::Identity, &id),
+        (Kind::ColumnType, &id),
+        (Kind::Comment, &oid),
     ];
-    for kind in kinds {
-        for (name, _) in view.objects.of_kind(kind) {
-            let own = match kind {
-                Kind::Default | Kind::Identity | Kind::ColumnType => name.starts_with(&columns),
-                Kind::Comment => name.starts_with(&comments),
-                Kind::Privileges => name == oid,
-                Kind::Kin | Kind::Divided | Kind::Materialized => name == id,
-                _ => schema.indexes.iter().any(|i| i.id.0.to_string() == name),
-            };
-            if own {
-                gone.push((kind, name.to_string()));
-            }
-        }
+    for (kind, of) in of_columns {
+        let prefix = format!("{of}:");
+        let own = view.objects.named_from(kind, &prefix);
+        let own = own.take_while(|(name, _)| name.starts_with(&prefix));
+        gone.extend(own.map(|(name, _)| (kind, name.to_string())));
     }
+    let whole = [
+        (Kind::Privileges, &oid),
+        (Kind::Kin, &id),
+        (Kind::Divided, &id),
+        (Kind::Materialized, &id),
+    ];
+    let indexes: Vec<String> = schema.indexes.iter().map(|index| index.id.0.to_string()).collect();
+    let of_indexes = indexes.iter().flat_map(|id| [(Kind::Unique, id), (Kind::IndexKin, id)]);
+    let there = whole.into_iter().chain(of_indexes);
+    let there = there.filter(|(kind, name)| view.objects.get(*kind, name).is_some());
+    gone.extend(there.map(|(kind, name)| (kind, name.clone())));
     gone.into_iter().try_for_each(|(kind, name)| session.put(kind, &name, None))
 }
 
 /// Sequences, functions, types and extensions.
-fn last(session: &mut Session, view: &View, object: &Object) -> Result<()> {
+fn last(session: &mut Session, known: &Known<'_>, object: &Object) -> Result<()> {
+    let view = known.view;
     match object {
         Object::Sequence(engine) => {
             let Ok(sequence) = view.scope.tx()?.sequence(engine) else { return Ok(()) };
             let id = sequence.schema().id;
-            // Its own column may go after it.
-            for (_, table) in view.tables()? {
-                let schema = table.schema();
-                let is_own =
-                    |c: &&onlap::ColumnSchema| c.default == Some(ColumnDefault::NextVal(id));
-                if let Some(column) = schema.columns.iter().find(is_own) {
-                    let changes = TableChanges::new().drop_default(&column.name);
-                    view.scope.tx()?.alter_table(&table, &changes)?;
-                }
+            // The column that it belongs to may go after it.
+            if let Some((table, column)) = sequence::owner(view, engine)
+                && let Some((_, table)) = known.table(table)?
+                && let Some(at) = table.schema().position(column)
+                && table.schema().columns[at].default == Some(ColumnDefault::NextVal(id))
+            {
+                let changes = TableChanges::new().drop_default(&table.schema().columns[at].name);
+                view.scope.tx()?.alter_table(&table, &changes)?;
             }
             session.put(Kind::Owned, engine, None)?;
             session.forget_rights(view, crate::rights::ask::sequence_key(id))?;

@@ -143,7 +143,8 @@ impl<'a> Closure<'a> {
             Object::Member(_) | Object::Part(_) => true,
             _ => false,
         };
-        self.all.retain(|(object, _)| self.roots.contains(object) || !is_part(object));
+        let roots: HashSet<&Object> = self.roots.iter().collect();
+        self.all.retain(|(object, _)| roots.contains(object) || !is_part(object));
     }
 
     /// Drops it all, and tells what goes along.
