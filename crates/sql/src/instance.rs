@@ -64,7 +64,7 @@ pub struct Presence {
     /// application_name.
     pub application: Mutex<String>,
     /// The statement under way, or the last one.
-    pub statement: Mutex<String>,
+    pub statement: Mutex<Arc<str>>,
     /// `active`, `idle`, `idle in transaction`, `idle in transaction (aborted)`.
     pub state: Mutex<&'static str>,
     /// Ends the statement under way.

@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use onlap_pg::ast::{self, Statement};
 use onlap_pg::grammar::{self, Keyword, Kind, Tokens};
@@ -15,6 +15,7 @@ use onlap_pg::grammar::{self, Keyword, Kind, Tokens};
 use crate::deep::{self, Depth};
 use crate::error::{Result, SqlError, state};
 use crate::query::sql_error;
+use crate::secrets::without_passwords;
 use crate::source::Source;
 
 /// A statement of a text.
@@ -34,9 +35,25 @@ pub struct Parsed {
     pub tree: Arc<ast::Tree>,
     /// Characters that were sent before its text.
     pub before: usize,
+    /// What others are shown of it, once it has run.
+    shown: OnceLock<Arc<str>>,
+}
+
+/// Bytes of a statement that pg_stat_activity shows, as PostgreSQL does without other settings: sessions that wait
+/// keep them.
+const SHOWN_BYTES: usize = 1023;
+
+/// What others are shown of a text.
+pub fn shown(text: &str) -> Arc<str> {
+    without_passwords(&text[..text.floor_char_boundary(SHOWN_BYTES)]).into()
 }
 
 impl Parsed {
+    /// What others are shown of it.
+    pub fn shown(&self) -> &Arc<str> {
+        self.shown.get_or_init(|| shown(&self.text))
+    }
+
     /// What it says.
     pub fn statement(&self) -> &Statement {
         &self.tree.statements[0].statement
@@ -253,6 +270,7 @@ impl Making<'_> {
             said,
             tree,
             before: self.before,
+            shown: OnceLock::new(),
         }
     }
 }

@@ -97,6 +97,9 @@ impl Select {
         resolved: &'a Resolved,
         plan: &'a [(bool, Option<(String, Choice)>)],
     ) -> Result<Option<Ids<'a>>> {
+        if let Some(found) = self.by_key(scope, resolved, plan)? {
+            return Ok(Some(Box::new(found.into_iter().map(Ok))));
+        }
         let sorted = !self.order.is_empty() && !self.is_ordered(plan);
         if !sorted {
             let ids = self.batches(scope, resolved, plan, Vec::new()).flat_map(|judged| {
@@ -124,6 +127,26 @@ impl Select {
         }
         keys.sort_by(|(a, _), (b, _)| self.compare(a, b));
         Ok(Some(Box::new(keys.into_iter().map(|(_, id)| Ok(id)))))
+    }
+
+    /// The row whose whole unique key the conditions name, and nothing else; `None` where they say more or less, or the
+    /// key's index does not tell by itself.
+    fn by_key(
+        &self,
+        scope: &Scope,
+        resolved: &Resolved,
+        plan: &[(bool, Option<(String, Choice)>)],
+    ) -> Result<Option<Vec<RowId>>> {
+        let ([(_, Some((index, choice)))], [bounds]) = (plan, &resolved.alternatives[..]) else {
+            return Ok(None);
+        };
+        let is_all = choice.is_one_row() && choice.used.len() == bounds.len();
+        if !is_all || !resolved.rest.is_empty() || scope.past().is_some() {
+            return Ok(None);
+        }
+        let keys = std::slice::from_ref(&choice.range);
+        let found = scope.tx()?.rows_with_keys(&self.source.table, index, keys, Some(&[]))?;
+        Ok(found.map(|found| found.row_ids))
     }
 
     /// Batches with these columns, and which of their rows meet the conditions.

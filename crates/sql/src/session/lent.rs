@@ -7,11 +7,11 @@
 //!
 //! Thread safety: one thread uses a transaction at a time; the lock is never held while a routine runs.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use hashbrown::HashMap;
 use onlap::TableId;
 use parking_lot::Mutex;
 

@@ -6,11 +6,11 @@
 //! Thread safety: a session belongs to one thread; others end its statements through [`Instance`].
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use hashbrown::HashMap;
 use onlap_base::clock::{Clock, SystemClock};
 use parking_lot::Mutex;
 
@@ -27,7 +27,6 @@ use crate::plan::room::{Kept, Running};
 use crate::rights::ask::database_oid;
 use crate::rights::{Action, Class, Judge, Key, Need};
 use crate::routine::VOID;
-use crate::secrets::without_passwords;
 use crate::settings::{Id, Settings, Value};
 use crate::types::{PgType, binary_value, oid, sent_text, text_value};
 use crate::view::{Listed, ListedCursor};
@@ -177,10 +176,6 @@ pub(crate) struct Portal {
     open: Option<lent::Open>,
 }
 
-/// Bytes of a statement that pg_stat_activity shows, as PostgreSQL does without other settings: sessions that wait
-/// keep them.
-const SHOWN_BYTES: usize = 1023;
-
 impl Session {
     /// Begins a session.
     ///
@@ -244,7 +239,7 @@ impl Session {
             peer: info.peer,
             began_us: SystemClock.unix_us(),
             application: Mutex::default(),
-            statement: Mutex::default(),
+            statement: Mutex::new("".into()),
             state: Mutex::new("idle"),
             cancel: Arc::clone(&cancel),
             terminated: AtomicBool::new(false),
@@ -407,7 +402,7 @@ impl Session {
     /// Runs a statement and sends its rows; its tag.
     fn run_simple(&mut self, prepared: &Arc<Prepared>, client: &mut dyn Client) -> Result<String> {
         if let Some(parsed) = &prepared.parsed {
-            self.note_statement(&parsed.text);
+            self.note_statement(parsed.shown());
         }
         let mut answer = self.run(prepared, &[], client)?;
         self.hand_on(client)?;
@@ -633,7 +628,7 @@ impl Session {
         self.limit_time();
         if portal.answer.is_none() {
             self.cancel.store(false, Ordering::Relaxed);
-            self.note_statement(&parsed.text);
+            self.note_statement(parsed.shown());
             let prepared = Arc::clone(&portal.prepared);
             self.make_room(&parsed.text)?;
             portal.answer = Some(self.run(&prepared, &portal.values, client)?);
@@ -727,8 +722,9 @@ impl Session {
             b'I' => (Id::IdleSessionTimeout, "57P05", "idle-session"),
             _ => (Id::IdleInTransactionSessionTimeout, "25P03", "idle-in-transaction"),
         };
+        let time = self.settings.time(id)?;
         let text = format!("terminating connection due to {what} timeout");
-        self.settings.time(id).map(|time| (time, SqlError::new(state, text)))
+        Some((time, SqlError::new(state, text)))
     }
 
     /// The text of a portal's statement, for the log of slow ones.
@@ -737,11 +733,8 @@ impl Session {
         portal.prepared.parsed.as_ref().map(|p| p.text.as_str())
     }
 
-    fn note_statement(&self, text: &str) {
-        let mut shown = self.presence.statement.lock();
-        shown.clear();
-        shown.push_str(&without_passwords(&text[..text.floor_char_boundary(SHOWN_BYTES)]));
-        drop(shown);
+    fn note_statement(&self, shown: &Arc<str>) {
+        *self.presence.statement.lock() = Arc::clone(shown);
         *self.presence.state.lock() = "active";
     }
 
@@ -782,8 +775,11 @@ fn describe(columns: Option<&[AnswerColumn]>, formats: &[i16], client: &mut dyn 
 impl Session {
     /// A parameter as a client sent it, with texts in UTF-8.
     fn decoded<'v>(&self, ty: PgType, value: &'v [u8], format: i16) -> Result<Cow<'v, [u8]>> {
+        if value.is_ascii() {
+            return Ok(Cow::Borrowed(value));
+        }
         let encoding = Encoding::named(self.settings.text(Id::ClientEncoding));
-        if encoding.is_plain() || value.is_ascii() {
+        if encoding.is_plain() {
             return Ok(Cow::Borrowed(value));
         }
         let is_enum = || {
@@ -807,9 +803,10 @@ impl Session {
         let depends = matches!(ty.oid, oid::DATE | oid::TIMESTAMP | oid::TIMESTAMPTZ);
         let is_named = matches!(ty.oid, oid::REGCLASS | oid::REGTYPE | oid::REGPROC)
             || matches!(ty.oid, oid::REGPROCEDURE | oid::REGROLE | oid::REGNAMESPACE);
-        let plain = self.writes_plainly() && self.settings.text(Id::TimeZone) == "UTC";
-        match value.and_then(|bytes| sent_text(bytes).ok()) {
-            Some(text) if (depends && !plain || is_named) && format == 0 => {
+        let is_plain = || self.writes_plainly() && self.settings.text(Id::TimeZone) == "UTC";
+        let looks = format == 0 && (is_named || depends && !is_plain());
+        match value.filter(|_| looks).and_then(|bytes| sent_text(bytes).ok()) {
+            Some(text) => {
                 let value =
                     self.in_view(|_, view| crate::query::Reader::new(view).read(ty, text))?;
                 Ok(Parameter { ty, value })

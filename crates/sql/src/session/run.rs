@@ -26,7 +26,7 @@ use crate::scope::too_late;
 use crate::settings::Id;
 use crate::view::View;
 use crate::wire::Client;
-use crate::{commands, ddl};
+use crate::{commands, ddl, parse};
 
 /// The statement of a tree, if it is one about a transaction.
 fn transaction_of(tree: &ast::Tree) -> Option<&Transaction> {
@@ -224,7 +224,7 @@ impl Session {
         sql: &str,
         literals: &Literals<'_>,
     ) -> Result<Option<String>> {
-        self.note_statement(sql);
+        self.note_statement(&parse::shown(sql));
         self.begin_statement(true)?;
         let block = self.block()?;
         block.changed = true;
@@ -316,8 +316,7 @@ impl Session {
     /// What a statement that is bound now is bound with.
     pub(crate) fn stamp(&self) -> Stamp {
         let mut path = std::hash::DefaultHasher::new();
-        self.settings.text(Id::SearchPath).hash(&mut path);
-        (self.temporary.is_made, self.temporary.version).hash(&mut path);
+        (self.settings.path(), self.temporary.is_made, self.temporary.version).hash(&mut path);
         let path = path.finish();
         Stamp { version: self.instance.catalog_version(), role: self.roles.current, path }
     }

@@ -239,8 +239,9 @@ impl Session {
 
     /// How values are printed.
     pub(crate) fn style(&self) -> Style {
-        let zone = find_zone(self.settings.text(Id::TimeZone)).filter(|zone| *zone != Zone::UTC);
-        Style { zone }
+        let zone = self.settings.text(Id::TimeZone);
+        let zone = (zone != "UTC").then(|| find_zone(zone)).flatten();
+        Style { zone: zone.filter(|zone| *zone != Zone::UTC) }
     }
 }
 

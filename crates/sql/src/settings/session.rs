@@ -9,6 +9,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,8 +52,10 @@ pub struct Settings {
     marked_bytes: usize,
     /// Values of all layers together, by id.
     values: Arc<Vec<Value>>,
-    /// What the client was told last, in the order of the registry.
-    reported: Arc<Vec<Option<Value>>>,
+    /// A hash of the search path.
+    path: u64,
+    /// The values when the client was told of them last; `None` before the first time.
+    told: Option<Arc<Vec<Value>>>,
 }
 
 /// A place to go back to.
@@ -74,7 +77,8 @@ impl Settings {
             marked: false,
             marked_bytes: 0,
             values: Arc::default(),
-            reported: Arc::new(vec![None; SETTINGS.len()]),
+            path: 0,
+            told: None,
         };
         settings.refresh();
         settings
@@ -88,7 +92,7 @@ impl Settings {
 
     /// Goes on with what another has told the client.
     pub fn keep_reported(&mut self, of: Settings) {
-        self.reported = of.reported;
+        self.told = of.told;
     }
 
     /// What the client wants from the start; RESET comes back to it.
@@ -267,15 +271,16 @@ impl Settings {
     }
     /// What the client is to be told now: names and values.
     pub fn take_reported(&mut self) -> Vec<(&'static str, String)> {
-        let mut changed = Vec::new();
-        for setting in SETTINGS.iter().filter(|s| s.reported) {
-            let at = setting.id as usize;
-            if self.reported[at].as_ref() != Some(&self.values[at]) {
-                changed.push((setting.name, self.show_id(setting.id)));
-                Arc::make_mut(&mut self.reported)[at] = Some(self.values[at].clone());
-            }
+        let told = self.told.replace(Arc::clone(&self.values));
+        // After most statements they are the same.
+        if told.as_ref().is_some_and(|told| Arc::ptr_eq(told, &self.values)) {
+            return Vec::new();
         }
-        changed
+        let is_new = |setting: &&Setting| {
+            let at = setting.id as usize;
+            setting.reported && told.as_ref().is_none_or(|told| told[at] != self.values[at])
+        };
+        SETTINGS.iter().filter(is_new).map(|s| (s.name, self.show_id(s.id))).collect()
     }
     /// Where a value comes from.
     pub fn origin(&self, id: Id) -> Origin {
@@ -338,7 +343,15 @@ impl Settings {
                 }
             }
         }
+        let mut path = DefaultHasher::new();
+        text(&values[Id::SearchPath as usize]).hash(&mut path);
+        self.path = path.finish();
         self.values = Arc::new(values);
+    }
+
+    /// A hash of the search path.
+    pub fn path(&self) -> u64 {
+        self.path
     }
 }
 
