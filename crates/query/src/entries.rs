@@ -215,7 +215,11 @@ impl Compiler<'_> {
             wanted.narrow(restriction.as_ref(), &facts);
             restrictions.extend(restriction);
         }
-        let mut rows = facts.rows;
+        let mut keyed = Vec::new();
+        for id in conditions {
+            keyed.extend(self.keyed(entry, *id, &facts)?);
+        }
+        let mut rows = facts.rows * SHARE_OF_KEYS.powi(keyed.len().min(2) as i32);
         for restriction in &restrictions {
             rows *= match restriction.kind {
                 RestrictionKind::Equal if facts.unique.contains(&restriction.column) => 0.0,
@@ -238,7 +242,7 @@ impl Compiler<'_> {
             layout.add_var((entry, ROW_ID), TypeRef::new(oids::INT8));
         }
         let implied = self.implied(entry, conditions, &facts)?;
-        let wanted = Wanted { implied, ..wanted.end(facts.rows) };
+        let wanted = Wanted { implied, keyed, ..wanted.end(facts.rows) };
         let scanned = self.tables.scan(read, &columns, restrictions, &wanted)?;
         self.frame().sorted |= scanned.ordered;
         let plan = scanned.plan;
