@@ -11,7 +11,7 @@ use std::sync::Arc;
 use onlap_base::{Error, ErrorKind, Result, RowId};
 use onlap_format::{IndexSchema, Row, Value};
 
-use super::bounds::{index_by_name, projection, types_of};
+use super::bounds::{index_by_name, ordered_index, projection, types_of};
 use super::counters::ReadCounters;
 use super::index_scan::{IndexScan, Range};
 use super::judge::Unresolved;
@@ -81,7 +81,7 @@ impl Reader {
         key: &[Value],
         columns: Option<&[&str]>,
     ) -> Result<Option<Row>> {
-        let index = index_by_name(&self.view.view.schema, index)?;
+        let index = ordered_index(&self.view.view.schema, index)?;
         self.get_in(index, key, columns)
     }
 
@@ -109,7 +109,7 @@ impl Reader {
         keys: &[KeyRange],
         columns: Option<&[&str]>,
     ) -> Result<Option<RowBatch>> {
-        let index = index_by_name(&self.view.view.schema, index)?;
+        let index = ordered_index(&self.view.view.schema, index)?;
         let columns = self.positions(columns)?;
         let types = types_of(&self.view.view.schema, &columns).into();
         // Of a whole primary key the newest version decides.
@@ -135,6 +135,9 @@ impl Reader {
     }
 
     pub(crate) fn index_row_ids(&self, index: &str, range: &KeyRange) -> Result<Vec<RowId>> {
+        if index_by_name(&self.view.view.schema, index)?.multi_entry {
+            return Ok(self.row_set(&Predicate::index(index, range.clone()))?.rows());
+        }
         let view = self.resolved()?;
         let range = Range::resolve(&view, index, range)?;
         let mut counters = ReadCounters::default();
@@ -144,6 +147,9 @@ impl Reader {
     }
 
     pub(crate) fn index_count(&self, index: &str, range: &KeyRange) -> Result<u64> {
+        if index_by_name(&self.view.view.schema, index)?.multi_entry {
+            return Ok(self.row_set(&Predicate::index(index, range.clone()))?.len());
+        }
         let view = self.resolved()?;
         let range = Range::resolve(&view, index, range)?;
         let mut counters = ReadCounters::default();
