@@ -21,6 +21,7 @@ use crate::compile::{Compiler, Lateral, slots, unsupported};
 use crate::env::{Env, ROW_ID, Read, RestrictionKind, TABLE_OID, Wanted};
 use crate::error::external;
 use crate::joins::Part;
+use crate::keyed::SHARE_OF_KEYS;
 use crate::layout::{Layout, PRESENT, Var};
 use crate::node::{Node, Rows, Slots, Spread, arrow};
 use crate::step::{Step, stream_of};
@@ -217,7 +218,7 @@ impl Compiler<'_> {
         }
         let mut keyed = Vec::new();
         for id in conditions {
-            keyed.extend(self.keyed(entry, *id, &facts)?);
+            keyed.extend(self.said_of_keys(entry, *id, &facts)?);
         }
         let mut rows = facts.rows * SHARE_OF_KEYS.powi(keyed.len().min(2) as i32);
         for restriction in &restrictions {

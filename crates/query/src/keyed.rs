@@ -26,7 +26,12 @@ impl Compiler<'_> {
     ///
     /// # Errors
     /// Those of constants.
-    pub fn keyed(&mut self, entry: usize, id: ExprId, facts: &Facts) -> Result<Option<Keyed>> {
+    pub fn said_of_keys(
+        &mut self,
+        entry: usize,
+        id: ExprId,
+        facts: &Facts,
+    ) -> Result<Option<Keyed>> {
         if facts.derived.iter().all(|derived| derived.class.is_none()) {
             return Ok(None);
         }

@@ -16,6 +16,7 @@ use super::counters::ReadCounters;
 use super::index_scan::{IndexScan, Range};
 use super::judge::Unresolved;
 use super::rows::{RowBatch, Rows, Source};
+use super::set_scan::SetScan;
 use super::snapshot::Registration;
 use super::{KeyRange, Predicate, ReadView, RowSet, Scan};
 use crate::table::TableState;
@@ -131,6 +132,15 @@ impl Reader {
         let source =
             IndexScan::new(self.view, self.unresolved.as_ref(), index, range, scan, &columns)?;
         let source = Source::Index(Box::new(source));
+        Ok(Rows::new(source, schema, columns, scan.row_limit(), tally, Some(self.pin)))
+    }
+
+    pub(crate) fn set_scan(self, rows: RowSet, scan: &Scan) -> Result<Rows> {
+        let columns = scan.projection(&self.view.view.schema)?;
+        let schema = Arc::clone(&self.view.view.schema);
+        let tally = self.view.tally.clone();
+        let source = SetScan::new(self.resolved()?.into_owned(), rows, columns.clone());
+        let source = Source::Set(Box::new(source));
         Ok(Rows::new(source, schema, columns, scan.row_limit(), tally, Some(self.pin)))
     }
 

@@ -2,7 +2,7 @@
 //!
 //! An operator class ([`Class`]) makes **keys** of a value: byte strings of 1 to 128 bytes, in any order, perhaps several times.
 //! A condition with a value that is known is a [`Question`]; what it needs of the keys of a row is a [`Tree`]. The tree is
-//! *necessary*: where the condition is true of a value, the tree is met by the value's keys. It need not be sufficient: whoever
+//! *necessary*: where the condition is true of a value, the tree is met by the value's keys. It need not be sufficient: the plan that
 //! finds rows by keys judges the condition itself on them. So a key may be a hash, but a tree may never ask for too much.
 //!
 //! Conditions are strict, so a NULL has no keys. Keys are kept in files: what is made of a value never changes (tests have
@@ -273,7 +273,7 @@ impl Keys {
     }
 }
 
-/// What the first byte of a hashed key has beside what it would be.
+/// What the first byte of a hashed key has in addition to what it would be.
 const HASHED: u8 = 0x80;
 
 /// The elements of an array type, for the keys of its values.

@@ -22,7 +22,7 @@ pub enum Tree {
 /// Parts of an AND that are looked at: each is a list of rows to read, and a few leave few rows. More than four are asked for
 /// because some are as good as none.
 const PARTS_OF_AND: usize = 12;
-/// Keys of a whole tree: so many are looked up in less time than the rows of a larger table are read.
+/// Keys of a whole tree: to look up a thousand takes less time than to read the rows of a larger table.
 const KEYS: usize = 1024;
 /// Levels of a tree. The engine takes deeper ones, with the conditions of a query around them.
 const LEVELS: usize = 16;

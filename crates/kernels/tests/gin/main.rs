@@ -1,6 +1,6 @@
 //! Are the keys of a value what every condition that is true of it asks for?
 //!
-//! Values and conditions come by chance from a seed (`ONLAP_SEED`, `ONLAP_CASES`), so much alike that conditions are often true.
+//! Values and conditions come by chance from a seed (`ONLAP_SEED`, `ONLAP_CASES`), which are so alike that conditions are often true.
 //! Whether one is true says the operator's own kernel. Where it is, the tree of the condition has to be met by the keys of the
 //! value; how often it is met for nothing is bounded too, so that a tree that asks for nothing fails. Keys lie in files: some
 //! are held against bytes that never change.
