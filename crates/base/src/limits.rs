@@ -21,6 +21,15 @@ pub const ROW_BYTES: usize = (32 * MIB) as usize;
 /// [`BLOCK_BYTES`], so that a search inside a block always has something to halve.
 pub const KEY_BYTES: usize = (2 * KIB) as usize;
 
+/// Longest key of an index that has several entries of a row, in bytes. Twice the longest word of any language that
+/// has words; makers of keys hash what is longer, and the row decides. Key bytes stay below [`KEY_BYTES`] when each of
+/// them takes two.
+pub const ENTRY_BYTES: usize = 128;
+
+/// Most entries of one row in one index: as many as a value of [`VALUE_BYTES`] has where each takes 16 bytes. What
+/// sorts the entries of one row takes 16 MiB then, as the value itself.
+pub const ENTRIES: usize = 1 << 20;
+
 /// Most columns in a table: what PostgreSQL's clients are used to, and a null bitmap of 200 bytes.
 pub const COLUMNS: usize = 1600;
 
@@ -169,6 +178,8 @@ const _: () = assert!(LOG_RECORD_BYTES >= 2 * ROW_BYTES, "a log record holds any
 const _: () = assert!(LOG_LIMIT_DEFAULT >= LOG_LIMIT_MIN, "the default is allowed");
 const _: () =
     assert!(MARGIN_BYTES >= LOG_FILE_BYTES + SEGMENT_BYTES, "a segment is compacted from it");
+const _: () = assert!(KEY_BYTES >= 2 * ENTRY_BYTES + 4, "an entry's key is a key");
+const _: () = assert!(ENTRIES * 16 <= VALUE_BYTES, "a list of keys is a value");
 const _: () = assert!(BLOCK_BYTES >= 8 * KEY_BYTES, "a block holds eight of the longest keys");
 const _: () = assert!(BLOCK_BLOB_BYTES <= VALUE_BYTES, "a value is the most of a column and block");
 const _: () = assert!(BLOCK_ROWS_MIN < BLOCK_ROWS_MAX, "the two ends are in order");
@@ -199,6 +210,8 @@ pub const LIMITS: &[Limit] = limits![
         "travels through log, memtable and blob frame in one piece, a sixteenth of 256 MiB";
     ROW_BYTES, "row", "bytes", "two of the longest values; fits one log record";
     KEY_BYTES, "index key, encoded", "bytes", "eight fit one block";
+    ENTRY_BYTES, "key of an index with several entries of a row", "bytes", "who makes longer ones hashes them";
+    ENTRIES, "entries of a row in one index", "entries", "a value of 16 MiB at 16 bytes each";
     COLUMNS, "columns of a table", "columns", "as in PostgreSQL; a null bitmap of 200 bytes";
     INDEXES, "indexes of a table", "indexes", "a set of indexes is one 64-bit word";
     KEY_COLUMNS, "key columns of an index", "columns", "as in PostgreSQL";

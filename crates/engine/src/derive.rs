@@ -14,11 +14,13 @@
 //! Thread safety: a seam; its double in tests is a closure.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use onlap_base::{ColumnId, Error, ErrorKind, Result};
 use onlap_format::{
     Batch, Column, ColumnSchema, DerivedSchema, Physical, Row, TableSchema, Value, Vector, convert,
+    entries,
 };
 use parking_lot::RwLock;
 
@@ -51,6 +53,11 @@ pub struct Formula<'a> {
 
 /// Rows for which is calculated at once: what a program takes on its way is bounded by a few of them.
 const STEP_ROWS: usize = 4096;
+
+/// Bytes of strings of such rows, or one row: what is calculated may take several times as much.
+const STEP_BYTES: usize = 64 << 20;
+/// Most bytes of one calculated column of rows that come at once: places of bytes fit 32 bits.
+const ALL_BYTES: usize = 2 << 30;
 
 /// Who calculates for a database.
 #[derive(Default)]
@@ -93,7 +100,11 @@ impl Calculator {
     ) -> Result<Column> {
         let wanted = of.only_if.map(|id| members(columns(id)));
         let formula = Formula { column: &of.column, program: &of.program };
-        self.values(schema, (formula, &of.reads), wanted, columns, rows)
+        let made = self.values(schema, (formula, &of.reads), wanted, columns, rows)?;
+        if of.lists {
+            check_lists(schema, of, &made)?;
+        }
+        Ok(made)
     }
 
     /// The values of a column; with `wanted` those of these rows alone, and NULL in the others.
@@ -117,13 +128,16 @@ impl Calculator {
             }
             Ok(made)
         };
+        let inputs: Vec<&Column> = reads.iter().map(|id| columns(*id)).collect();
         let calculate = |places: Option<&[u32]>, rows: usize| {
-            if places.is_none() && rows <= STEP_ROWS {
+            let row = |i: usize| places.map_or(i, |places| places[i] as usize);
+            let mut to = step_end(&inputs, &row, 0, rows);
+            if places.is_none() && to == rows {
                 return step(&Column::clone, rows);
             }
             let mut all = Column::new(form);
-            for from in (0..rows).step_by(STEP_ROWS) {
-                let to = rows.min(from + STEP_ROWS);
+            let mut from = 0;
+            while from < rows {
                 let input = |column: &Column| {
                     let mut some = Column::new(column.data.physical());
                     match places {
@@ -132,7 +146,18 @@ impl Calculator {
                     }
                     some
                 };
-                all.extend_range(&step(&input, to - from)?, 0..to - from);
+                let made = step(&input, to - from)?;
+                if string_bytes(&all, 0..all.len()) + string_bytes(&made, 0..made.len()) > ALL_BYTES
+                {
+                    let text = format!(
+                        "{} takes more than {ALL_BYTES} bytes in rows that come at once; give fewer",
+                        of.column.name
+                    );
+                    return Err(Error::new(ErrorKind::LimitExceeded, text));
+                }
+                all.extend_range(&made, 0..to - from);
+                from = to;
+                to = step_end(&inputs, &row, from, rows);
             }
             Ok(all)
         };
@@ -147,6 +172,38 @@ impl Calculator {
             _ => calculate(None, rows),
         }
     }
+}
+
+/// Refuses what is no list of keys where an index wants one.
+fn check_lists(schema: &TableSchema, of: &DerivedSchema, made: &Column) -> Result<()> {
+    entries::check_lists(made).map_err(|e| {
+        let kind = match e.kind() {
+            ErrorKind::Corruption => ErrorKind::WrongType,
+            kind => kind,
+        };
+        let text = format!("table {}, {}: {}", schema.name, of.column.name, e.message());
+        Error::new(kind, text)
+    })
+}
+
+/// Bytes of the strings of rows.
+fn string_bytes(column: &Column, rows: Range<usize>) -> usize {
+    match &column.data {
+        Vector::Bytes(v) => (v.offsets[rows.end] - v.offsets[rows.start]) as usize,
+        _ => 0,
+    }
+}
+
+/// The end of a step from a row on; `row` gives a row's place in the columns.
+fn step_end(columns: &[&Column], row: &dyn Fn(usize) -> usize, from: usize, rows: usize) -> usize {
+    let end = rows.min(from + STEP_ROWS);
+    let mut bytes = 0;
+    let fits = |i: &usize| {
+        let at = row(*i);
+        bytes += columns.iter().map(|c| string_bytes(c, at..at + 1)).sum::<usize>();
+        *i == from || bytes <= STEP_BYTES
+    };
+    (from..end).take_while(fits).last().map_or(from, |last| last + 1)
 }
 
 /// The rows in which a boolean column is true.
@@ -329,8 +386,8 @@ impl Needed {
                 }
             }
         }
-        // A column comes behind the one that has to be true for it.
-        needed.derived.sort_unstable();
+        // A column comes behind the one that has to be true for it, and nothing comes of lists.
+        needed.derived.sort_unstable_by_key(|&at| (schema.derived[at].lists, at));
         needed
     }
 
@@ -360,8 +417,9 @@ impl Needed {
         self.derived.len()
     }
 
-    /// Puts what is calculated behind the columns that were read. Where the values of a row are wrong for a
-    /// program, that is an error if `lives` says that a reader may still want the row; else it has NULL.
+    /// Puts what is calculated behind the columns that were read, but for lists of keys ([`Needed::lists`]). Where the
+    /// values of a row are wrong for a program, that is an error if `lives` says that a reader may still want the row;
+    /// else it has NULL.
     pub(crate) fn complete(
         &self,
         calculator: &Calculator,
@@ -372,12 +430,8 @@ impl Needed {
         let rows = batch.rows;
         assert!(batch.columns.len() >= self.columns.len(), "what is needed was read");
         batch.columns.truncate(self.columns.len());
-        for &at in &self.derived {
-            let derived = &schema.derived[at];
-            let column = |id: ColumnId| -> &Column {
-                let position = schema.position(id).expect("it reads columns of its table");
-                &batch.columns[self.place(schema, position)]
-            };
+        for derived in self.derived.iter().map(|&at| &schema.derived[at]).filter(|d| !d.lists) {
+            let column = |id: ColumnId| self.column(schema, batch, id);
             let made = match rows {
                 0 => Ok(Column::new(derived.column.ty.physical())),
                 _ => calculator.column(schema, derived, &column, rows),
@@ -392,6 +446,56 @@ impl Needed {
             batch.columns.push(made);
         }
         Ok(())
+    }
+}
+
+impl Needed {
+    /// A column that is read or calculated.
+    fn column<'a>(&self, schema: &TableSchema, batch: &'a Batch, id: ColumnId) -> &'a Column {
+        let position = schema.position(id).expect("it reads columns of its table");
+        &batch.columns[self.place(schema, position)]
+    }
+
+    /// Bytes of the strings of a row of which lists are made.
+    pub(crate) fn list_bytes(
+        &self,
+        schema: &TableSchema,
+        of: &DerivedSchema,
+        batch: &Batch,
+        row: usize,
+    ) -> usize {
+        let bytes = |id: &ColumnId| string_bytes(self.column(schema, batch, *id), row..row + 1);
+        of.reads.iter().map(bytes).sum()
+    }
+
+    /// The lists of keys of some rows of a batch that is complete. They may take several times the room of what they
+    /// are made of, so that they are calculated for a few rows at a time.
+    pub(crate) fn lists(
+        &self,
+        calculator: &Calculator,
+        schema: &TableSchema,
+        of: &DerivedSchema,
+        (batch, rows): (&Batch, Range<usize>),
+        lives: &dyn Fn(usize) -> Result<bool>,
+    ) -> Result<Column> {
+        let some = |id: ColumnId| {
+            let from = self.column(schema, batch, id);
+            let mut some = Column::new(from.data.physical());
+            some.extend_range(from, rows.clone());
+            (id, some)
+        };
+        let some: Vec<(ColumnId, Column)> =
+            of.reads.iter().copied().chain(of.only_if).map(some).collect();
+        let column = |id: ColumnId| -> &Column {
+            &some.iter().find(|c| c.0 == id).expect("each is there").1
+        };
+        let lives = |row: usize| lives(rows.start + row);
+        match calculator.column(schema, of, &column, rows.len()) {
+            Err(e) if is_of_values(&e) => {
+                one_by_one(calculator, schema, of, &column, rows.len(), &lives)
+            }
+            made => made,
+        }
     }
 }
 

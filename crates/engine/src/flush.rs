@@ -133,7 +133,8 @@ pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
         edits.push(Edit::Resolved(table, resolved));
     }
     let dead = DeadRows::new(dead);
-    let work = frozen.rows() * (ROW_WEIGHT + schema.indexes.len());
+    let single = schema.indexes.iter().filter(|i| !i.multi_entry).count();
+    let work = frozen.rows() * (ROW_WEIGHT + single) + frozen.list_entries();
     let progress = Progress { shared, bytes, work, done: Cell::new(0), started };
     let written = sync_shared_log(shared, &state, csn).and_then(|()| {
         write_files(shared, &state, schema, &frozen, &dead, csn, &progress, &mut edits)
@@ -190,8 +191,8 @@ fn write_files(
         edits.push(Edit::AddSegment(table, segment));
         for index in &schema.indexes {
             let run = write_index(shared, schema, index, frozen, dead, true, &progress)?;
-            let whole = index.filter.is_none();
-            assert!(run.entries() <= rows, "a row has one entry");
+            let (whole, one) = (index.is_complete(), !index.multi_entry);
+            assert!(!one || run.entries() <= rows, "a row has one entry");
             assert!(!whole || run.entries() == rows, "an index has an entry for each row (I4)");
             edits.push(Edit::AddRun(table, index.id, run));
         }
@@ -377,6 +378,10 @@ fn fit_packing(schema: &TableSchema, index: &IndexSchema, frozen: &Memtable) -> 
     let (positions, _) = index_positions(schema, index);
     let def = key_def(schema, index);
     let mut stats: Vec<ColumnStats> = def.columns.iter().map(|c| ColumnStats::new(c.ty)).collect();
+    if index.multi_entry {
+        frozen.observe_lists(index.id, &mut stats[0]);
+        return Packing::fit(&def, &stats);
+    }
     for piece in frozen.pieces(frozen.first_row()..frozen.end_row(), &positions) {
         for (stats, &p) in stats.iter_mut().zip(&positions) {
             stats.observe(&piece.batch().columns[p], piece.range());

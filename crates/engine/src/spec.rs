@@ -55,6 +55,7 @@ pub struct IndexSpec {
     key: Vec<(KeyName, bool)>,
     include: Vec<String>,
     filter: Option<DerivedSpec>,
+    multi_entry: bool,
     unique: bool,
     judged: Option<Judged>,
     fences_only: bool,
@@ -246,6 +247,7 @@ impl IndexSpec {
             key: columns.into_iter().map(|c| (KeyName::Column(c.into()), false)).collect(),
             include: Vec::new(),
             filter: None,
+            multi_entry: false,
             unique: false,
             judged: None,
             fences_only: false,
@@ -352,6 +354,7 @@ impl IndexSpec {
             key,
             include,
             filter,
+            multi_entry: self.multi_entry,
             unique: self.unique,
             primary: false,
             judged: self.judged,
@@ -367,6 +370,9 @@ impl IndexSpec {
         if self.unique && self.judged.is_some() {
             let text = format!("index {}: keys are kept apart or looked at, not both", self.name);
             return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+        if self.multi_entry {
+            self.check_multi_entry()?;
         }
         if self.fences_only && (self.unique || self.judged.is_some() || self.derives()) {
             let text = format!(

@@ -13,6 +13,7 @@ pub mod block;
 pub mod changes;
 pub mod convert;
 pub mod encode;
+pub mod entries;
 pub mod expr;
 pub mod filter;
 pub mod frame;

@@ -72,6 +72,9 @@ pub struct IndexSchema {
     pub include: Vec<ColumnId>,
     /// A derived boolean column: only rows in which it is true have entries. `None`: all rows have.
     pub filter: Option<ColumnId>,
+    /// Whether a row has an entry for each key of a packed list ([`crate::entries`]), which is the value of the one
+    /// column of the key: any number of entries, or none. Otherwise a row has one entry.
+    pub multi_entry: bool,
     /// Whether no two live rows may have equal keys (rows with a NULL in the key never clash).
     pub unique: bool,
     /// Whether this is the primary key (unique, no NULL).
@@ -128,6 +131,8 @@ pub struct DerivedSchema {
     pub program: String,
     /// A derived column that comes before; where it is not true, this one is NULL and not calculated.
     pub only_if: Option<ColumnId>,
+    /// Whether its values are packed lists of keys ([`crate::entries`]).
+    pub lists: bool,
 }
 
 /// A column of the table whose value follows from others of its row, and which is kept like any other. Whatever a
@@ -284,6 +289,10 @@ impl IndexSchema {
     /// Whether it stands for the primary key, as an index or by a look at the rows.
     pub fn is_primary(&self) -> bool {
         self.primary || self.judged.is_some_and(|judged| judged.primary)
+    }
+    /// Whether each row has exactly one entry, so that its entries tell which rows there are.
+    pub fn is_complete(&self) -> bool {
+        self.filter.is_none() && !self.multi_entry
     }
     /// When equal keys are refused.
     pub fn time(&self) -> Time {

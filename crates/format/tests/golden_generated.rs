@@ -45,7 +45,7 @@ fn generating_tables() {
     // An index may calculate a column of one that is generated.
     let column = ColumnSchema::new(ColumnId(DERIVED_FIRST), "d", DataType::Int4, true);
     let (reads, program) = (vec![ColumnId(2)], "program d".into());
-    changed.derived.push(DerivedSchema { column, reads, program, only_if: None });
+    changed.derived.push(DerivedSchema { column, reads, program, only_if: None, lists: false });
     changed.next_derived = 1;
     let records = [vec![Edit::CreateTable(schema())], vec![Edit::ChangeTable(changed.clone())]];
     let whole = file(4, &records);

@@ -55,6 +55,7 @@ fn schema() -> TableSchema {
         fences_only: !unique,
         since: 0,
         filter: None,
+        multi_entry: false,
         only_since: false,
         ready: true,
     };
@@ -318,6 +319,7 @@ fn deriving_tables() {
         reads: vec![ColumnId(9), ColumnId(4)],
         program: format!("program {id}"),
         only_if,
+        lists: false,
     };
     let filter = ColumnId(DERIVED_FIRST + 3);
     let mut table = schema();
@@ -346,6 +348,56 @@ fn deriving_tables() {
     let mut bytes = encode_header(4).to_vec();
     bytes.extend(encode_record(4, bytes.len() as u64, &[Edit::CreateTable(wrong)]));
     assert!(load("manifest-00000004", 4, &bytes).is_err());
+}
+
+/// A table with an index that has several entries of a row.
+#[test]
+fn listing_tables() {
+    let id = ColumnId(DERIVED_FIRST + 2);
+    let lists = DerivedSchema {
+        column: ColumnSchema::new(id, "lists", DataType::Bytea, true),
+        reads: vec![ColumnId(9)],
+        program: "words".into(),
+        only_if: None,
+        lists: true,
+    };
+    let mut table = schema();
+    table.derived = vec![lists];
+    table.next_derived = 3;
+    table.indexes.push(IndexSchema {
+        id: IndexId(7),
+        name: "by_words".into(),
+        key: vec![KeyPart { column: id, descending: false }],
+        include: Vec::new(),
+        multi_entry: true,
+        unique: false,
+        primary: false,
+        fences_only: false,
+        ..table.indexes[1].clone()
+    });
+    let file = |table: &TableSchema| {
+        let mut bytes = encode_header(4).to_vec();
+        bytes.extend(encode_record(4, bytes.len() as u64, &[Edit::CreateTable(table.clone())]));
+        bytes
+    };
+    let bytes = file(&table);
+    golden_files::check("manifest-lists.bin", &bytes);
+    assert_eq!(load("manifest-00000004", 4, &bytes).unwrap().state.tables[&T].schema, table);
+
+    let wrong = |change: &dyn Fn(&mut TableSchema)| {
+        let mut wrong = table.clone();
+        change(&mut wrong);
+        assert!(load("manifest-00000004", 4, &file(&wrong)).is_err());
+    };
+    wrong(&|table| table.derived[0].lists = false);
+    wrong(&|table| table.derived[0].column.ty = DataType::Text);
+    wrong(&|table| table.indexes[2].key[0].column = ColumnId(9));
+    wrong(&|table| table.indexes[2].key[0].descending = true);
+    wrong(&|table| table.indexes[2].include.push(ColumnId(9)));
+    wrong(&|table| table.indexes[2].unique = true);
+    wrong(&|table| table.indexes[2].judged = Some(Judged::default()));
+    wrong(&|table| table.indexes[2].fences_only = true);
+    wrong(&|table| table.indexes[0].multi_entry = true);
 }
 
 /// Files that were written before their commit.

@@ -26,6 +26,7 @@ mod ty;
 pub mod aggregate;
 pub mod array;
 mod extension;
+pub mod gin;
 pub mod json;
 pub mod misc;
 pub mod number;

@@ -12,6 +12,8 @@ use std::sync::Arc;
 use onlap_base::RowId;
 use onlap_format::{Batch, Column, NullMask, Vector};
 
+use super::lists::{PostingCells, Postings};
+
 /// Most rows of a chunk: a [`Pick`] has 16 bits for the row.
 pub(crate) const CHUNK_ROWS_MAX: usize = 1 << 16;
 
@@ -42,31 +44,45 @@ pub(crate) enum RowIds {
     List(Arc<[RowId]>),
 }
 
+impl RowIds {
+    /// Ids that rise, dense where they allow it.
+    fn of(ids: Vec<RowId>) -> RowIds {
+        debug_assert!(ids.is_sorted() && !ids.is_empty());
+        let dense = ids[ids.len() - 1] - ids[0] == ids.len() as u64 - 1;
+        if dense { RowIds::Dense(ids[0]) } else { RowIds::List(ids.into()) }
+    }
+}
+
 /// Sealed rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Chunk {
     pub rows: Arc<Batch>,
     pub ids: RowIds,
+    /// Of the rows, whatever their ids are.
+    postings: Arc<PostingCells>,
 }
 
 impl Chunk {
     pub(crate) fn dense(rows: Batch, first: RowId) -> Chunk {
         debug_assert!(rows.rows <= CHUNK_ROWS_MAX);
-        Chunk { rows: Arc::new(rows), ids: RowIds::Dense(first) }
+        Chunk { rows: Arc::new(rows), ids: RowIds::Dense(first), postings: Arc::default() }
     }
 
     /// Rows with their ids, dense where the ids allow it.
     pub(crate) fn with_ids(rows: Batch, ids: Vec<RowId>) -> Chunk {
-        Chunk::sharing(&Arc::new(rows), ids)
+        debug_assert_eq!(rows.rows, ids.len());
+        Chunk { rows: Arc::new(rows), ids: RowIds::of(ids), postings: Arc::default() }
     }
 
-    /// The columns of another chunk under other row ids.
-    pub(crate) fn sharing(rows: &Arc<Batch>, ids: Vec<RowId>) -> Chunk {
-        debug_assert!(rows.rows == ids.len() && !ids.is_empty());
-        debug_assert!(ids.is_sorted());
-        let dense = ids[ids.len() - 1] - ids[0] == ids.len() as u64 - 1;
-        let ids = if dense { RowIds::Dense(ids[0]) } else { RowIds::List(ids.into()) };
-        Chunk { rows: Arc::clone(rows), ids }
+    /// The columns, and what was sorted of them, under other row ids.
+    pub(crate) fn renumbered(&self, ids: Vec<RowId>) -> Chunk {
+        debug_assert_eq!(self.len(), ids.len());
+        Chunk { ids: RowIds::of(ids), ..self.clone() }
+    }
+
+    /// The entries of a column of lists, sorted now if no reader asked before.
+    pub(crate) fn postings(&self, column: usize) -> Arc<Postings> {
+        self.postings.get(&self.rows, column)
     }
 
     pub(crate) fn len(&self) -> usize {

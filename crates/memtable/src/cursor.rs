@@ -142,7 +142,8 @@ impl MemtableCursor {
         }
         batch.rows = picks.len();
         let ids = picks.iter().map(|&p| rows.open_first + p as RowId).collect();
-        let rest = Group::of_chunk(Chunk::with_ids(batch, ids), self.shared.shape.indexes.len());
+        // Without the columns of other indexes.
+        let rest = Group::of_counted(Chunk::with_ids(batch, ids), &self.shared.shape, 0);
         (rows.groups.clone(), tail, Some(rest))
     }
 

@@ -150,8 +150,20 @@ impl Memtable {
     ///
     /// # Panics
     /// When not frozen.
-    pub fn entries(&self, index: IndexId, packing: &Packing, dead: DeadRows) -> EntryStream {
+    pub fn entries(
+        &self,
+        index: IndexId,
+        packing: &Packing,
+        dead: DeadRows,
+    ) -> Box<dyn Iterator<Item = Entries>> {
         let index = self.shared.shape.index(index);
+        match self.shared.shape.indexes[index].multi_entry {
+            true => Box::new(self.list_stream(index, packing, dead)),
+            false => Box::new(self.order_stream(index, packing, dead)),
+        }
+    }
+
+    fn order_stream(&self, index: usize, packing: &Packing, dead: DeadRows) -> EntryStream {
         let mut sources: Vec<Source> = Vec::new();
         for group in self.frozen_groups().iter() {
             let first_chunk = sources.last().map_or(0, |s| s.first_chunk + s.group.chunks.len());
@@ -173,7 +185,7 @@ impl Memtable {
         stream
     }
 
-    fn frozen_groups(&self) -> Arc<Vec<Arc<Group>>> {
+    pub(super) fn frozen_groups(&self) -> Arc<Vec<Arc<Group>>> {
         let rows = self.shared.rows.read();
         assert!(rows.frozen, "a memtable is frozen before it is flushed");
         rows.groups.clone()

@@ -16,6 +16,7 @@ use onlap_format::Batch;
 
 use super::bound::Bound;
 use super::chunk::{Chunk, Pick, pick, picked, reserve, string_bytes};
+use super::lists::posting_bytes;
 use super::merge::Runs;
 use super::order::Order;
 use super::prefix::{Plan, PlanBook};
@@ -30,11 +31,13 @@ pub(crate) struct Group {
     starts: Vec<u32>,
     /// Heap bytes of the columns.
     pub data_bytes: usize,
+    /// Bytes that postings of lists take, or will.
+    pub posting_bytes: usize,
     orders: Box<[OnceLock<Arc<Order>>]>,
 }
 
 impl Group {
-    fn new(chunks: Vec<Chunk>, orders: Box<[OnceLock<Arc<Order>>]>) -> Group {
+    fn new(chunks: Vec<Chunk>, orders: Box<[OnceLock<Arc<Order>>]>, posting_bytes: usize) -> Group {
         debug_assert!(chunks.windows(2).all(|w| w[0].end() <= w[1].first()));
         let mut starts = vec![0];
         for chunk in &chunks {
@@ -42,21 +45,29 @@ impl Group {
             starts.push(starts[starts.len() - 1] + chunk.len() as u32);
         }
         let data_bytes = chunks.iter().map(Chunk::heap_bytes).sum();
-        Group { chunks, starts, data_bytes, orders }
+        Group { chunks, starts, data_bytes, posting_bytes, orders }
     }
 
     /// One chunk, not sorted yet.
-    pub(crate) fn of_chunk(chunk: Chunk, indexes: usize) -> Group {
-        Group::new(vec![chunk], (0..indexes).map(|_| OnceLock::new()).collect())
+    pub(crate) fn of_chunk(chunk: Chunk, shape: &Shape) -> Group {
+        let posting_bytes = posting_bytes(&chunk.rows, &shape.lists);
+        Group::of_counted(chunk, shape, posting_bytes)
+    }
+
+    /// The same of a chunk whose postings take this number of bytes.
+    pub(crate) fn of_counted(chunk: Chunk, shape: &Shape, posting_bytes: usize) -> Group {
+        let orders = shape.indexes.iter().map(|_| OnceLock::new()).collect();
+        Group::new(vec![chunk], orders, posting_bytes)
     }
 
     /// The same rows and orders under other row ids.
     pub(crate) fn renumbered(&self, mut renumber: impl FnMut(RowId) -> RowId) -> Group {
         let chunk = |chunk: &Chunk| {
             let ids = (0..chunk.len()).map(|i| renumber(chunk.row_id(i))).collect();
-            Chunk::sharing(&chunk.rows, ids)
+            chunk.renumbered(ids)
         };
-        Group::new(self.chunks.iter().map(chunk).collect(), self.orders.clone())
+        let chunks = self.chunks.iter().map(chunk).collect();
+        Group::new(chunks, self.orders.clone(), self.posting_bytes)
     }
 
     pub(crate) fn rows(&self) -> usize {
@@ -86,13 +97,15 @@ impl Group {
 
     pub(crate) fn heap_bytes(&self) -> usize {
         let orders = self.orders.iter().filter_map(OnceLock::get);
-        self.data_bytes + orders.map(|o| o.heap_bytes()).sum::<usize>()
+        let orders = orders.map(|o| o.heap_bytes()).sum::<usize>();
+        self.data_bytes + self.posting_bytes + orders
     }
 
     /// The order of an index, sorted now if no reader asked before.
     pub(crate) fn order(&self, shape: &Shape, books: &[PlanBook], index: usize) -> &Arc<Order> {
         self.orders[index].get_or_init(|| {
             debug_assert_eq!(self.chunks.len(), 1, "larger groups are made sorted");
+            debug_assert!(!shape.indexes[index].multi_entry, "lists have postings, not orders");
             let rows = &self.chunks[0].rows;
             Arc::new(Order::of_rows(&shape.indexes[index], &books[index], &shape.forms, rows))
         })
@@ -105,9 +118,13 @@ impl Group {
 
     /// Sorts for every index.
     pub(crate) fn sort_all(&self, shape: &Shape, books: &[PlanBook]) {
-        (0..shape.indexes.len()).for_each(|index| {
-            self.order(shape, books, index);
-        });
+        for (at, index) in shape.indexes.iter().enumerate() {
+            if index.multi_entry {
+                self.chunks.iter().for_each(|chunk| drop(chunk.postings(index.fields[0].column)));
+            } else {
+                self.order(shape, books, at);
+            }
+        }
     }
 
     /// The row at a place of an order.
@@ -226,7 +243,7 @@ pub(crate) fn join(groups: &[Arc<Group>], shape: &Shape, books: &[PlanBook]) -> 
         rows.extend_range(&chunk.rows, 0..chunk.len());
         chunk.extend_ids(0..chunk.len(), &mut ids);
     }
-    let group = Group::of_chunk(Chunk::with_ids(rows, ids), shape.indexes.len());
+    let group = Group::of_chunk(Chunk::with_ids(rows, ids), shape);
     group.sort_all(shape, books);
     group
 }
@@ -234,12 +251,15 @@ pub(crate) fn join(groups: &[Arc<Group>], shape: &Shape, books: &[PlanBook]) -> 
 /// Merges neighbouring groups: permutations only.
 pub(crate) fn merge_groups(groups: &[Arc<Group>], shape: &Shape, books: &[PlanBook]) -> Group {
     let chunks: Vec<Chunk> = groups.iter().flat_map(|g| g.chunks.iter().cloned()).collect();
-    let orders = (0..shape.indexes.len()).map(|index| {
-        let order = merge_orders(groups, shape, books, index);
-        OnceLock::from(Arc::new(order))
+    let orders = shape.indexes.iter().enumerate().map(|(at, index)| {
+        // Postings stay with their chunks.
+        if index.multi_entry {
+            return OnceLock::new();
+        }
+        OnceLock::from(Arc::new(merge_orders(groups, shape, books, at)))
     });
     let orders = orders.collect();
-    Group::new(chunks, orders)
+    Group::new(chunks, orders, groups.iter().map(|g| g.posting_bytes).sum())
 }
 
 fn merge_orders(groups: &[Arc<Group>], shape: &Shape, books: &[PlanBook], index: usize) -> Order {

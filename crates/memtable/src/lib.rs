@@ -36,7 +36,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use onlap_base::{Csn, IndexId, RowId};
 use onlap_format::{Batch, TableSchema};
-use onlap_storage::entry::{Direction, EntryWants, KeyBounds};
+use onlap_storage::entry::{Direction, EntryCursor, EntryWants, KeyBounds};
 use parking_lot::{Mutex, RwLock};
 
 mod bound;
@@ -46,6 +46,9 @@ mod commits;
 mod cursor;
 mod flush;
 mod group;
+mod list_cursor;
+mod list_stream;
+mod lists;
 mod marks;
 mod merge;
 mod order;
@@ -63,6 +66,8 @@ mod tests;
 
 pub use cursor::MemtableCursor;
 pub use flush::{Batches, DeadRows, EntryStream};
+pub use list_cursor::ListCursor;
+pub use list_stream::{ListRows, ListStream};
 pub use marks::{Mark, MarkList};
 pub use read::Piece;
 pub use transfer::Renumbering;
@@ -394,7 +399,7 @@ impl Memtable {
     }
 
     /// Entries of an index within bounds, of rows in the range, as they are now. Some of rows before
-    /// the range may be among them.
+    /// the range may be among them. Of an index of lists a row comes once for each of its keys.
     pub fn cursor(
         &self,
         index: IndexId,
@@ -402,9 +407,14 @@ impl Memtable {
         direction: Direction,
         wants: &EntryWants,
         rows: Range<RowId>,
-    ) -> MemtableCursor {
+    ) -> Box<dyn EntryCursor> {
         let index = self.shared.shape.index(index);
-        MemtableCursor::open(&self.shared, index, bounds, direction, wants, rows)
+        match self.shared.shape.indexes[index].multi_entry {
+            true => Box::new(ListCursor::open(&self.shared, index, bounds, direction, wants, rows)),
+            false => {
+                Box::new(MemtableCursor::open(&self.shared, index, bounds, direction, wants, rows))
+            }
+        }
     }
 
     /// A piece of work that makes reads and the flush cheaper, if any is worth doing. The caller

@@ -18,6 +18,7 @@ use super::bound::Bound;
 use super::chunk::{Chunk, picked, reserve, string_bytes};
 use super::commits::Commits;
 use super::group::{Group, search};
+use super::lists::posting_bytes;
 use super::shape::{IndexShape, Shape};
 use super::unique::UniqueKeys;
 use super::work::{Choice, choose};
@@ -98,7 +99,7 @@ impl Rows {
             }
             rows.rows = self.open.rows;
             let chunk = Chunk::dense(rows, self.open_first);
-            *tail = Some(Arc::new(Group::of_chunk(chunk, shape.indexes.len())));
+            *tail = Some(Arc::new(Group::of_chunk(chunk, shape)));
         }
         (tail.clone(), tail.as_ref().map_or(0, |t| t.rows()))
     }
@@ -115,7 +116,7 @@ impl Rows {
         let rows = std::mem::replace(&mut self.open, fresh);
         self.expected = Some(rows.columns.iter().map(string_bytes).collect());
         let first = std::mem::replace(&mut self.open_first, next);
-        self.push(Group::of_chunk(Chunk::dense(rows, first), shape.indexes.len()));
+        self.push(Group::of_chunk(Chunk::dense(rows, first), shape));
     }
 
     /// Adds a group behind all others. The open piece is empty and comes after it.
@@ -385,7 +386,7 @@ impl Rows {
         let tail = cut.iter().flat_map(|g| &g.chunks).filter(|c| c.first() < end);
         let chunks: Vec<Chunk> = tail.map(|c| c.cut(end)).collect();
         for chunk in chunks {
-            self.push(Group::of_chunk(chunk, shape.indexes.len()));
+            self.push(Group::of_chunk(chunk, shape));
         }
         if old.open_first < end {
             self.open = old.open;
@@ -447,9 +448,9 @@ impl Shared {
         if large {
             rows.seal(&self.shape);
             let mut at = first;
-            for part in chunks.drain(..) {
+            for (part, postings) in chunks.drain(..) {
                 let next = at + part.rows as RowId;
-                rows.push(Group::of_chunk(Chunk::dense(part, at), self.shape.indexes.len()));
+                rows.push(Group::of_counted(Chunk::dense(part, at), &self.shape, postings));
                 at = next;
             }
         } else {
@@ -468,14 +469,15 @@ impl Shared {
         first
     }
 
-    /// Copies a batch into parts that are chunks by rows and bytes.
-    fn cut(&self, batch: &Batch) -> Vec<Batch> {
+    /// Copies a batch into parts that are chunks by rows and bytes, each with the bytes that its postings will take.
+    fn cut(&self, batch: &Batch) -> Vec<(Batch, usize)> {
         let row_bytes = batch.heap_bytes().div_ceil(batch.rows.max(1)).max(1);
         let step = (self.tuning.chunk_bytes / row_bytes).clamp(1, self.tuning.chunk_rows);
         let parts = (0..batch.rows).step_by(step).map(|from| {
             let mut part = Batch::new(self.shape.forms.iter().copied());
             part.extend_range(batch, from..batch.rows.min(from + step));
-            part
+            let postings = posting_bytes(&part, &self.shape.lists);
+            (part, postings)
         });
         parts.collect()
     }

@@ -23,6 +23,8 @@ pub struct Shape {
     pub indexes: Vec<IndexShape>,
     /// Columns that some index holds.
     pub indexed: Vec<usize>,
+    /// Columns whose values are lists of keys of an index.
+    pub lists: Vec<usize>,
 }
 
 /// One column of a key.
@@ -49,6 +51,9 @@ pub struct IndexShape {
     pub include: Vec<usize>,
     /// Position of the column that is true in rows that have entries, where not all have.
     pub filter: Option<usize>,
+    /// Whether the one column of the key has lists of keys, and a row an entry for each of them. Where a row has none
+    /// because of a filter, its list is NULL.
+    pub multi_entry: bool,
     /// Whether a key stands for one row.
     pub unique: bool,
 }
@@ -104,6 +109,7 @@ impl Shape {
                 fields,
                 include: index.include.iter().map(|&c| at(c)).collect(),
                 filter: schema.filter_position(index),
+                multi_entry: index.multi_entry,
                 unique: index.unique,
             }
         });
@@ -114,8 +120,11 @@ impl Shape {
         };
         let indexed: BTreeSet<usize> = indexes.iter().flat_map(held).collect();
         let indexed = indexed.into_iter().collect();
+        let lists = indexes.iter().filter(|i| i.multi_entry).map(|i| i.fields[0].column);
+        let lists: BTreeSet<usize> = lists.collect();
+        let lists = lists.into_iter().collect();
         let forms = schema.all_columns().map(|c| c.ty.physical()).collect();
-        Shape { schema, forms, indexes, indexed }
+        Shape { schema, forms, indexes, indexed, lists }
     }
 
     /// Position of an index.

@@ -71,7 +71,7 @@ impl Memtable {
                     (0..chunk.len()).filter(|&i| !is_dead(&chunk.row_id(i))).collect();
                 if !live.is_empty() {
                     let renumber = |row| numbers.map(row, first).expect("dead rows were left out");
-                    let kept = Group::of_chunk(chunk.selected(live), shape.indexes.len());
+                    let kept = Group::of_chunk(chunk.selected(live), shape);
                     to.push(kept.renumbered(renumber));
                 }
             }

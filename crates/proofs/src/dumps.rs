@@ -19,7 +19,7 @@ const ROLES: &str = "CREATE ROLE joe; CREATE ROLE team;";
 
 /// What stands before the tables.
 const BEFORE: &str = "
-CREATE EXTENSION citext; CREATE EXTENSION hstore; CREATE EXTENSION \"uuid-ossp\"; CREATE EXTENSION pgcrypto;
+CREATE EXTENSION citext; CREATE EXTENSION hstore; CREATE EXTENSION \"uuid-ossp\"; CREATE EXTENSION pgcrypto; CREATE EXTENSION pg_trgm;
 CREATE SCHEMA app; CREATE SCHEMA audit;
 CREATE TYPE app.mood AS ENUM ('sad', 'ok', 'happy');
 CREATE TYPE app.addr AS (street text, zip varchar(10));
@@ -99,6 +99,9 @@ pub fn schema(tables: usize) -> String {
             ");
              CREATE INDEX ON app.t{n} (day DESC, price) WHERE flag;
              CREATE INDEX t{n}_low ON app.t{n} (lower(name), (doc->>'k'));
+             CREATE INDEX ON app.t{n} USING gin (tags) WITH (fastupdate = off);
+             CREATE INDEX ON app.t{n} USING gin (doc jsonb_path_ops) WHERE flag;
+             CREATE INDEX ON app.t{n} USING gin (lower(name) public.gin_trgm_ops);
              COMMENT ON TABLE app.t{n} IS 'table {n}'; COMMENT ON COLUMN app.t{n}.name IS 'it''s a name';
              GRANT SELECT, INSERT ON app.t{n} TO joe; GRANT UPDATE (name) ON app.t{n} TO team WITH GRANT OPTION;\n",
             n,

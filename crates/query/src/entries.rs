@@ -21,6 +21,7 @@ use crate::compile::{Compiler, Lateral, slots, unsupported};
 use crate::env::{Env, ROW_ID, Read, RestrictionKind, TABLE_OID, Wanted};
 use crate::error::external;
 use crate::joins::Part;
+use crate::keyed::SHARE_OF_KEYS;
 use crate::layout::{Layout, PRESENT, Var};
 use crate::node::{Node, Rows, Slots, Spread, arrow};
 use crate::step::{Step, stream_of};
@@ -215,7 +216,11 @@ impl Compiler<'_> {
             wanted.narrow(restriction.as_ref(), &facts);
             restrictions.extend(restriction);
         }
-        let mut rows = facts.rows;
+        let mut keyed = Vec::new();
+        for id in conditions {
+            keyed.extend(self.said_of_keys(entry, *id, &facts)?);
+        }
+        let mut rows = facts.rows * SHARE_OF_KEYS.powi(keyed.len().min(2) as i32);
         for restriction in &restrictions {
             rows *= match restriction.kind {
                 RestrictionKind::Equal if facts.unique.contains(&restriction.column) => 0.0,
@@ -238,7 +243,7 @@ impl Compiler<'_> {
             layout.add_var((entry, ROW_ID), TypeRef::new(oids::INT8));
         }
         let implied = self.implied(entry, conditions, &facts)?;
-        let wanted = Wanted { implied, ..wanted.end(facts.rows) };
+        let wanted = Wanted { implied, keyed, ..wanted.end(facts.rows) };
         let scanned = self.tables.scan(read, &columns, restrictions, &wanted)?;
         self.frame().sorted |= scanned.ordered;
         let plan = scanned.plan;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::{Array as _, ArrayRef};
 use datafusion_execution::TaskContext;
 use datafusion_physical_plan::ExecutionPlan;
+use onlap_kernels::gin::{Class, Tree};
 use onlap_kernels::{Cx, Datum, Session};
 use onlap_pg::ast::{LockStrength, LockWait};
 use onlap_pg::bound::{Bound, QueryId};
@@ -108,6 +109,49 @@ pub struct Restriction {
     pub is_constant: bool,
 }
 
+/// What a condition needs of keys: of values that are known when the scan starts.
+pub type Trees = Arc<dyn Fn() -> Result<Tree> + Send + Sync>;
+
+/// What conditions say of the keys that indexes have of rows. Rows of which it is not so may come all the same.
+#[derive(Clone)]
+pub enum Keyed {
+    /// The keys of a row meet a tree.
+    Keys {
+        /// The derived column, by number, that is the list of keys.
+        column: i32,
+        /// What they meet.
+        tree: Trees,
+    },
+    /// A column is restricted with which an index begins.
+    Column(Restriction),
+    /// All of these.
+    All(Vec<Keyed>),
+    /// Any of these.
+    Any(Vec<Keyed>),
+}
+
+impl Keyed {
+    /// Whether it says something of keys in lists.
+    pub fn has_keys(&self) -> bool {
+        match self {
+            Keyed::Keys { .. } => true,
+            Keyed::Column(_) => false,
+            Keyed::All(parts) | Keyed::Any(parts) => parts.iter().any(Keyed::has_keys),
+        }
+    }
+}
+
+impl std::fmt::Debug for Keyed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Keyed::Keys { column, .. } => write!(f, "Keys({column})"),
+            Keyed::Column(of) => write!(f, "Column({})", of.column),
+            Keyed::All(parts) => f.debug_tuple("All").field(parts).finish(),
+            Keyed::Any(parts) => f.debug_tuple("Any").field(parts).finish(),
+        }
+    }
+}
+
 /// How rows are ordered by a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
@@ -130,6 +174,8 @@ pub struct Wanted {
     pub filtered: bool,
     /// Derived columns, by number, that are true in all rows that are needed.
     pub implied: Vec<i32>,
+    /// What is so of the keys of all rows that are needed.
+    pub keyed: Vec<Keyed>,
 }
 
 /// A step that reads a relation.
@@ -167,6 +213,8 @@ pub struct Derived {
     pub reads: Vec<i32>,
     /// Whether it says which rows a partial index has.
     pub is_filter: bool,
+    /// How keys are made of it, where it is what an index of gin has the keys of.
+    pub class: Option<Class>,
 }
 
 impl std::fmt::Debug for Derived {

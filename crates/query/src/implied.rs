@@ -312,7 +312,7 @@ impl Compiler<'_> {
     }
 
     /// The value of an expression that names no column, where it has one before it runs.
-    fn fixed_value(&mut self, id: ExprId) -> Result<Option<ArrayRef>> {
+    pub fn fixed_value(&mut self, id: ExprId) -> Result<Option<ArrayRef>> {
         if !self.entries_of(id).is_empty() || !self.is_plain(id) || self.is_volatile(id) {
             return Ok(None);
         }

@@ -34,6 +34,7 @@ mod group_sets;
 mod hypothetical;
 mod implied;
 mod joins;
+mod keyed;
 mod keys;
 mod layout;
 mod lists;
@@ -71,8 +72,8 @@ pub use carried::{Carried, parts};
 pub use change::{Change, RowExprs, Source, Taken, Update, Whole, compile_change};
 pub use condition::{Condition, Formula, Keys};
 pub use env::{
-    Derived, Env, Facts, Locker, Order, ROW_ID, Read, Restriction, RestrictionKind, Scanned,
-    TABLE_OID, Tables, Values, View, Wanted,
+    Derived, Env, Facts, Keyed, Locker, Order, ROW_ID, Read, Restriction, RestrictionKind, Scanned,
+    TABLE_OID, Tables, Trees, Values, View, Wanted,
 };
 pub use error::{external, of_external};
 pub use node::{Node, Rows};

@@ -58,7 +58,7 @@ impl Compiler<'_> {
             query.order.iter().map(|item| self.order_of(entry, query, item, &facts)).collect();
         // A row that is locked may be left out.
         let locks = self.row_locks().is_ok_and(|locks| !locks.is_empty());
-        Some(Wanted { order: order?, first, filtered: query.ties || locks, implied: Vec::new() })
+        Some(Wanted { order: order?, first, filtered: query.ties || locks, ..Wanted::default() })
     }
 
     fn order_of(
@@ -86,7 +86,7 @@ impl Compiler<'_> {
         let (column, descending) = self.extreme_of(entry, call)?;
         let order = vec![Order { column, descending, nulls_first: descending }];
         // NULLs, of which there may be many, come first among the greatest.
-        Some(Wanted { order, first: 1, filtered: descending, implied: Vec::new() })
+        Some(Wanted { order, first: 1, filtered: descending, ..Wanted::default() })
     }
 
     /// The aggregate that all of a query's are which are asked for.

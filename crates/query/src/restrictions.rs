@@ -166,7 +166,7 @@ impl Compiler<'_> {
     }
 
     /// A value that is known when the scan starts.
-    fn known_node(&mut self, id: ExprId) -> Result<Node> {
+    pub fn known_node(&mut self, id: ExprId) -> Result<Node> {
         let before = std::mem::take(&mut self.frame().layout);
         let node = self.node(id);
         self.frame().layout = before;
@@ -184,7 +184,7 @@ impl Compiler<'_> {
     /// The number of the column, derived ones included, that an expression is to indexes of a table.
     pub fn key_of(&self, entry: usize, id: ExprId, facts: &Facts) -> Option<i32> {
         self.column_of(entry, id).or_else(|| {
-            let mut keys = facts.derived.iter();
+            let mut keys = facts.derived.iter().filter(|of| of.class.is_none());
             keys.find(|of| self.is_derived(entry, id, of, of.root())).map(|of| of.column)
         })
     }
@@ -218,7 +218,7 @@ impl Compiler<'_> {
 
     /// Whether an expression is known when the scan starts: its columns are those of outer queries, and of the left side of
     /// a lateral join, and it has no query of its own.
-    fn is_known(&self, id: ExprId) -> bool {
+    pub fn is_known(&self, id: ExprId) -> bool {
         let lateral = &self.frames.last().expect("a query is being made").lateral;
         let of_left = |entry: &usize| {
             lateral.iter().any(|left| left.layout.vars.keys().any(|var| var.0 == *entry))
@@ -265,7 +265,7 @@ fn one_of(column: i32, values: Values, runs: bool) -> Restriction {
 }
 
 /// The value of what no row changes.
-fn one(node: &Node, env: &Env) -> Result<ArrayRef> {
+pub fn one(node: &Node, env: &Env) -> Result<ArrayRef> {
     Ok(node.eval(&Rows { columns: &[], count: 1 }, env)?.array)
 }
 

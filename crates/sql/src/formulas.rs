@@ -11,7 +11,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::ArrayRef;
-use onlap::{Column, Database, DerivedSchema, ErrorKind, Formulas, TableSchema, convert};
+use onlap::{
+    Column, Database, DerivedSchema, ErrorKind, Formulas, TableSchema, Value, convert, entries,
+};
+use onlap_kernels::gin::Class;
 use onlap_kernels::{Datum, Session, input, output};
 use onlap_pg::ast::Name;
 use onlap_pg::bind::{self, Relation, Schema};
@@ -65,6 +68,38 @@ pub struct Program {
     pub name: String,
     /// Whether it is a generated column's: its value is assigned to the type.
     pub generated: bool,
+    /// How keys are made of its value, where it is for an index of gin.
+    pub gin: Option<Gin>,
+}
+
+/// An index of gin as a program keeps it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gin {
+    /// The operator class.
+    pub class: Class,
+    /// Whether the expression is a column of the table.
+    pub whole: bool,
+    /// What WITH says, which nothing depends on.
+    pub options: Vec<(String, String)>,
+}
+
+impl Gin {
+    fn body(&self) -> Json {
+        let options = self.options.iter().map(|(name, value)| json!([name, value]));
+        let options: Vec<Json> = options.collect();
+        json!({ "class": self.class.oid(), "whole": self.whole, "options": options })
+    }
+
+    fn read(body: &Json) -> Option<Gin> {
+        let option = |option: &Json| {
+            Some((option[0].as_str()?.to_string(), option[1].as_str()?.to_string()))
+        };
+        Some(Gin {
+            class: Class::of(u32::try_from(body["class"].as_u64()?).ok()?)?,
+            whole: body["whole"].as_bool()?,
+            options: body["options"].as_array()?.iter().map(option).collect::<Option<_>>()?,
+        })
+    }
 }
 
 impl Program {
@@ -83,6 +118,9 @@ impl Program {
         });
         if self.generated {
             body["generated"] = Json::Bool(true);
+        }
+        if let Some(gin) = &self.gin {
+            body["gin"] = gin.body();
         }
         body
     }
@@ -107,6 +145,10 @@ impl Program {
             call: body["call"].as_bool()?,
             name: body["name"].as_str()?.to_string(),
             generated: body["generated"] == Json::Bool(true),
+            gin: match &body["gin"] {
+                Json::Null => None,
+                gin => Some(Gin::read(gin)?),
+            },
         })
     }
 
@@ -219,6 +261,8 @@ pub struct Made {
     inputs: Vec<ColumnType>,
     /// How its values are kept.
     pub ty: ColumnType,
+    /// How keys are made of them, where these are what is kept.
+    pub class: Option<Class>,
 }
 
 /// Programs that are kept made. One more begins anew: a database has few.
@@ -260,7 +304,8 @@ fn make(program: &Program) -> Result<Made> {
         found.ok_or_else(|| Error::new("XX001", format!("a type that is not there: {}", ty.oid)))
     };
     let inputs = program.columns.iter().map(|(_, _, ty)| known(*ty)).collect::<Result<_>>()?;
-    Ok(Made { tree: Arc::new((bound, query)), formula, inputs, ty: known(program.ty)? })
+    let class = program.gin.as_ref().map(|gin| gin.class);
+    Ok(Made { tree: Arc::new((bound, query)), formula, inputs, ty: known(program.ty)?, class })
 }
 
 /// What all programs share. They ask nothing of a session, and no query runs in them.
@@ -373,6 +418,12 @@ impl Formulas for Calculated {
             let value = Datum::at(&values, repr, row);
             if value.is_null() {
                 out.push_null();
+                continue;
+            }
+            if let Some(class) = made.class {
+                let keys = class.keys(made.ty.base.oid, &value, &env.cx()).map_err(engine_error)?;
+                let list = Value::Bytes(entries::pack(&mut keys.iter().collect())?.into());
+                convert::push_value(of.column.ty, &list, &mut out, &of.column.name)?;
                 continue;
             }
             let value = columns::encode(catalog, made.ty, &value).map_err(|e| {

@@ -18,6 +18,8 @@ use support::Fixture;
 const STATEMENTS: &str = include_str!("../testdata/extensions/statements.sql");
 const FACTS: &str = include_str!("../testdata/extensions/facts.sql");
 const CITEXT: &str = include_str!("../testdata/extensions/citext.sql");
+const TRIGRAMS: &str = include_str!("../testdata/extensions/pg_trgm.sql");
+const GIN: &str = include_str!("../testdata/gin/definitions.sql");
 const HSTORE: &str = include_str!("../testdata/extensions/hstore.sql");
 const CRYPTO: &str = include_str!("../testdata/extensions/crypto.sql");
 
@@ -39,6 +41,16 @@ fn citext_is_as_in_postgresql() {
 #[test]
 fn digests_and_uuids_are_as_in_postgresql() {
     compare(CRYPTO);
+}
+
+#[test]
+fn trigrams_are_as_in_postgresql() {
+    compare(TRIGRAMS);
+}
+
+#[test]
+fn indexes_of_gin_are_defined_as_in_postgresql() {
+    compare(GIN);
 }
 
 #[test]

@@ -50,6 +50,8 @@ pub struct IndexShape {
     pub include: Vec<(ColumnId, Physical)>,
     /// Whether keys are looked up one by one, so that filters pay.
     pub unique: bool,
+    /// Whether a row may have several entries, or none.
+    pub multi_entry: bool,
 }
 
 impl IndexShape {
@@ -77,6 +79,7 @@ impl IndexShape {
                 .collect::<Option<_>>()
                 .ok_or_else(missing)?,
             unique: index.unique,
+            multi_entry: index.multi_entry,
         }))
     }
 

@@ -71,6 +71,8 @@ pub(super) struct Indexed {
     pub filter: Option<usize>,
     /// Whether anything of it is calculated.
     pub derived: bool,
+    /// Of batches of rows: the column with the keys of which a row has an entry each.
+    pub lists: Option<usize>,
 }
 
 impl Indexed {
@@ -78,7 +80,8 @@ impl Indexed {
     pub(super) fn of_rows(index: &IndexShape, own: usize) -> Indexed {
         let derived = index.filter.is_some() || index.fields.iter().any(|f| f.column >= own);
         let (key, include) = (index.fields.clone(), index.include.clone());
-        Indexed { key, include, filter: index.filter, derived }
+        let lists = index.multi_entry.then(|| index.fields[0].column);
+        Indexed { key, include, filter: index.filter, derived, lists }
     }
 
     /// In batches of whole entries.
@@ -86,7 +89,7 @@ impl Indexed {
         let key = index.fields.iter().enumerate().map(|(column, f)| Field { column, ..*f });
         let key: Vec<Field> = key.collect();
         let include = (key.len()..key.len() + index.include.len()).collect();
-        Indexed { key, include, filter: None, derived: false }
+        Indexed { key, include, filter: None, derived: false, lists: None }
     }
 
     /// The key columns, and whether they descend, where all are numbers that are their own order.

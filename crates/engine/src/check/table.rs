@@ -12,7 +12,10 @@ use std::sync::atomic::{self, AtomicUsize};
 use onlap_base::tasks::Tasks;
 use onlap_base::{Csn, Result, RowId};
 use onlap_format::changes::{ChangeOp, Scalar};
-use onlap_format::{Batch, ColumnSchema, DataType, IndexSchema, TableSchema, Vector, convert};
+use onlap_format::{
+    Batch, BytesVec, Column, ColumnSchema, DataType, IndexSchema, TableSchema, Vector, convert,
+    entries,
+};
 use onlap_storage::marks::ChangeScratch;
 use onlap_storage::segment::{Segment, SegmentScan};
 use onlap_storage::version::{MarksEntry, TableVersion};
@@ -350,8 +353,11 @@ impl Look<'_> {
         live.extend_selected(batch, &places);
         derive::fill(self.calculator, self.schema, &mut live)?;
         let mut hashes = Vec::new();
-        for (columns, sums) in self.of_rows.iter().zip(&mut self.seen.rows) {
-            if columns.derived {
+        for (at, columns) in self.of_rows.iter().enumerate() {
+            let sums = &mut self.seen.rows[at];
+            if let Some(lists) = columns.lists {
+                add_lists(&self.of_entries[at], &rows, &live.columns[lists], sums);
+            } else if columns.derived {
                 columns.hashes(&rows, &live, &mut hashes);
                 let filter = columns.filter.map(|at| &live.columns[at]);
                 for i in (0..rows.len()).filter(|&i| derive::has_entry(filter, i)) {
@@ -493,6 +499,28 @@ impl Look<'_> {
         }
         Ok(())
     }
+}
+
+/// Adds the entries that rows should have in an index of lists.
+fn add_lists(index: &Indexed, rows: &[RowId], lists: &Column, sums: &mut Sums) {
+    let Vector::Bytes(lists) = &lists.data else { return };
+    let (mut ids, mut keys, mut hashes) = (Vec::new(), BytesVec::default(), Vec::new());
+    let mut add = |ids: &mut Vec<RowId>, keys: &mut BytesVec| {
+        let column = Column { data: Vector::Bytes(std::mem::take(keys)), nulls: None };
+        let entries = Batch { rows: ids.len(), columns: vec![column] };
+        index.hashes(ids, &entries, &mut hashes);
+        ids.drain(..).zip(&hashes).for_each(|(row, hash)| sums.add(row, *hash));
+    };
+    for (at, row) in rows.iter().enumerate() {
+        for key in entries::walk(lists.get(at)) {
+            ids.push(*row);
+            keys.push(key);
+            if ids.len() == STEP {
+                add(&mut ids, &mut keys);
+            }
+        }
+    }
+    add(&mut ids, &mut keys);
 }
 
 /// Entries next to those before them, over all batches of a cursor.

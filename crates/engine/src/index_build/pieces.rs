@@ -19,7 +19,8 @@ use onlap_base::memory::Part;
 use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId, limits};
 use onlap_format::key::{ColumnStats, Entries, Keys, Packing, sort_permutation};
 use onlap_format::manifest::{Edit, RunMeta};
-use onlap_format::{Batch, Column, IndexSchema, KeyPart, Physical, TableSchema, Vector};
+use onlap_format::{Batch, Column, IndexSchema, KeyPart, Physical, TableSchema, Vector, entries};
+use onlap_memtable::ListRows;
 use onlap_storage::Direction;
 use onlap_storage::marks::ChangeScratch;
 use onlap_storage::run::RunWriter;
@@ -39,6 +40,8 @@ use crate::unique;
 const STRETCH_ROWS: usize = 1 << 20;
 /// Entries handed to a run writer at once.
 const STEP: usize = 1 << 13;
+/// Lists are made of an eighth of the room for them at once: they may take several times as much.
+const LIST_STEPS: usize = 8;
 /// Bytes of a string, as long as none was seen.
 const STRING_BYTES: usize = 24;
 /// Bytes that a row takes next to its columns while an index is sorted: its id, a key, its place in the
@@ -106,8 +109,10 @@ struct Pass {
     needed: Needed,
     wanted: Vec<Wanted>,
     control: BuildControl,
-    /// Bytes that one task may use.
+    /// Bytes that one task may use for rows.
     limit: usize,
+    /// And for lists of keys.
+    list_limit: usize,
     stretches: Vec<Stretch>,
     next: AtomicUsize,
     failed: Mutex<Option<Error>>,
@@ -136,7 +141,10 @@ impl Pass {
             let filter = schema.filter_position(index).map(place);
             Wanted { index: index.clone(), keys, include, filter }
         });
-        let wanted = wanted.collect();
+        let wanted: Vec<Wanted> = wanted.collect();
+        // Lists lie next to the rows of which they are made.
+        let has_lists = wanted.iter().any(|w| w.index.multi_entry);
+        let (limit, list_limit) = if has_lists { (limit / 2, limit / 2) } else { (limit, 0) };
         Pass {
             shared: Arc::clone(shared),
             needed,
@@ -145,6 +153,7 @@ impl Pass {
             wanted,
             control: control.clone(),
             limit,
+            list_limit,
             stretches: Vec::new(),
             next: AtomicUsize::new(0),
             failed: Mutex::default(),
@@ -256,6 +265,10 @@ impl Pass {
         self.check_keys(piece, &lives)?;
         for wanted in &self.wanted {
             check(&self.shared, &self.control)?;
+            if wanted.index.multi_entry {
+                self.write_lists(wanted, piece, end, &lives)?;
+                continue;
+            }
             let run = self.write_run(wanted, piece, piece.start..end)?;
             self.runs.lock().push((wanted.index.id, run));
         }
@@ -266,7 +279,8 @@ impl Pass {
     /// Refuses calculated keys above the limit, as a new row's are.
     fn check_keys(&self, piece: &Piece, lives: &dyn Fn(usize) -> Result<bool>) -> Result<()> {
         let read = self.needed.columns.len();
-        for wanted in self.wanted.iter().filter(|w| w.keys.iter().any(|at| *at >= read)) {
+        let derived = |w: &&Wanted| !w.index.multi_entry && w.keys.iter().any(|at| *at >= read);
+        for wanted in self.wanted.iter().filter(derived) {
             let columns: Vec<&Column> =
                 wanted.keys.iter().map(|&k| &piece.rows.columns[k]).collect();
             let filter = wanted.filter.map(|at| &piece.rows.columns[at]);
@@ -336,6 +350,71 @@ impl Pass {
             writer.push(&entries)?;
         }
         Ok(())
+    }
+}
+
+impl Pass {
+    /// Writes runs of an index of lists for the rows of a piece that ends before row `end`: one, unless the lists
+    /// take more room than there is.
+    fn write_lists(
+        &self,
+        wanted: &Wanted,
+        piece: &Piece,
+        end: RowId,
+        lives: &dyn Fn(usize) -> Result<bool>,
+    ) -> Result<()> {
+        let (schema, n) = (&self.schema, piece.row_ids.len());
+        let of = schema.derived(wanted.index.key[0].column).expect("lists are derived");
+        let mut charge = self.shared.storage.memory.charge(Part::Background, 0);
+        let (mut start, mut first, mut at) = (piece.start, 0, 0);
+        let (mut lists, mut entries) = (Column::new(Physical::Bytes), 0);
+        while at < n {
+            check(&self.shared, &self.control)?;
+            let mut bytes = 0;
+            let fits = |row: &usize| {
+                bytes += self.needed.list_bytes(schema, of, &piece.rows, *row);
+                *row == at || bytes <= self.list_limit / LIST_STEPS
+            };
+            let to = (at..n.min(at + STEP)).take_while(fits).last().map_or(at, |row| row + 1);
+            let rows = (&piece.rows, at..to);
+            let made = self.needed.lists(&self.shared.calculator, schema, of, rows, lives)?;
+            entries += entries::count(&made, 0..to - at) as usize;
+            lists.extend_range(&made, 0..to - at);
+            at = to;
+            // Twice the places of entries, while they are sorted.
+            let room = lists.heap_bytes() + entries * 2 * size_of::<u32>();
+            charge.resize(room as u64);
+            if at == n || room > self.list_limit {
+                let stop = if at == n { end } else { piece.row_ids[at] };
+                let made = std::mem::replace(&mut lists, Column::new(Physical::Bytes));
+                let rows = ListRows::new(made, piece.row_ids[first..at].to_vec());
+                let run = self.write_list_run(wanted, &rows, start..stop)?;
+                self.runs.lock().push((wanted.index.id, run));
+                (start, first, entries) = (stop, at, 0);
+            }
+        }
+        Ok(())
+    }
+
+    fn write_list_run(
+        &self,
+        wanted: &Wanted,
+        lists: &ListRows,
+        rows: Range<RowId>,
+    ) -> Result<RunMeta> {
+        let (schema, index) = (&self.schema, &wanted.index);
+        let def = key_def(schema, index);
+        let mut stats = ColumnStats::new(def.columns[0].ty);
+        lists.observe(&mut stats);
+        let packing = Packing::fit(&def, &[stats]);
+        let spec =
+            flush::run_spec(&self.shared, schema, index, packing.clone(), rows.clone(), u64::MAX)?;
+        let mut writer = RunWriter::new(&self.shared.storage, spec);
+        for entries in lists.entries(&packing, STEP) {
+            check(&self.shared, &self.control)?;
+            writer.push(&entries)?;
+        }
+        flush::run_meta(&self.shared, writer, rows)
     }
 }
 

@@ -270,6 +270,20 @@ pub(crate) fn index_by_name<'a>(schema: &'a TableSchema, name: &str) -> Result<&
     })
 }
 
+/// The index of a name, in which a row has one entry at most: what gives rows in the order of an index, or one for a
+/// key, gives each of them once.
+pub(crate) fn ordered_index<'a>(schema: &'a TableSchema, name: &str) -> Result<&'a IndexSchema> {
+    let index = index_by_name(schema, name)?;
+    if index.multi_entry {
+        let text = format!(
+            "index {name} of table {} has several entries of a row and gives them no order; use a predicate",
+            schema.name
+        );
+        return Err(Error::new(ErrorKind::Unsupported, text));
+    }
+    Ok(index)
+}
+
 /// Where an index scan finds the wanted columns inside the entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Covered {

@@ -17,7 +17,7 @@ use onlap_storage::version::TableVersion;
 use onlap_storage::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
 
 use super::ReadView;
-use super::bounds::{Covered, covered, index_by_name};
+use super::bounds::{Covered, covered, ordered_index};
 use super::counters::ReadCounters;
 use super::dead::DeadPages;
 use super::judge::{Judge, Unresolved};
@@ -36,7 +36,7 @@ pub(super) struct Range<'a> {
 impl<'a> Range<'a> {
     pub(super) fn resolve(view: &'a ReadView, index: &str, range: &KeyRange) -> Result<Range<'a>> {
         let schema = &*view.view.schema;
-        let index = index_by_name(schema, index)?;
+        let index = ordered_index(schema, index)?;
         let def = key_def(schema, index);
         let bounds = range.bounds(schema, index, &def)?;
         Ok(Range { index, bounds })
@@ -76,7 +76,7 @@ impl ReadView {
         match source {
             EntrySource::Memory(memtable) => {
                 let rows = self.rows_of(memtable);
-                Box::new(memtable.cursor(index, bounds, direction, wants, rows))
+                memtable.cursor(index, bounds, direction, wants, rows)
             }
             EntrySource::Run(files, run) => {
                 files.run_cursor(run, bounds.clone(), direction, wants.clone())
@@ -206,7 +206,7 @@ impl IndexScan {
         scan: &Scan,
         columns: &[usize],
     ) -> Result<IndexScan> {
-        let by = index_by_name(&view.view.schema, index)?;
+        let by = ordered_index(&view.view.schema, index)?;
         let is_covered = covered(&view.view.schema, by, columns).is_some();
         let of_entries = if is_covered { columns } else { &[] };
         let long = scan.row_limit() == usize::MAX && *range == KeyRange::all();

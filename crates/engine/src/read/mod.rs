@@ -42,6 +42,7 @@ mod predicate;
 mod reader;
 mod row_set;
 mod rows;
+mod set_scan;
 mod sets;
 mod several;
 mod snapshot;

@@ -11,11 +11,12 @@ use std::sync::Arc;
 use onlap_base::{Error, ErrorKind, Result, RowId};
 use onlap_format::{IndexSchema, Row, Value};
 
-use super::bounds::{index_by_name, projection, types_of};
+use super::bounds::{index_by_name, ordered_index, projection, types_of};
 use super::counters::ReadCounters;
 use super::index_scan::{IndexScan, Range};
 use super::judge::Unresolved;
 use super::rows::{RowBatch, Rows, Source};
+use super::set_scan::SetScan;
 use super::snapshot::Registration;
 use super::{KeyRange, Predicate, ReadView, RowSet, Scan};
 use crate::table::TableState;
@@ -81,7 +82,7 @@ impl Reader {
         key: &[Value],
         columns: Option<&[&str]>,
     ) -> Result<Option<Row>> {
-        let index = index_by_name(&self.view.view.schema, index)?;
+        let index = ordered_index(&self.view.view.schema, index)?;
         self.get_in(index, key, columns)
     }
 
@@ -109,7 +110,7 @@ impl Reader {
         keys: &[KeyRange],
         columns: Option<&[&str]>,
     ) -> Result<Option<RowBatch>> {
-        let index = index_by_name(&self.view.view.schema, index)?;
+        let index = ordered_index(&self.view.view.schema, index)?;
         let columns = self.positions(columns)?;
         let types = types_of(&self.view.view.schema, &columns).into();
         // Of a whole primary key the newest version decides.
@@ -134,7 +135,19 @@ impl Reader {
         Ok(Rows::new(source, schema, columns, scan.row_limit(), tally, Some(self.pin)))
     }
 
+    pub(crate) fn set_scan(self, rows: RowSet, scan: &Scan) -> Result<Rows> {
+        let columns = scan.projection(&self.view.view.schema)?;
+        let schema = Arc::clone(&self.view.view.schema);
+        let tally = self.view.tally.clone();
+        let source = SetScan::new(self.resolved()?.into_owned(), rows, columns.clone());
+        let source = Source::Set(Box::new(source));
+        Ok(Rows::new(source, schema, columns, scan.row_limit(), tally, Some(self.pin)))
+    }
+
     pub(crate) fn index_row_ids(&self, index: &str, range: &KeyRange) -> Result<Vec<RowId>> {
+        if index_by_name(&self.view.view.schema, index)?.multi_entry {
+            return Ok(self.row_set(&Predicate::index(index, range.clone()))?.rows());
+        }
         let view = self.resolved()?;
         let range = Range::resolve(&view, index, range)?;
         let mut counters = ReadCounters::default();
@@ -144,6 +157,9 @@ impl Reader {
     }
 
     pub(crate) fn index_count(&self, index: &str, range: &KeyRange) -> Result<u64> {
+        if index_by_name(&self.view.view.schema, index)?.multi_entry {
+            return Ok(self.row_set(&Predicate::index(index, range.clone()))?.len());
+        }
         let view = self.resolved()?;
         let range = Range::resolve(&view, index, range)?;
         let mut counters = ReadCounters::default();

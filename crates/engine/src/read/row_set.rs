@@ -119,6 +119,12 @@ impl RowSet {
     }
 
     /// The rows of both.
+    #[must_use]
+    pub fn and(self, other: RowSet) -> RowSet {
+        self.intersect(other)
+    }
+
+    /// The rows of both.
     pub(super) fn intersect(self, other: RowSet) -> RowSet {
         match (self.ids, other.ids) {
             (Ids::Many(a), Ids::Many(b)) => RowSet::of_bitmaps(a & b),

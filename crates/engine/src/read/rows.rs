@@ -12,6 +12,7 @@ use onlap_format::{Batch, Column, DataType, NullMask, Row, TableSchema, Value, V
 
 use super::counters::{ReadCounters, Tally};
 use super::index_scan::IndexScan;
+use super::set_scan::SetScan;
 use super::snapshot::Registration;
 use super::table_scan::TableScan;
 
@@ -69,6 +70,7 @@ impl RowBatch {
 pub(super) enum Source {
     Index(Box<IndexScan>),
     Table(Box<TableScan>),
+    Set(Box<SetScan>),
     /// Everything was given up.
     Nowhere,
 }
@@ -164,6 +166,7 @@ impl Rows {
         let result = match &mut self.source {
             Source::Nowhere => Ok(false),
             Source::Index(scan) => scan.next(max, batch, &mut self.counters),
+            Source::Set(scan) => scan.next(max, batch, &mut self.counters),
             Source::Table(scan) => {
                 // A block at a time where nobody stops early.
                 let max = if self.left == usize::MAX { self.left } else { max };

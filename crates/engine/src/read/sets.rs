@@ -8,8 +8,8 @@
 //!
 //! Which rows there are, the ranges of row ids tell that segments and memtables stand for. Where a
 //! flush or compaction left rows out, their ids name nothing, and no mark may know of them any more;
-//! but no index has entries of them either, so the entries of the smallest index say which ids are
-//! rows. A table without any index has its blocks asked instead.
+//! but no index has entries of them either, so the entries of the smallest *complete* index, in which each
+//! row has one, say which ids are rows. A table without any has its blocks asked instead.
 
 use std::ops::Range;
 
@@ -246,7 +246,7 @@ impl ReadView {
             runs.iter().flat_map(|entry| entry.run.files()).map(|file| file.bytes()).sum()
         };
         let indexes = self.view.schema.indexes.iter();
-        let whole = indexes.filter(|i| i.ready && !i.fences_only && i.filter.is_none());
+        let whole = indexes.filter(|i| i.ready && !i.fences_only && i.is_complete());
         whole.map(|i| i.id).min_by_key(|&id| bytes(id))
     }
 

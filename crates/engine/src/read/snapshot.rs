@@ -227,6 +227,15 @@ impl Snapshot {
         self.reader(table)?.fetch_set(rows, columns)
     }
 
+    /// The rows of a set, in the order of their ids, a batch after the other. Rows that are not there or not visible are left
+    /// out.
+    ///
+    /// # Errors
+    /// An unknown column.
+    pub fn set_scan(&self, table: &Table, rows: RowSet, scan: Scan) -> Result<Rows> {
+        self.reader(table)?.set_scan(rows, &scan)
+    }
+
     /// Number of rows of a table. Reads no row.
     pub fn count(&self, table: &Table) -> Result<u64> {
         self.reader(table)?.count()

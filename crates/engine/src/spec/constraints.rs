@@ -302,7 +302,7 @@ impl ForeignKeySpec {
         let fits = |i: &&IndexSchema| {
             i.unique
                 && i.ready
-                && i.filter.is_none()
+                && i.is_complete()
                 && i.key.len() == wanted.len()
                 && i.key.iter().all(|p| wanted.contains(&p.column))
         };

@@ -50,6 +50,50 @@ impl IndexSpec {
         self
     }
 
+    /// Gives a row an entry for each key of a list, as many as it has or none, instead of one: the value of `lists`, of
+    /// type bytea, is a packed list ([`crate::entries`]). Keys are found by [`crate::Predicate`], whose ranges name rows that
+    /// have an entry in them. Such an index has nothing else in its key, includes nothing, and keeps no keys apart.
+    ///
+    /// ```
+    /// use onlap::{DataType, DerivedSpec, IndexSpec};
+    /// let words = DerivedSpec {
+    ///     name: "words of the title".into(),
+    ///     ty: DataType::Bytea,
+    ///     reads: vec!["title".into()],
+    ///     program: "words".into(),
+    /// };
+    /// let index = IndexSpec::new("by_word", [] as [&str; 0]).entries(words);
+    /// assert_eq!(index.name(), "by_word");
+    /// ```
+    #[must_use]
+    pub fn entries(mut self, lists: DerivedSpec) -> IndexSpec {
+        self.key.push((KeyName::Derived(lists), false));
+        self.multi_entry = true;
+        self
+    }
+
+    /// What an index with several entries of a row is not.
+    pub(super) fn check_multi_entry(&self) -> Result<()> {
+        let wrong = |text: String| Err(Error::new(ErrorKind::InvalidInput, text));
+        let [(KeyName::Derived(lists), false)] = &self.key[..] else {
+            return wrong(format!(
+                "index {}: an index with several entries of a row has nothing else in its key",
+                self.name
+            ));
+        };
+        if lists.ty != DataType::Bytea {
+            return wrong(format!("index {}: lists of keys are bytea", self.name));
+        }
+        if self.unique || self.judged.is_some() || self.fences_only || !self.include.is_empty() {
+            return wrong(format!(
+                "index {}: an index with several entries of a row cannot be unique or fences-only, and includes \
+                 no columns",
+                self.name
+            ));
+        }
+        Ok(())
+    }
+
     /// Gives entries only to rows for which a condition, of type bool, is true. Parts of the key that are
     /// calculated are calculated for these rows alone.
     #[must_use]
@@ -86,12 +130,12 @@ impl IndexSpec {
                 let text = format!("index {}: a condition is bool", self.name);
                 return Err(Error::new(ErrorKind::WrongType, text));
             }
-            self.add(schema, filter, None)?;
+            self.add(schema, filter, None, false)?;
         }
         let only_if = self.filter_id(schema);
         for (name, _) in &self.key {
             if let KeyName::Derived(of) = name {
-                self.add(schema, of, only_if)?;
+                self.add(schema, of, only_if, self.multi_entry)?;
             }
         }
         Ok(schema.derived.len() > before)
@@ -99,7 +143,7 @@ impl IndexSpec {
 
     fn filter_id(&self, schema: &TableSchema) -> Option<ColumnId> {
         let filter = self.filter.as_ref()?;
-        find(schema, filter, None).map(|found| found.column.id)
+        find(schema, filter, None, false).map(|found| found.column.id)
     }
 
     /// A derived column that the table has by now.
@@ -109,8 +153,8 @@ impl IndexSpec {
         of: &DerivedSpec,
     ) -> Result<&'a ColumnSchema> {
         let is_filter = self.filter.as_ref() == Some(of);
-        let found = find(schema, of, self.filter_id(schema));
-        let found = found.or_else(|| find(schema, of, None).filter(|_| is_filter));
+        let found = find(schema, of, self.filter_id(schema), self.multi_entry);
+        let found = found.or_else(|| find(schema, of, None, false).filter(|_| is_filter));
         found.map(|found| &found.column).ok_or_else(|| {
             let text = format!("index {}: {} is not calculated", self.name, of.name);
             Error::new(ErrorKind::UnknownColumn, text)
@@ -122,8 +166,9 @@ impl IndexSpec {
         schema: &mut TableSchema,
         of: &DerivedSpec,
         only_if: Option<ColumnId>,
+        lists: bool,
     ) -> Result<()> {
-        if find(schema, of, only_if).is_some() {
+        if find(schema, of, only_if, lists).is_some() {
             return Ok(());
         }
         check_type(&of.name, of.ty)?;
@@ -148,7 +193,8 @@ impl IndexSpec {
         assert!(schema.derived(id).is_none(), "an id is given once");
         schema.next_derived += 1;
         let column = ColumnSchema::new(id, &of.name, of.ty, true);
-        schema.derived.push(DerivedSchema { column, reads, program: of.program.clone(), only_if });
+        let program = of.program.clone();
+        schema.derived.push(DerivedSchema { column, reads, program, only_if, lists });
         Ok(())
     }
 }
@@ -157,9 +203,10 @@ fn find<'a>(
     schema: &'a TableSchema,
     of: &DerivedSpec,
     only_if: Option<ColumnId>,
+    lists: bool,
 ) -> Option<&'a DerivedSchema> {
     let is_it = |d: &&DerivedSchema| {
-        d.program == of.program && d.column.ty == of.ty && d.only_if == only_if
+        d.program == of.program && d.column.ty == of.ty && d.only_if == only_if && d.lists == lists
     };
     schema.derived.iter().find(is_it)
 }

@@ -321,7 +321,7 @@ impl Transaction {
             let places = parts.iter().map(|p| value(p.column)).collect::<Option<Vec<usize>>>()?;
             Some(places.into_iter().map(|i| values[i].clone()).collect::<Vec<Value>>())
         };
-        let mut ready = schema.indexes.iter().filter(|i| i.ready && i.filter.is_none());
+        let mut ready = schema.indexes.iter().filter(|i| i.ready && i.is_complete());
         let index = ready.find_map(|i| Some((&i.name, in_order(i)?)));
         if let Some((name, values)) = index {
             // No row holds a value that its column's type cannot.

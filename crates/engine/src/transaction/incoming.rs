@@ -102,16 +102,16 @@ impl Buffer {
         if let Some(checks) = self.checks()? {
             checks.judge(&self.schema, &self.rows, at..at + 1)?;
         }
-        self.derive_last(at)?;
+        let derived = self.derive_last(at)?;
         self.rows.rows += 1;
-        self.bytes += bytes;
+        self.bytes += bytes + derived;
         Ok(())
     }
 
-    /// Calculates the derived columns of the row at a place, which is the last one.
-    fn derive_last(&mut self, at: usize) -> Result<()> {
+    /// Calculates the derived columns of the row at a place, which is the last one; returns the bytes that they take.
+    fn derive_last(&mut self, at: usize) -> Result<usize> {
         if self.schema.derived.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
         let own = self.schema.columns.len();
         let mut one = Batch::new(self.schema.columns.iter().map(|c| c.ty.physical()));
@@ -120,11 +120,12 @@ impl Buffer {
         }
         one.rows = 1;
         derive::fill(&self.table.shared.calculator, &self.schema, &mut one)?;
-        let derived = one.columns[own..].iter();
-        derived
-            .zip(&mut self.rows.columns[own..])
-            .for_each(|(from, to)| to.extend_range(from, 0..1));
-        Ok(())
+        let mut bytes = 0;
+        for (from, to) in one.columns[own..].iter().zip(&mut self.rows.columns[own..]) {
+            to.extend_range(from, 0..1);
+            bytes += column_bytes(from);
+        }
+        Ok(bytes)
     }
 
     pub(super) fn push_batch(&mut self, mut batch: Batch) -> Result<()> {
@@ -191,6 +192,14 @@ impl Buffer {
             self.table.state.note_serial(min, max);
         }
         Ok(())
+    }
+}
+
+/// Bytes of the values of a column.
+fn column_bytes(column: &Column) -> usize {
+    match &column.data {
+        Vector::Bytes(v) => v.data.len() + 4 * v.len(),
+        other => 8 * other.len(),
     }
 }
 

@@ -155,6 +155,15 @@ impl Transaction {
         Ok(found)
     }
 
+    /// As [`crate::Snapshot::set_scan`], own rows included. What the transaction does later is not met.
+    pub fn set_scan(&mut self, table: &Table, rows: RowSet, scan: Scan) -> Result<Rows> {
+        self.statement()?;
+        if self.isolation() == super::Isolation::Serializable {
+            self.note_rows(table, &rows.rows())?;
+        }
+        self.reader(table)?.set_scan(rows, &scan)
+    }
+
     /// As [`crate::Snapshot::count`].
     pub fn count(&mut self, table: &Table) -> Result<u64> {
         self.statement()?;

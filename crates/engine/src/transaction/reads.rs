@@ -256,7 +256,7 @@ impl TableReads {
                 let mut cursor =
                     memtable.cursor(*index, bounds, Direction::Forward, &wants, count..RowId::MAX);
                 let mut batch = EntryBatch::default();
-                while onlap_storage::EntryCursor::next(&mut cursor, STEP, &mut batch)? {
+                while cursor.next(STEP, &mut batch)? {
                     if batch.row_ids.iter().any(|&r| r >= count) {
                         return Err(self.failed(shared, false));
                     }

@@ -84,7 +84,8 @@ pub fn rows_of(snapshot: &Snapshot, table: &Table) -> Result<Vec<Row>> {
     let mut rows = snapshot.scan(table, Scan::all())?.rows()?;
     rows.sort_by_key(|row| integer(&row[0]));
     assert_eq!(snapshot.count(table)?, rows.len() as u64, "count of {}", table.name());
-    for index in &table.schema().indexes {
+    // What an index with several entries of a row should have is known to its own tests alone.
+    for index in table.schema().indexes.iter().filter(|index| !index.multi_entry) {
         let found = snapshot.index_scan(table, &index.name, KeyRange::all(), Scan::all())?;
         let mut found = found.rows()?;
         found.sort_by_key(|row| integer(&row[0]));

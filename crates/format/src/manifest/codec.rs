@@ -32,7 +32,7 @@ use crate::schema::TableSchema;
 use crate::wire::{Reader, put_bytes, put_signed, put_varint};
 use schema::{
     Rules, put_derived, put_generated, put_more_rules, put_sequence, put_table, read_derived,
-    read_flags, read_generated, read_more_rules, read_sequence, read_table_schema,
+    read_flags, read_generated, read_more_rules, read_sequence, read_table_schema, with_its_lists,
 };
 
 mod schema;
@@ -170,8 +170,8 @@ pub(super) fn put_edit(out: &mut Vec<u8>, edit: &Edit) {
 /// Reads an edit.
 pub(super) fn read_edit(r: &mut Reader<'_>) -> Result<Edit> {
     Ok(match r.u8()? {
-        1 => Edit::CreateTable(read_table_schema(r, Rules::Absent)?),
-        2 => Edit::ChangeTable(read_table_schema(r, Rules::Absent)?),
+        1 => Edit::CreateTable(read_plain_table(r, Rules::Absent)?),
+        2 => Edit::ChangeTable(read_plain_table(r, Rules::Absent)?),
         3 => Edit::DropTable(read_table(r)?),
         4 => Edit::AddSegment(read_table(r)?, read_segment(r)?),
         5 => Edit::RemoveSegment(read_table(r)?, FileId(r.varint()?)),
@@ -200,8 +200,8 @@ pub(super) fn read_edit(r: &mut Reader<'_>) -> Result<Edit> {
         }),
         19 => Edit::WrittenIndex(read_index(r)?, r.varint()?, r.varint()?),
         20 => Edit::JoinMerge(read_table(r)?, read_index(r)?, r.varint()?, r.varint()?),
-        21 => Edit::CreateTable(read_table_schema(r, Rules::Present)?),
-        22 => Edit::ChangeTable(read_table_schema(r, Rules::Present)?),
+        21 => Edit::CreateTable(read_plain_table(r, Rules::Present)?),
+        22 => Edit::ChangeTable(read_plain_table(r, Rules::Present)?),
         23 => Edit::CreateSequence(read_sequence(r)?),
         24 => Edit::ChangeSequence(read_sequence(r)?),
         25 => Edit::DropSequence(SequenceId(r.varint32()?)),
@@ -266,14 +266,19 @@ fn put_kind_schema(out: &mut Vec<u8>, kinds: [u8; 3], schema: &TableSchema) {
     }
 }
 
+fn read_plain_table(r: &mut Reader<'_>, rules: Rules) -> Result<TableSchema> {
+    let schema = read_table_schema(r, rules)?;
+    with_its_lists(r, schema)
+}
+
 fn read_deriving_table(r: &mut Reader<'_>) -> Result<TableSchema> {
     let mut schema = read_table_schema(r, Rules::Present)?;
     read_derived(r, &mut schema)?;
-    Ok(schema)
+    with_its_lists(r, schema)
 }
 
 fn read_blind_table(r: &mut Reader<'_>) -> Result<TableSchema> {
-    Ok(TableSchema { blind: true, ..read_table_schema(r, Rules::Present)? })
+    Ok(TableSchema { blind: true, ..read_plain_table(r, Rules::Present)? })
 }
 
 fn put_ruled(out: &mut Vec<u8>, kind: u8, schema: &TableSchema) {
@@ -302,7 +307,7 @@ fn read_ruled(r: &mut Reader<'_>) -> Result<TableSchema> {
     if generates {
         read_generated(r, &mut schema)?;
     }
-    Ok(schema)
+    with_its_lists(r, schema)
 }
 
 fn put_range(out: &mut Vec<u8>, range: &Range<u64>) {

@@ -1,12 +1,13 @@
 //! What do functions of extensions give?
 //!
-//! citext, hstore, uuid-ossp, and those of pgcrypto that are served. Functions of an extension that are only
+//! citext, hstore, uuid-ossp, pg_trgm, and those of pgcrypto that are served. Functions of an extension that are only
 //! another name for one of PostgreSQL's own are in [`SAME`].
 
 mod citext;
 mod crypto;
 pub(crate) mod hstore;
 mod identifiers;
+pub(crate) mod trigram;
 
 use crate::Entry;
 use crate::aggregate::AggregateEntry;
@@ -21,6 +22,7 @@ pub const ENTRIES: &[&[Entry]] = &[
     hstore::COMPARISONS,
     crypto::ENTRIES,
     identifiers::ENTRIES,
+    trigram::ENTRIES,
 ];
 
 /// Functions that are carried out as another function is, whose values have the same representation.

@@ -31,6 +31,7 @@ pub(crate) fn schema(types: &[DataType], indexes: &[(&[i32], &[usize], bool)]) -
         fences_only: false,
         since: 0,
         filter: None,
+        multi_entry: false,
         only_since: false,
         ready: true,
     };

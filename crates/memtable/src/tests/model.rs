@@ -10,7 +10,7 @@ use onlap_base::tasks::{SimTasks, Tasks};
 use onlap_base::{Csn, RowId};
 use onlap_format::key::{ColumnStats, KeyDef, Packing};
 use onlap_format::{Batch, BytesVec, Column, DataType, TableSchema, Vector};
-use onlap_storage::entry::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
+use onlap_storage::entry::{Direction, EntryBatch, EntryWants, KeyBounds};
 use parking_lot::Mutex;
 
 use super::fixture::{push_random, random_rows, schema, tiny};

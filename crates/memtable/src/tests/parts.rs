@@ -7,7 +7,7 @@ use onlap_base::rng::Rng;
 use onlap_base::{IndexId, RowId};
 use onlap_format::key::{ColumnStats, KeyDef, Packing};
 use onlap_format::{Batch, Column, DataType, TableSchema, Value, Vector};
-use onlap_storage::entry::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
+use onlap_storage::entry::{Direction, EntryBatch, EntryWants, KeyBounds};
 
 use super::fixture::{push_random, schema, tiny};
 use crate::commits::Commits;

@@ -22,7 +22,7 @@ use onlap_base::{ColumnId, Csn, IndexId, PROVISIONAL_BASE, RowId, TableId};
 use onlap_format::convert::{format_text, parse_text, push_value, read_value};
 use onlap_format::key::{ColumnStats, KeyDef, Packing};
 use onlap_format::{Batch, ColumnSchema, DataType, IndexSchema, KeyPart, TableSchema, Value};
-use onlap_storage::entry::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
+use onlap_storage::entry::{Direction, EntryBatch, EntryWants, KeyBounds};
 
 use crate::order::Order;
 use crate::{DeadRows, Memtable, Tuning};
@@ -73,6 +73,7 @@ fn parse_schema(input: &str) -> TableSchema {
             fences_only: false,
             since: 0,
             filter: None,
+            multi_entry: false,
             only_since: false,
             ready: true,
             key: key.split(',').map(part).collect(),

@@ -29,7 +29,7 @@ pub struct Extension {
 }
 
 /// Extensions that can be created. Their places give their OIDs: a new one comes at the end.
-pub static ALL: [Extension; 4] = [
+pub static ALL: [Extension; 5] = [
     Extension {
         name: "hstore",
         version: "1.8",
@@ -57,6 +57,13 @@ pub static ALL: [Extension; 4] = [
         versions: &["1.1"],
         comment: "generate universally unique identifiers (UUIDs)",
         text: include_str!("data/extensions/uuid-ossp.tsv"),
+    },
+    Extension {
+        name: "pg_trgm",
+        version: "1.6",
+        versions: &["1.3", "1.4", "1.5", "1.6"],
+        comment: "text similarity measurement and index searching based on trigrams",
+        text: include_str!("data/extensions/pg_trgm.tsv"),
     },
 ];
 

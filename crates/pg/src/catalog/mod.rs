@@ -58,6 +58,14 @@ pub mod oids {
     pub const HSTORE: Oid = 1_090_000_001;
     /// citext, where it was created
     pub const CITEXT: Oid = 1_090_001_001;
+    /// `%` of pg_trgm, where it was created
+    pub const SIMILAR: Oid = 1_090_004_006;
+    /// `%>` of pg_trgm
+    pub const WORD_SIMILAR: Oid = 1_090_004_010;
+    /// `%>>` of pg_trgm
+    pub const STRICTLY_WORD_SIMILAR: Oid = 1_090_004_068;
+    /// gin_trgm_ops of pg_trgm
+    pub const TRIGRAM_OPS: Oid = 1_090_004_052;
     /// record
     pub const RECORD: Oid = 2249;
     /// `void`

@@ -179,6 +179,7 @@ impl<'a> Generating<'a> {
             call: false,
             name: name.clone(),
             generated: true,
+            gin: None,
         };
         let text = program.body().to_string();
         if text.len() > PROGRAM_BYTES {

@@ -1,6 +1,6 @@
 //! CREATE INDEX.
 
-use onlap::{ErrorKind, IndexSpec, Judged, LockMode, Table};
+use onlap::{ErrorKind, IndexSpec, Judged, LockMode, Table, TableSchema};
 use onlap_pg::ast::{CreateIndex, IndexElement, SortOrder};
 
 use super::change::{notice, of_waiting};
@@ -63,6 +63,9 @@ pub fn create(
     must_be_unused(view, &table, "CREATE INDEX")?;
     let families = view.objects.families();
     if let Some(divided) = families.divided(table.schema().id).cloned() {
+        if create.method.as_deref() == Some("gin") {
+            return Err(SqlError::unsupported("an index of gin of a partitioned table"));
+        }
         if create.filter.is_some() || create.elements.iter().any(is_expression) {
             return Err(SqlError::unsupported(
                 "an index of a partitioned table on an expression or with a predicate",
@@ -70,6 +73,7 @@ pub fn create(
         }
         return on_partitioned(session, view, create, (&table, spec, &name), &divided);
     }
+    tell_method(create, &name, client);
     view.scope.await_tables(std::slice::from_ref(&table), LockMode::Share)?;
     // What is judged by a look at the rows is built by a transaction that has the table alone.
     let alone = create.unique && create.nulls_not_distinct;
@@ -86,6 +90,14 @@ pub fn create(
         })?;
     }
     Ok("CREATE INDEX")
+}
+
+/// Tells what an index is made as that is smaller in PostgreSQL.
+fn tell_method(create: &CreateIndex, name: &str, client: &mut dyn Client) {
+    if create.method.as_deref() == Some("brin") {
+        let text = format!("index \"{name}\" is made as one of btree, which answers the same");
+        notice(client, "00000", text);
+    }
 }
 
 /// Fails where a statement that has called a routine uses a table, or where rules of it are still to be judged.
@@ -163,7 +175,10 @@ pub fn number_twins(names: &mut [String]) {
 }
 
 /// Ways of access that PostgreSQL has and Onlap does not.
-const METHODS: &[&str] = &["gin", "gist", "spgist", "brin"];
+const MISSING: &[&str] = &["gist", "spgist"];
+
+/// What else than btree there is, and whether it has several columns.
+const METHODS: &[(&str, bool)] = &[("hash", false), ("brin", true), ("gin", true)];
 
 /// Columns of an index, as in PostgreSQL.
 const KEY_COLUMNS: usize = 32;
@@ -174,17 +189,27 @@ fn refuse(create: &CreateIndex) -> Result<()> {
         let text = format!("cannot use more than {KEY_COLUMNS} columns in an index");
         return Err(SqlError::new("54011", text));
     }
-    match create.method.as_deref() {
-        // What PostgreSQL's hash index answers, ours do.
-        None | Some("btree" | "hash") => {}
-        Some(method) if METHODS.contains(&method) => {
-            return Err(SqlError::unsupported(format!("access method \"{method}\"")));
-        }
-        Some(method) => {
+    let method = create.method.as_deref().unwrap_or("btree");
+    if MISSING.contains(&method) {
+        return Err(SqlError::unsupported(format!("access method \"{method}\"")));
+    }
+    if method != "btree" {
+        let Some((_, several)) = METHODS.iter().find(|(known, _)| *known == method) else {
             let text = format!("access method \"{method}\" does not exist");
             return Err(SqlError::new(state::NO_OBJECT, text));
+        };
+        let what = match () {
+            () if create.unique => "unique indexes",
+            () if !create.include.is_empty() => "included columns",
+            () if create.elements.len() > 1 && !several => "multicolumn indexes",
+            () => "",
+        };
+        if !what.is_empty() {
+            let text = format!("access method \"{method}\" does not support {what}");
+            return Err(SqlError::new(state::UNSUPPORTED, text));
         }
     }
+    create.elements.iter().try_for_each(|element| refuse_order(create, element))?;
     let calculates = create.filter.is_some() || create.elements.iter().any(is_expression);
     if create.nulls_not_distinct && calculates {
         return Err(SqlError::unsupported(
@@ -192,6 +217,18 @@ fn refuse(create: &CreateIndex) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Fails for an order of what has none in PostgreSQL. Here these are indexes like any other.
+fn refuse_order(create: &CreateIndex, element: &IndexElement) -> Result<()> {
+    let Some(method @ ("hash" | "brin")) = create.method.as_deref() else { return Ok(()) };
+    let what = match (&element.order, element.nulls_first) {
+        (SortOrder::Default, None) => return Ok(()),
+        (SortOrder::Default, Some(_)) => "NULLS FIRST/LAST",
+        _ => "ASC/DESC",
+    };
+    let text = format!("access method \"{method}\" does not support {what} options");
+    Err(SqlError::new(state::UNSUPPORTED, text))
 }
 
 /// What the engine is asked for, and what the key's columns are called.
@@ -203,11 +240,24 @@ fn described(
     table: &Table,
 ) -> Result<(IndexSpec, Vec<String>)> {
     refuse(create)?;
-    let schema = table.schema();
-    let types = Types::of(&view.objects, &schema);
+    match create.method.as_deref() {
+        Some("gin") => super::gin::described(view, source, create, name, &table.schema()),
+        _ => described_in_order(view, source, create, name, &table.schema()),
+    }
+}
+
+/// The same of an index whose keys are in an order.
+fn described_in_order(
+    view: &View,
+    source: Source<'_>,
+    create: &CreateIndex,
+    name: &Name,
+    schema: &TableSchema,
+) -> Result<(IndexSpec, Vec<String>)> {
+    let types = Types::of(&view.objects, schema);
     let known = schema.columns.iter().map(|c| c.name.clone()).zip(types.iter().copied());
     let known: Vec<_> = known.collect();
-    let parts = Parts::of(view, source, name, &schema)?;
+    let parts = Parts::of(view, source, name, schema)?;
     let part = |element: &IndexElement| match (&element.column, element.value) {
         (None, Some(value)) => parts.expression(value),
         (column, _) => Ok(Part::Column(column.iter().map(|name| name.to_string()).collect())),

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use onlap::{DerivedSpec, IndexPart, TableSchema};
-use onlap_pg::ast::ExprId;
+use onlap::{DataType, DerivedSpec, IndexPart, TableSchema};
+use onlap_pg::ast::{ExprId, IndexElement};
 use onlap_pg::bind::{self, Relation, Schema};
 use onlap_pg::bound::{Bound, Expr, Literal, QueryId};
 use onlap_pg::catalog::{Catalog, Volatility, oids};
@@ -14,9 +14,10 @@ use onlap_pg::print::Look;
 use onlap_pg::{Oid, TypeRef, ast};
 
 use crate::catalog::Name;
+use crate::catalog::names::quote;
 use crate::columns::ColumnType;
 use crate::error::{Result, SqlError, state};
-use crate::formulas::{self, Named, Program};
+use crate::formulas::{self, Gin, Named, Program};
 use crate::query::{Names, catalog, sql_error};
 use crate::source::Source;
 use crate::types::PgType;
@@ -116,8 +117,56 @@ impl<'a> Parts<'a> {
                 }
             };
         }
-        let (program, spec, ty) = self.program(expr, &bound, query, false)?;
+        let (program, ty) = self.program(expr, &bound, query, false)?;
+        let spec = self.kept(&program, &bound, query, ty.engine)?;
         Ok(Part::Expression(Box::new((program, spec, ty))))
+    }
+
+    /// The list of keys of a column or an expression, of whose type it is said how keys are made.
+    ///
+    /// # Errors
+    /// As [`Parts::expression`]; those of `gin`.
+    pub fn list(
+        &self,
+        element: &IndexElement,
+        gin: &dyn Fn(TypeRef) -> Result<Gin>,
+    ) -> Result<(Program, DerivedSpec)> {
+        let column = match (element.value, &element.column) {
+            (Some(expr), None) => match self.expression(expr)? {
+                Part::Expression(made) => {
+                    let (mut program, mut spec, ty) = *made;
+                    program.gin = Some(gin(TypeRef { oid: ty.pg.oid, modifier: ty.pg.modifier })?);
+                    (spec.ty, spec.program) = (DataType::Bytea, kept_text(&program)?);
+                    return Ok((program, spec));
+                }
+                Part::Column(name) => name,
+            },
+            (_, column) => column.iter().map(|name| name.to_string()).collect(),
+        };
+        let Some(at) = self.schema.position_by_name(&column) else {
+            let text = format!("column \"{column}\" does not exist");
+            return Err(SqlError::new(state::NO_COLUMN, text));
+        };
+        let ty = self.relation.columns[at].ty;
+        let pg = PgType { oid: ty.oid, modifier: ty.modifier };
+        let program = Program {
+            sql: quote(&column),
+            filter: false,
+            table: self.relation.name.to_string(),
+            columns: vec![(self.schema.columns[at].id.0, column.clone(), pg)],
+            ty: pg,
+            call: true,
+            name: column.clone(),
+            generated: false,
+            gin: Some(Gin { whole: true, ..gin(ty)? }),
+        };
+        let spec = DerivedSpec {
+            name: quote(&column),
+            ty: DataType::Bytea,
+            reads: vec![column],
+            program: kept_text(&program)?,
+        };
+        Ok((program, spec))
     }
 
     /// The condition of a partial index.
@@ -126,7 +175,8 @@ impl<'a> Parts<'a> {
     /// As [`Parts::expression`]; `42804`: it is none.
     pub fn condition(&self, expr: ExprId) -> Result<DerivedSpec> {
         let (bound, query) = self.bind(expr, true)?;
-        Ok(self.program(expr, &bound, query, true)?.1)
+        let (program, ty) = self.program(expr, &bound, query, true)?;
+        self.kept(&program, &bound, query, ty.engine)
     }
 
     fn bind(&self, expr: ExprId, filter: bool) -> Result<(Bound, QueryId)> {
@@ -142,7 +192,7 @@ impl<'a> Parts<'a> {
         bound: &Bound,
         query: QueryId,
         filter: bool,
-    ) -> Result<(Program, DerivedSpec, ColumnType)> {
+    ) -> Result<(Program, ColumnType)> {
         let root = bound.query(query).targets[0].value;
         let reads = self.judge(bound, root, filter)?;
         let of = bound.ty(root);
@@ -153,14 +203,7 @@ impl<'a> Parts<'a> {
             return Err(SqlError::unsupported(text));
         };
         let columns = &self.relation.columns;
-        let named = Named {
-            table: self.relation.name.clone(),
-            columns: columns.iter().map(|column| Some(column.name.clone())).collect(),
-        };
-        let print = |look| formulas::printed(bound, query, &named, look);
-        let (sql, pretty) = print(Look::PLAIN)
-            .and_then(|plain| Ok((plain, print(Look::PRETTY)?)))
-            .map_err(failed)?;
+        let sql = self.printed(bound, query, Look::PLAIN)?;
         let read = |at: &usize| {
             let (column, ty) = (&self.schema.columns[*at], columns[*at].ty);
             (column.id.0, column.name.clone(), PgType { oid: ty.oid, modifier: ty.modifier })
@@ -176,21 +219,35 @@ impl<'a> Parts<'a> {
             call,
             name: name.map_or_else(|| "expr".into(), |name| name.to_string()),
             generated: false,
+            gin: None,
         };
-        let text = program.body().to_string();
-        if text.len() > PROGRAM_BYTES {
-            let text = format!("expressions of indexes have at most {PROGRAM_BYTES} bytes");
-            return Err(SqlError::new("54000", text));
-        }
-        // What has no kernel is refused now.
-        formulas::made(&text).map_err(failed)?;
-        let spec = DerivedSpec {
-            name: if call { pretty } else { format!("({pretty})") },
-            ty: ty.engine,
+        Ok((program, ty))
+    }
+
+    fn printed(&self, bound: &Bound, query: QueryId, look: Look) -> Result<String> {
+        let columns = &self.relation.columns;
+        let named = Named {
+            table: self.relation.name.clone(),
+            columns: columns.iter().map(|column| Some(column.name.clone())).collect(),
+        };
+        formulas::printed(bound, query, &named, look).map_err(failed)
+    }
+
+    /// A program as the engine keeps it, with values of a type of its own.
+    fn kept(
+        &self,
+        program: &Program,
+        bound: &Bound,
+        query: QueryId,
+        ty: DataType,
+    ) -> Result<DerivedSpec> {
+        let pretty = self.printed(bound, query, Look::PRETTY)?;
+        Ok(DerivedSpec {
+            name: if program.call { pretty } else { format!("({pretty})") },
+            ty,
             reads: program.columns.iter().map(|(_, name, _)| name.clone()).collect(),
-            program: text,
-        };
-        Ok((program, spec, ty))
+            program: kept_text(program)?,
+        })
     }
 
     /// The places of the columns that an expression reads, if it always gives the same.
@@ -247,6 +304,18 @@ impl<'a> Parts<'a> {
         reads.sort_unstable();
         failed.map_or(Ok(reads), Err)
     }
+}
+
+/// The text of a program.
+fn kept_text(program: &Program) -> Result<String> {
+    let text = program.body().to_string();
+    if text.len() > PROGRAM_BYTES {
+        let text = format!("expressions of indexes have at most {PROGRAM_BYTES} bytes");
+        return Err(SqlError::new("54000", text));
+    }
+    // What has no kernel is refused now.
+    formulas::made(&text).map_err(failed)?;
+    Ok(text)
 }
 
 pub(super) fn failed(e: onlap_pg::Error) -> SqlError {

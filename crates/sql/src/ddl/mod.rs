@@ -18,6 +18,7 @@ mod drop;
 mod extension;
 mod function;
 pub mod generated;
+pub mod gin;
 mod grant;
 mod index;
 mod index_parts;

@@ -73,15 +73,20 @@ pub fn best_of<'a>(
     choices.max_by_key(|(_, choice)| choice.score)
 }
 
-/// Whether an index has all wanted rows.
+/// Whether an index has all wanted rows, each once.
 pub fn is_usable(schema: &TableSchema, index: &IndexSchema, implied: &[usize]) -> bool {
+    !index.multi_entry && has_rows(schema, index, implied)
+}
+
+/// Whether an index has all wanted rows that it may have.
+pub fn has_rows(schema: &TableSchema, index: &IndexSchema, implied: &[usize]) -> bool {
     let filter = schema.filter_position(index);
     index.ready && (index.filter.is_none() || filter.is_some_and(|at| implied.contains(&at)))
 }
 
-/// Whether a partial index may have fewer rows than any other way to the same ones.
+/// Whether a partial index, or one with several entries for a row, may have fewer rows than any other way to the same ones.
 pub fn has_partial(schema: &TableSchema) -> bool {
-    schema.indexes.iter().any(|index| index.filter.is_some() && index.ready)
+    schema.indexes.iter().any(|index| (index.filter.is_some() || index.multi_entry) && index.ready)
 }
 
 /// The range of an index, which is all of a partial one where bounds say nothing of its first column.

@@ -272,7 +272,10 @@ impl Family {
             // What an index calculates is a column of its table alone.
             let Some(place) = member.places.get(number as usize - 1) else { return false };
             let column = schema.columns[*place].id;
-            let whole = schema.indexes.iter().filter(|index| index.ready && index.filter.is_none());
+            let plain = |index: &&onlap::IndexSchema| {
+                index.ready && index.filter.is_none() && !index.multi_entry
+            };
+            let whole = schema.indexes.iter().filter(plain);
             whole.into_iter().any(|index| index.key[0].column == column)
         };
         numbers.retain(|number| self.readable.iter().all(|at| begins(&self.members[*at], *number)));

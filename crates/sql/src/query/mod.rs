@@ -14,6 +14,7 @@ pub mod family;
 mod fetch;
 mod generated;
 mod kept;
+mod keyed;
 pub mod keys;
 mod locking;
 mod named;

@@ -42,6 +42,8 @@ pub struct Way {
     pub reverse: bool,
     /// Whether rows come in the order that is wanted.
     pub ordered: bool,
+    /// Whether it leads to one row at most.
+    pub one_row: bool,
     /// Positions of derived columns that are true in all wanted rows.
     pub implied: Vec<usize>,
 }
@@ -76,12 +78,13 @@ pub fn way(
             let reverse = if one { Some(false) } else { follows(schema, index, equal, order) };
             if is_best && let Some(reverse) = reverse {
                 let index = Some(index.name.clone());
-                return Way { index, reverse, ordered: true, implied };
+                return Way { index, reverse, ordered: true, one_row: one, implied };
             }
         }
     }
+    let one_row = plain.as_ref().is_some_and(|(_, choice)| choice.is_one_row());
     let index = plain.map(|(index, _)| index.name.clone());
-    Way { index, implied, ..Way::default() }
+    Way { index, one_row, implied, ..Way::default() }
 }
 
 /// Whether the keys of an index behind its first columns, each of which has one value, are in this order, and whether they are

@@ -17,7 +17,8 @@ use datafusion_common::DataFusionError;
 use datafusion_execution::TaskContext;
 use datafusion_physical_plan::ExecutionPlan;
 use onlap::{
-    Column, DataType, KeyRange, RowBatch, Rows, Scan, TableId, TableSchema, Value, Vector, convert,
+    Column, DataType, KeyRange, Predicate, RowBatch, Rows, Scan, TableId, TableSchema, Value,
+    Vector, convert,
 };
 use onlap_kernels::{Repr, arrow_type};
 use onlap_pg::ast::{LockStrength, LockWait};
@@ -28,6 +29,7 @@ use onlap_query::{
 };
 
 use super::family::{self, Family, Member};
+use super::keyed::{self, ByKeys};
 use super::{append, locking, ranges};
 use crate::plan::TableHandle;
 use crate::plan::access::Access;
@@ -103,7 +105,8 @@ impl Known {
     pub fn facts(&self, of: Read) -> Facts {
         let Some(table) = self.0.get(&of.relation) else { return Facts::default() };
         let schema = &table.handle.schema;
-        let whole = || schema.indexes.iter().filter(|index| index.filter.is_none());
+        let plain = |index: &&onlap::IndexSchema| index.filter.is_none() && !index.multi_entry;
+        let whole = || schema.indexes.iter().filter(plain);
         let number = |column| schema.position(column).map(|at| at as i32 + 1);
         let ready = whole().filter(|index| index.ready);
         let indexed = ready.filter_map(|index| number(index.key[0].column)).collect();
@@ -118,7 +121,8 @@ impl Known {
             let is_filter = schema.indexes.iter().any(|i| i.filter == Some(derived.column.id));
             let made = crate::formulas::made(&derived.program).ok()?;
             let column = (schema.columns.len() + at) as i32 + 1;
-            Some(Derived { column, made: Arc::clone(&made.tree), reads, is_filter })
+            let (tree, class) = (Arc::clone(&made.tree), made.class);
+            Some(Derived { column, made: tree, reads, is_filter, class })
         });
         let derived = derived.collect();
         let rows = table.handle.table.approximate_rows().max(1) as f64;
@@ -194,9 +198,20 @@ impl Asked<'_> {
         let order: Vec<onlap_query::Order> = self.wanted.order.iter().map(order).collect();
         let schema = Arc::clone(self.schema);
         let shown = crate::rights::ask::shown(&table.schema);
-        let way = ranges::way(&table.schema, &restrictions, &order, &self.wanted.implied);
+        let mut way = ranges::way(&table.schema, &restrictions, &order, &self.wanted.implied);
+        // What keys are about is a condition on few rows, more often than an order is worth.
+        let keyed = match way.one_row {
+            true => None,
+            false => keyed::by_keys(&table.schema, &self.wanted.keyed, &way.implied),
+        };
+        if keyed.is_some() && way.ordered {
+            way = ranges::way(&table.schema, &restrictions, &[], &self.wanted.implied);
+        }
         let ordered = way.ordered;
         let (name, detail) = match &way.index {
+            _ if let Some(keyed) = &keyed => {
+                ("Bitmap Heap Scan", format!(" on {shown} using {}", keyed.indexes.join(", ")))
+            }
             None => ("Seq Scan", format!(" on {shown}")),
             Some(index) if way.reverse => {
                 ("Index Scan Backward", format!(" using {index} on {shown}"))
@@ -211,6 +226,7 @@ impl Asked<'_> {
             has_row_id,
             member: member.map(|(number, _)| number),
             way,
+            keyed,
             limit: (ordered && !self.wanted.filtered).then_some(self.wanted.first),
             schema: Arc::clone(&schema),
         };
@@ -259,6 +275,8 @@ struct Opener {
     /// The table's number in its family, where ids say it.
     member: Option<usize>,
     way: ranges::Way,
+    /// What says more than that of which rows are read.
+    keyed: Option<ByKeys>,
     /// At most this number of rows are needed.
     limit: Option<usize>,
     schema: SchemaRef,
@@ -271,10 +289,39 @@ impl Opener {
         parts.map_err(|e| super::sql_error(&e, ""))
     }
 
-    fn open(&self, scope: &Scope, part: Access) -> crate::error::Result<Rows> {
+    /// The rows with the keys that conditions need; `None` where keys say nothing.
+    fn by_keys_of_lists(&self, scope: &Scope) -> crate::error::Result<Option<Rows>> {
+        let Some(keyed) = &self.keyed else { return Ok(None) };
+        let failed = |e| super::sql_error(&e, "");
+        let Some(predicate) = keyed.predicate(&self.table).map_err(failed)? else {
+            return Ok(None);
+        };
+        let table = &self.table.table;
+        let row_set = |predicate: &Predicate| match scope.past() {
+            None => scope.tx()?.row_set(table, predicate).map_err(crate::SqlError::from),
+            Some(past) => past.row_set(table, predicate).map_err(crate::SqlError::from),
+        };
+        let mut rows = row_set(&predicate)?;
+        if rows.len() > keyed::MANY_ROWS && self.way.index.is_some() {
+            let others = keyed::of_parts(self.parts()?);
+            if let Some(others) = others {
+                rows = rows.and(row_set(&others)?);
+            }
+        }
+        let scan = self.columns();
+        Ok(Some(match scope.past() {
+            None => scope.tx()?.set_scan(table, rows, scan)?,
+            Some(past) => past.set_scan(table, rows, scan)?,
+        }))
+    }
+
+    fn columns(&self) -> Scan {
         let schema = &self.table.schema;
-        let names = self.positions.iter().map(|at| schema.columns[*at].name.clone());
-        let mut scan = Scan::all().columns(names);
+        Scan::all().columns(self.positions.iter().map(|at| schema.columns[*at].name.clone()))
+    }
+
+    fn open(&self, scope: &Scope, part: Access) -> crate::error::Result<Rows> {
+        let mut scan = self.columns();
         if let Some(limit) = self.limit {
             scan = scan.limit(limit);
         }
@@ -399,6 +446,10 @@ impl Reader {
 
     fn open(&mut self) -> crate::error::Result<()> {
         self.is_open = true;
+        if let Some(rows) = self.opener.by_keys_of_lists(&self.scope)? {
+            self.opened.push_back(Opened::Rows(rows));
+            return Ok(());
+        }
         self.parts = self.opener.parts()?.into();
         self.open_some()
     }

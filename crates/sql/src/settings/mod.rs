@@ -98,6 +98,15 @@ impl Setting {
     /// # Errors
     /// It is none of this setting's (22023).
     pub fn parse(&self, text: &str) -> Result<Value> {
+        if let (Kind::Real(least, greatest), Ok(x)) = (self.kind, text.trim().parse::<f64>())
+            && (x < least || x > greatest)
+        {
+            let name = self.name;
+            let text = format!(
+                "{x} is outside the valid range for parameter \"{name}\" ({least} .. {greatest})"
+            );
+            return Err(SqlError::new(state::BAD_PARAMETER, text));
+        }
         value::parse(self.kind, text).map_err(|why| {
             let name = self.name;
             let error = SqlError::new(

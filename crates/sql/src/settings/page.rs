@@ -25,7 +25,10 @@ pub fn default_file() -> String {
         if let Kind::Word(words) = s.kind {
             let _ = writeln!(out, "# {}", wrapped(&format!("One of {}.", words.join(", ")), "# "));
         }
-        let _ = writeln!(out, "# {} = {}", s.name, toml_value(s, &s.default_value()));
+        // A name with a dot is one key.
+        let quote = if s.name.contains('.') { "\"" } else { "" };
+        let value = toml_value(s, &s.default_value());
+        let _ = writeln!(out, "# {quote}{}{quote} = {value}", s.name);
     }
     out
 }

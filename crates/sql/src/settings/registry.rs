@@ -235,6 +235,14 @@ settings! {
             "Without effect.";
         TrackActivities "track_activities" Flag, "on", Superuser, "Without effect.";
     }
+    "Extensions" {
+        SimilarityThreshold "pg_trgm.similarity_threshold" Real(0.0, 1.0), "0.3", Session,
+            "From which similarity on `%` of pg_trgm is true.";
+        WordSimilarityThreshold "pg_trgm.word_similarity_threshold" Real(0.0, 1.0), "0.6", Session,
+            "The same for `<%`.";
+        StrictWordSimilarityThreshold "pg_trgm.strict_word_similarity_threshold" Real(0.0, 1.0), "0.5",
+            Session, "The same for `<<%`.";
+    }
     "Fixed" {
         ServerVersion "server_version" Text, "15.0", Fixed,
             "The release of PostgreSQL whose clients are served.", reported = true;

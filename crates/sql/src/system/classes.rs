@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use onlap::{Action, ColumnSchema, TableSchema, Time};
+use onlap_kernels::gin::Class;
 use onlap_pg::catalog::Catalog;
 use onlap_pg::print::Look;
 use serde_json::Value as Json;
@@ -16,7 +17,7 @@ use crate::catalog::families::Inherited;
 use crate::catalog::{Kind, bound, oids, rules as kept};
 use crate::columns::Types;
 use crate::error::Result;
-use crate::formulas;
+use crate::formulas::{self, Program};
 use crate::query::Printed;
 use crate::row;
 use crate::types::{PgType, names, oid};
@@ -34,6 +35,8 @@ pub const PG_CONSTRAINT: u32 = 2606;
 pub const PG_NAMESPACE: u32 = 2615;
 /// OID of the access method btree.
 const BTREE: u32 = 403;
+/// OID of the access method gin.
+const GIN: u32 = 2742;
 
 /// The rows of a table of this module.
 ///
@@ -103,8 +106,10 @@ pub fn columns(view: &View, relation: &Relation) -> Vec<(String, PgType)> {
                 Some(at) => formulas::program_of(&table.derived[at])
                     .map_or_else(|_| "expr".to_string(), |program| program.name),
             };
+            let class = text::gin(table, index).and_then(|of| of.gin).map(|gin| gin.class);
+            let stored = |ty: PgType| class.map_or(ty, |class| stored_of(class, ty));
             let (mut names, types): (Vec<String>, Vec<PgType>) =
-                positions.map(|at| (name(at), types[at].pg)).unzip();
+                positions.map(|at| (name(at), stored(types[at].pg))).unzip();
             crate::ddl::number_twins(&mut names);
             names.into_iter().zip(types).collect()
         }
@@ -121,13 +126,37 @@ pub fn columns(view: &View, relation: &Relation) -> Vec<(String, PgType)> {
     }
 }
 
+/// What WITH says of a relation.
+fn options_of(relation: &Relation) -> Datum {
+    let gin = relation.index().and_then(|(table, index)| text::gin(table, index)?.gin);
+    match gin.map(|gin| gin.options).filter(|options| !options.is_empty()) {
+        Some(all) => {
+            Datum::Texts(all.iter().map(|(name, value)| format!("{name}={value}")).collect())
+        }
+        None => Datum::Null,
+    }
+}
+
+/// The type of the keys that PostgreSQL's index of gin has of values of a type.
+fn stored_of(class: Class, ty: PgType) -> PgType {
+    let catalog = crate::query::catalog();
+    match class {
+        Class::Arrays => PgType {
+            oid: catalog.element(catalog.base_type(ty.oid)).unwrap_or(ty.oid),
+            modifier: ty.modifier,
+        },
+        Class::Documents => PgType::new(oid::TEXT),
+        Class::Paths | Class::Trigrams => PgType::new(oid::INT4),
+    }
+}
+
 fn classes(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of(
         "oid relname relnamespace reltype reloftype relowner relam relfilenode reltablespace \
          relpages reltuples relallvisible reltoastrelid relhasindex relisshared relpersistence \
          relkind relnatts relchecks relhasrules relhastriggers relhassubclass relrowsecurity \
          relforcerowsecurity relispopulated relreplident relispartition relrewrite relfrozenxid \
-         relminmxid relacl relpartbound",
+         relminmxid relacl relpartbound reloptions",
     );
     let tables = model.relations.iter().filter_map(Relation::table);
     let parents: HashSet<_> =
@@ -146,6 +175,7 @@ fn classes(view: &View, model: &Model) -> Rows {
         let named = relation.table().is_some_and(|t| parents.contains(&t.id));
         let method = match kind {
             "r" | "m" => 2,
+            "i" | "I" if relation.index().is_some_and(|(_, index)| index.multi_entry) => GIN,
             "i" | "I" => BTREE,
             _ => 0,
         };
@@ -192,6 +222,7 @@ fn classes(view: &View, model: &Model) -> Rows {
             "0",
             Datum::from(grants::shown_of(view, relation)),
             relation.table().and_then(|table| super::partitions::bound(view, model, table)),
+            options_of(relation),
         ]);
     }
     rows
@@ -386,9 +417,12 @@ fn indexes(view: &View, model: &Model) -> Rows {
             true,
             true,
             false,
-            ids.iter().map(|id| number(table, *id)).collect::<Vec<_>>(),
+            ids.iter().map(|id| number(table, whole_of(table, index, *id))).collect::<Vec<_>>(),
             types.iter().map(|ty| i64::from(collation_of(view, *ty))).collect::<Vec<_>>(),
-            types.iter().map(|ty| operator_class(*ty)).collect::<Vec<_>>(),
+            match text::gin(table, index).and_then(|of| of.gin) {
+                Some(gin) => vec![i64::from(gin.class.oid())],
+                None => types.iter().map(|ty| operator_class(*ty)).collect::<Vec<_>>(),
+            },
             // Descending, and NULL first.
             index.key.iter().map(|k| if k.descending { 3 } else { 0 }).collect::<Vec<i64>>(),
             expressions(table, index, &catalog),
@@ -398,12 +432,29 @@ fn indexes(view: &View, model: &Model) -> Rows {
     rows
 }
 
+/// What a part of a key is to PostgreSQL: a column where an index of gin has the keys of one.
+fn whole_of(
+    table: &TableSchema,
+    index: &onlap::IndexSchema,
+    id: onlap::ColumnId,
+) -> onlap::ColumnId {
+    match text::gin(table, index) {
+        Some(Program { gin: Some(gin), columns, .. }) if gin.whole && index.key[0].column == id => {
+            onlap::ColumnId(columns[0].0)
+        }
+        _ => id,
+    }
+}
+
 /// What an index calculates for its key, as a list.
 fn expressions(
     table: &TableSchema,
     index: &onlap::IndexSchema,
     catalog: &Catalog,
 ) -> Option<String> {
+    if text::gin(table, index).and_then(|of| of.gin).is_some_and(|gin| gin.whole) {
+        return None;
+    }
     let derived =
         index.key.iter().filter_map(|k| text::derived(table, k.column, Look::PLAIN, catalog));
     let all: Vec<String> = derived.collect();

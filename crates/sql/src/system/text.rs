@@ -8,6 +8,7 @@ use onlap::{
     TableSchema, Time, Value, convert,
 };
 
+use onlap_kernels::gin::Class;
 use onlap_pg::catalog::Catalog;
 use onlap_pg::print::Look;
 
@@ -31,6 +32,45 @@ fn key_part(table: &TableSchema, id: ColumnId, look: Look, catalog: &Catalog) ->
     let program = formulas::program_of(derived);
     let printed = program.and_then(|of| of.element(&names_of(table), look, catalog));
     printed.unwrap_or_else(|_| derived.column.name.clone())
+}
+
+/// What is kept of an index of gin; `None` of other indexes.
+pub fn gin(table: &TableSchema, index: &IndexSchema) -> Option<formulas::Program> {
+    let part = index.key.first().filter(|_| index.multi_entry)?;
+    formulas::program_of(table.derived(part.column)?).ok()
+}
+
+/// An operator class, with its schema where its name alone does not mean it.
+pub fn class_name(class: Class, catalog: &Catalog) -> String {
+    let name = crate::ddl::gin::name_of(class);
+    match catalog.created(class.oid()).filter(|created| !created.seen) {
+        Some(created) => format!("{}.{name}", quote(&created.schema)),
+        None => name.to_string(),
+    }
+}
+
+/// How an index of gin goes on behind ON: the method, the key, what WITH says.
+fn gin_key(table: &TableSchema, index: &IndexSchema, key: &str, catalog: &Catalog) -> String {
+    let Some(formulas::Gin { class, options, .. }) = gin(table, index).and_then(|of| of.gin) else {
+        return format!("USING gin ({key})");
+    };
+    let mut text = match class {
+        Class::Arrays | Class::Documents => format!("USING gin ({key})"),
+        class => format!("USING gin ({key} {})", class_name(class, catalog)),
+    };
+    if !options.is_empty() {
+        let all = options.iter().map(|(name, value)| format!("{}={}", quote(name), option(value)));
+        text += &format!(" WITH ({})", all.collect::<Vec<_>>().join(", "));
+    }
+    text
+}
+
+/// As PostgreSQL writes the value of an option: as a word if it can be one.
+fn option(value: &str) -> String {
+    match quote(value) == value {
+        true => value.to_string(),
+        false => format!("'{}'", value.replace('\'', "''")),
+    }
 }
 
 /// What a derived column is, without the parentheses of a key.
@@ -82,7 +122,11 @@ pub fn index(
         })
         .collect();
     let name = quote(&index_name(table, index));
-    let mut text = format!("CREATE {unique}INDEX {name} ON {on} USING btree ({})", key.join(", "));
+    let rest = match index.multi_entry {
+        false => format!("USING btree ({})", key.join(", ")),
+        true => gin_key(table, index, &key.join(", "), catalog),
+    };
+    let mut text = format!("CREATE {unique}INDEX {name} ON {on} {rest}");
     if !index.include.is_empty() {
         text += &format!(" INCLUDE ({})", column_list(table, index.include.iter().copied()));
     }

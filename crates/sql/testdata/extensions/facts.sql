@@ -2,6 +2,7 @@ CREATE EXTENSION hstore
 CREATE EXTENSION citext
 CREATE EXTENSION pgcrypto
 CREATE EXTENSION "uuid-ossp"
+CREATE EXTENSION pg_trgm
 SELECT e.extname, p.proname, p.prokind, p.prosecdef, p.proleakproof, p.proisstrict, p.proretset, p.provolatile, p.proparallel, p.pronargs, p.pronargdefaults, p.prorettype::regtype, ARRAY(SELECT t.a::regtype::text FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY AS t(a, n) ORDER BY n), p.proargmodes, p.proargnames FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e' JOIN pg_extension e ON e.oid = d.refobjid WHERE e.extname <> 'plpgsql' ORDER BY e.extname, p.proname, p.pronargs, 13
 SELECT e.extname, o.oprname, o.oprkind, o.oprcanmerge, o.oprcanhash, o.oprleft::regtype, o.oprright::regtype, o.oprresult::regtype, c.oprname, n.oprname, o.oprcode::oid::regproc::text FROM pg_operator o JOIN pg_depend d ON d.classid = 'pg_operator'::regclass AND d.objid = o.oid AND d.deptype = 'e' JOIN pg_extension e ON e.oid = d.refobjid LEFT JOIN pg_operator c ON c.oid = o.oprcom LEFT JOIN pg_operator n ON n.oid = o.oprnegate ORDER BY e.extname, o.oprname, 6, 7
 SELECT e.extname, c.castsource::regtype, c.casttarget::regtype, c.castcontext, c.castmethod, p.proname FROM pg_cast c JOIN pg_depend d ON d.classid = 'pg_cast'::regclass AND d.objid = c.oid AND d.deptype = 'e' JOIN pg_extension e ON e.oid = d.refobjid LEFT JOIN pg_proc p ON p.oid = c.castfunc ORDER BY e.extname, c.castsource::regtype::text, c.casttarget::regtype::text

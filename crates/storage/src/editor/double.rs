@@ -64,6 +64,7 @@ pub(crate) fn schema(include: bool) -> TableSchema {
         fences_only: false,
         since: 0,
         filter: None,
+        multi_entry: false,
         only_since: false,
         ready: true,
     };

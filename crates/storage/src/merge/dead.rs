@@ -28,6 +28,9 @@ pub fn dead_entries(
     share: f64,
 ) -> Result<u64> {
     let rows = &entry.meta.rows;
+    if entry.run.shape().multi_entry {
+        return Ok(0);
+    }
     let Some((key, bound)) = version.dead_key(rows, horizon) else { return Ok(0) };
     if entry.run.files().iter().any(|f| !f.has_entries()) {
         return Ok(0);

@@ -32,6 +32,7 @@ fn shape(key: &[(DataType, bool)], include: &[Physical], unique: bool) -> Arc<In
         key: KeyDef::new(columns.collect()),
         include: include.iter().enumerate().map(|(i, f)| (ColumnId(50 + i as u32), *f)).collect(),
         unique,
+        multi_entry: false,
     })
 }
 

@@ -27,6 +27,7 @@ fn schema() -> TableSchema {
             fences_only: false,
             since: 0,
             filter: None,
+            multi_entry: false,
             only_since: false,
             ready: true,
         }],

@@ -4,7 +4,7 @@
 //! column: id, name, type, flags (1 nullable, 2 filled by the counter, 4 always so, 8 default, 16
 //! missing value), the default where there is one (0 and a value, or 1 and a sequence id), the missing
 //! value where there is one. An index: id, name, flags (1 unique, 2 primary, 4 fences-only, 8 since, 16 not
-//! ready, 32 filter, 64 not before since),
+//! ready, 32 filter, 64 not before since, 128 several entries of a row),
 //! key parts (count; each column id, descending), included column ids (count), with flag 8 the CSN from
 //! which on it answers, with flag 32 the id of the derived column that says which rows it has. Rules: checks (count;
 //! each name, expression), foreign keys (count; each name, child columns (count), parent table,
@@ -14,8 +14,8 @@
 //! key; from 16 on when it is judged: 0 with statements, 1 deferrable, 2 deferred), per check a byte (1
 //! unproven, 2 of this table alone), per foreign key a byte (1 unproven, 2 full, from 16 on as for indexes)
 //! and the columns that are set (count, ids). Derived
-//! columns are the next id, then (count) each a column, the ids that it reads (count), its program, and 0 or 1
-//! and the id of the column that has to be true for it. Generated columns are (count) each the column's id, the ids
+//! columns are the next id, then (count) each a column, the ids that it reads (count), its program, flags (1 a column
+//! has to be true for it, 2 lists of keys), and with flag 1 the id of that column. Generated columns are (count) each the column's id, the ids
 //! that it reads (count), and its program.
 //!
 //! A type: one byte of kind, and for numeric its flag, precision and scale, for varchar and char the
@@ -61,7 +61,8 @@ pub(super) fn put_table(out: &mut Vec<u8>, schema: &TableSchema) {
         let filter = u8::from(i.filter.is_some()) << 5;
         let kind = u8::from(i.unique) | u8::from(i.primary) << 1;
         let only_since = u8::from(i.only_since) << 6;
-        out.push(kind | fences_only | since | unready | filter | only_since);
+        let multi_entry = u8::from(i.multi_entry) << 7;
+        out.push(kind | fences_only | since | unready | filter | only_since | multi_entry);
         put_varint(out, i.key.len() as u64);
         for part in &i.key {
             put_varint(out, part.column.0.into());
@@ -86,7 +87,7 @@ pub(super) fn put_derived(out: &mut Vec<u8>, schema: &TableSchema) {
         put_varint(out, d.reads.len() as u64);
         d.reads.iter().for_each(|c| put_varint(out, c.0.into()));
         put_bytes(out, d.program.as_bytes());
-        out.push(u8::from(d.only_if.is_some()));
+        out.push(u8::from(d.only_if.is_some()) | u8::from(d.lists) << 1);
         d.only_if.iter().for_each(|c| put_varint(out, c.0.into()));
     }
 }
@@ -133,19 +134,39 @@ pub(super) fn read_derived(r: &mut Reader<'_>, schema: &mut TableSchema) -> Resu
         let n = r.count(1)?;
         let reads = (0..n).map(|_| Ok(ColumnId(r.varint32()?))).collect::<Result<Vec<_>>>()?;
         let program = r.text()?.to_owned();
-        let only_if = if r.flag()? { Some(ColumnId(r.varint32()?)) } else { None };
+        let [has_condition, lists] = read_flags(r)?;
+        let only_if = if has_condition { Some(ColumnId(r.varint32()?)) } else { None };
         let known = |id: &ColumnId| schema.columns.iter().any(|c| c.id == *id);
         let before = |id: ColumnId| schema.derived(id).is_some();
         if column.id.0 < DERIVED_FIRST || !reads.iter().all(known) || !only_if.is_none_or(before) {
             return Err(r.error("a derived column that reads what is not there"));
         }
-        schema.derived.push(DerivedSchema { column, reads, program, only_if });
+        if lists && column.ty != DataType::Bytea {
+            return Err(r.error("a derived column whose lists are no bytes"));
+        }
+        schema.derived.push(DerivedSchema { column, reads, program, only_if, lists });
     }
     let is_bool = |id| schema.derived(id).is_some_and(|d| d.column.ty == DataType::Bool);
     if !schema.indexes.iter().filter_map(|i| i.filter).all(is_bool) {
         return Err(r.error("an index of rows that nothing names"));
     }
     Ok(())
+}
+
+/// Whether an index that has several entries of a row is of lists, and is nothing else besides.
+fn has_its_lists(schema: &TableSchema, index: &IndexSchema) -> bool {
+    let [part] = &index.key[..] else { return !index.multi_entry };
+    let lists = schema.derived(part.column).is_some_and(|d| d.lists);
+    let plain = !part.descending && index.include.is_empty() && !index.is_unique();
+    !index.multi_entry || lists && plain && !index.primary && !index.fences_only
+}
+
+/// A table whose indexes with several entries of a row have lists of them.
+pub(super) fn with_its_lists(r: &Reader<'_>, schema: TableSchema) -> Result<TableSchema> {
+    match schema.indexes.iter().all(|index| has_its_lists(&schema, index)) {
+        true => Ok(schema),
+        false => Err(r.error("an index with several entries of a row, which nothing lists")),
+    }
 }
 
 fn put_column(out: &mut Vec<u8>, c: &ColumnSchema) {
@@ -352,7 +373,7 @@ pub(super) fn read_sequence(r: &mut Reader<'_>) -> Result<SequenceSchema> {
 /// Reads a byte of `N` flags, the lowest bit first.
 pub(super) fn read_flags<const N: usize>(r: &mut Reader<'_>) -> Result<[bool; N]> {
     let flags = r.u8()?;
-    if flags >> N != 0 {
+    if N < 8 && flags >> N != 0 {
         return Err(r.error("unknown flags in a schema"));
     }
     Ok(std::array::from_fn(|i| flags >> i & 1 != 0))
@@ -381,7 +402,8 @@ fn read_column(r: &mut Reader<'_>) -> Result<ColumnSchema> {
 fn read_index_schema(r: &mut Reader<'_>) -> Result<IndexSchema> {
     let id = read_index(r)?;
     let name = r.text()?.to_owned();
-    let [unique, primary, fences_only, has_since, unready, has_filter, only_since] = read_flags(r)?;
+    let [unique, primary, fences_only, has_since, unready, has_filter, only_since, multi_entry] =
+        read_flags(r)?;
     let n = r.count(2)?;
     let mut key = Vec::with_capacity(n);
     for _ in 0..n {
@@ -398,6 +420,7 @@ fn read_index_schema(r: &mut Reader<'_>) -> Result<IndexSchema> {
         key,
         include,
         filter,
+        multi_entry,
         unique,
         primary,
         judged: None,

@@ -5,6 +5,7 @@
 
 mod eval;
 mod lex;
+mod needs;
 mod parse;
 mod place;
 mod print;
@@ -13,6 +14,7 @@ mod tree;
 
 use onlap_pg::{Error, Result};
 
+pub(crate) use self::needs::needs;
 use self::scalar::Item;
 use self::tree::Path;
 use crate::json::form::{Encoder, Node, node};

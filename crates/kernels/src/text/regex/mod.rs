@@ -29,6 +29,8 @@ use crate::Cx;
 use fast::Fast;
 pub use lex::set_option;
 use program::Program;
+pub(crate) use set::Set;
+pub(crate) use tree::Ast;
 use tree::Tree;
 
 /// Options of an expression.
@@ -78,7 +80,7 @@ const LONG: usize = 256;
 const OFTEN: u32 = 8;
 
 /// Goes a level deeper, on more stack where little of it is left.
-fn deeper<T>(f: impl FnOnce() -> T) -> T {
+pub(crate) fn deeper<T>(f: impl FnOnce() -> T) -> T {
     const LEFT: usize = 64 << 10;
     const MORE: usize = 1 << 20;
     stacker::maybe_grow(LEFT, MORE, f)
@@ -116,6 +118,11 @@ impl Regex {
     /// The number of its groups.
     pub fn groups(&self) -> usize {
         self.groups
+    }
+
+    /// Which texts it describes, back references taken for their groups' expressions.
+    pub(crate) fn ast(&self) -> Ast {
+        self.tree.ast()
     }
 
     /// About as many bytes as it takes, with the programs of its parts.

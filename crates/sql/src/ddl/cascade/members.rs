@@ -56,7 +56,11 @@ impl Members {
         let used = |program: &str| {
             let made = formulas::made(program).ok();
             made.map(|made| {
-                named_in(&made.tree.0, Part::Query(made.tree.1), &extensions::is_member)
+                let tree = Part::Query(made.tree.1);
+                let mut found = named_in(&made.tree.0, tree, &extensions::is_member);
+                let class = made.class.map(onlap_kernels::gin::Class::oid);
+                found.extend(class.filter(|oid| extensions::is_member(*oid)));
+                found
             })
         };
         let of_derived = |derived: &DerivedSchema| used(&derived.program).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! What do messages call what goes, and what it depends on?
 
 use onlap::TableSchema;
+use onlap_kernels::gin::Class;
 
 use super::Object;
 use super::uses::Uses;
@@ -8,6 +9,7 @@ use crate::catalog::names::quote;
 use crate::catalog::{Name, extensions};
 use crate::ddl::{alter, materialized};
 use crate::error::Result;
+use crate::formulas;
 use crate::view::View;
 
 /// A relation's name, with its schema where the name alone would not find it.
@@ -27,6 +29,10 @@ fn member(view: &View, oid: u32) -> String {
     let catalog = crate::query::catalog();
     if let Some((created, proc)) = extensions::of_proc(view, oid) {
         return format!("function {}", extensions::shown_proc(view, &created, proc));
+    }
+    if oid == onlap_pg::catalog::oids::TRIGRAM_OPS {
+        let class = crate::system::text::class_name(Class::Trigrams, &formulas::catalog_of(view));
+        return format!("operator class {class} for access method gin");
     }
     let Some(found) = catalog.operator(oid) else {
         return format!("type {}", extensions::shown_type(view, oid));
