@@ -32,6 +32,8 @@ use onlap_memtable::Work;
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 /// A task looks for work this often without being woken: timers (quiet times) need it.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// The same where the device is slow: the log goes to it in small parts.
+const PACED_LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The task of mode `interval` looks this often whether the database is closing.
 const SYNC_STEP: Duration = Duration::from_millis(100);
 
@@ -342,6 +344,7 @@ fn run(shared: &Arc<Shared>, kinds: Kinds) {
         if kinds != Kinds::Patient {
             debts::look(shared);
             margin::look(shared);
+            shared.pace.write_idle_log_back();
         }
         let busy = Busy::new(background);
         match pick(shared, kinds) {
@@ -357,7 +360,9 @@ fn run(shared: &Arc<Shared>, kinds: Kinds) {
             }
             None => {
                 drop(busy);
-                background.event.wait(seen, Some(LOOK_EVERY));
+                let paced = kinds != Kinds::Patient && shared.pace.holds_back();
+                let every = if paced { PACED_LOOK_EVERY } else { LOOK_EVERY };
+                background.event.wait(seen, Some(every));
                 if kinds != Kinds::Patient {
                     quiet::look(shared);
                 }

@@ -616,7 +616,8 @@ fn relieve(shared: &Shared, admitted: &[Admitted<'_>], leader: &mut Leader) {
         if last.replace(w.state.id) == Some(w.state.id) {
             continue;
         }
-        if w.state.count_memory() >= shared.memtable_bytes {
+        let bytes = w.state.count_memory();
+        if bytes >= shared.memtable_bytes || shared.pace.freezes(bytes) {
             flush::freeze(shared, &w.state, csn);
         }
     }

@@ -28,6 +28,7 @@ use onlap_storage::version::{IndexVersion, TableVersion};
 
 use crate::background;
 use crate::database::Shared;
+use crate::pace::owed::Owed;
 use crate::schema_change::truncate;
 use crate::table::{TableState, TableView};
 use crate::{margin, quiet};
@@ -95,7 +96,7 @@ fn change_share(shared: &Shared, calm: Calm) -> f64 {
 }
 
 /// Runs of keys that arrive in order hardly overlap, so more of them may wait than of others.
-fn policy_of(shared: &Shared, index: &IndexVersion, calm: Calm) -> PolicyOptions {
+pub(crate) fn policy_of(shared: &Shared, index: &IndexVersion, calm: Calm) -> PolicyOptions {
     let fan_in = shared.options.tuning.merge_fan_in;
     let files = || index.runs.iter().flat_map(|r| &r.meta.files);
     let rising = files().zip(files().skip(1)).all(|(a, b)| a.last_key <= b.first_key);
@@ -135,8 +136,10 @@ pub(crate) fn is_due(shared: &Shared, state: &TableState) -> bool {
     let debt = debt_bytes(shared, version);
     let before = state.merge_debt.swap(debt, Ordering::Relaxed);
     shared.pressure.change_merge_debt(before, debt);
+    shared.pace.owes(state.id, owed_by(shared, version));
     if state.dropped.load(Ordering::Acquire) {
         shared.pressure.change_merge_debt(state.merge_debt.swap(0, Ordering::Relaxed), 0);
+        shared.pace.owes(state.id, Owed::default());
     }
     match next_task(shared, version, horizon, calm) {
         Ok(Some(_)) => true,
@@ -227,6 +230,15 @@ fn debt_bytes(shared: &Shared, version: &TableVersion) -> u64 {
         merge::policy::debt_bytes(&shapes, &options)
     };
     marks + version.indexes.iter().map(index).sum::<u64>()
+}
+
+/// What merges of a table owe, due or not.
+fn owed_by(shared: &Shared, version: &TableVersion) -> Owed {
+    let index = |index: &IndexVersion| {
+        let shapes: Vec<_> = index.runs.iter().map(|r| merge::RunShape::new(&r.meta, 0)).collect();
+        Owed::of(&shapes, policy_of(shared, index, Calm::Busy).width)
+    };
+    version.indexes.iter().map(index).fold(Owed::default(), Owed::and)
 }
 
 /// Does everything that quiet times would do, and returns when nothing is left.

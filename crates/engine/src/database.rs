@@ -18,6 +18,7 @@ use onlap_base::{Csn, Error, ErrorKind, Result};
 use onlap_format::manifest::Edit;
 use onlap_format::{Batch, Expr, Row, TableSchema, Value};
 use onlap_storage::StorageContext;
+use onlap_storage::pace::Pace;
 use onlap_storage::version::{Changed, TableVersion, Versions};
 
 use crate::background::Background;
@@ -31,6 +32,7 @@ use crate::locks::Locks;
 use crate::log::{LogSync, LogWriter};
 use crate::margin::{self, Margin};
 use crate::options::{Options, Rule};
+use crate::pace::Pacer;
 use crate::pressure::Pressure;
 use crate::quiet::Quiet;
 use crate::read::Snapshot;
@@ -71,6 +73,7 @@ pub(crate) struct Shared {
     commits: OnceLock<Commits>,
     log_sync: OnceLock<Arc<LogSync>>,
     pub pressure: Pressure,
+    pub pace: Arc<Pacer>,
     pub margin: Margin,
     pub background: Background,
     /// A memtable is frozen at this many bytes.
@@ -101,6 +104,11 @@ impl Shared {
         // What merges may owe before writers are paced: they get what flushes leave of the machine,
         // and a load of some tens of millions of rows should be over before its debt is due.
         let merge_debt_limit = (memory.total_limit() * 4).clamp(1 << 30, 16 << 30);
+        let samples = options.tuning.memtable_bytes.is_none();
+        let pace = Pacer::new(Arc::clone(&options.clock), Arc::clone(&options.tasks), samples);
+        if options.tuning.without != Some(Rule::BackPressure) {
+            storage.set_pace(Arc::clone(&pace) as Arc<dyn Pace>);
+        }
         let snapshot_debt_limit = options.snapshot_debt_limit.unwrap_or(merge_debt_limit);
         Shared {
             clock: Arc::clone(&options.clock),
@@ -122,6 +130,7 @@ impl Shared {
             log_sync: OnceLock::new(),
             commits: OnceLock::new(),
             pressure: Pressure::new(options.tuning.merge_debt_bytes.unwrap_or(merge_debt_limit)),
+            pace,
             margin: Margin::default(),
             background: Background::new(&*options.tasks),
             memtable_bytes: options.tuning.memtable_bytes.unwrap_or(memtable_bytes),
@@ -139,7 +148,9 @@ impl Shared {
 
     /// Lets commits begin.
     pub(crate) fn start_commits(&self, next_csn: Csn, log: LogWriter) {
-        let _ = self.log_sync.set(log.sync_handle());
+        let sync = log.sync_handle();
+        self.pace.follow(&sync);
+        let _ = self.log_sync.set(sync);
         let commits = Commits::new(&*self.tasks, Arc::clone(&self.clock), next_csn, log);
         assert!(self.commits.set(commits).is_ok(), "commits begin once");
     }

@@ -40,8 +40,10 @@ use onlap_format::manifest::{Edit, RunMeta, SegmentMeta};
 use onlap_format::marks::Mark;
 use onlap_format::{IndexSchema, TableSchema};
 use onlap_storage::marks::{MarkRunSpec, MarkRunWriter};
+use onlap_storage::merge::Calm;
 use onlap_storage::run::{IndexShape, RunSpec, RunWriter};
 use onlap_storage::segment::{SegmentSpec, SegmentWriter};
+use onlap_storage::version::TableVersion;
 use onlap_storage::written::Purpose;
 
 use crate::background::{self, Claim, Job};
@@ -49,6 +51,7 @@ use crate::commit::Leader;
 use crate::compaction;
 use crate::database::Shared;
 use crate::options::SyncMode;
+use crate::pace::owed;
 use crate::relog;
 use crate::table::{Frozen, TableState, TableView, index_positions, key_def};
 use onlap_memtable::{Changes, DeadRows, Memtable};
@@ -156,7 +159,29 @@ pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
     }
     let now = shared.clock.monotonic_ns();
     shared.pressure.drained(bytes, now.saturating_sub(started), now);
+    let (files, merges) = cost(shared, &state.view().version, &edits);
+    shared.pace.flushed(bytes, files, merges);
     Ok(())
+}
+
+/// Bytes that a flush wrote, and those that merges will write for it in a table of this size.
+fn cost(shared: &Shared, version: &TableVersion, edits: &[Edit]) -> (u64, u64) {
+    let (mut files, mut merges) = (0, 0.0);
+    for edit in edits {
+        match edit {
+            Edit::AddSegment(_, segment) => files += segment.bytes,
+            Edit::AddMarks(_, marks) => files += marks.bytes,
+            Edit::AddRun(_, index, run) => {
+                files += run.bytes();
+                let Some(index) = version.index(*index) else { continue };
+                let all = index.runs.iter().map(|r| r.meta.entries()).sum();
+                let width = compaction::policy_of(shared, index, Calm::Busy).width;
+                merges += run.bytes() as f64 * owed::tiers(all, run.entries(), width);
+            }
+            _ => {}
+        }
+    }
+    (files, merges as u64)
 }
 
 /// Syncs the log when other tables have rows up to `csn` in it alone.

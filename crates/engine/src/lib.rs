@@ -31,6 +31,7 @@ mod locks;
 mod log;
 mod margin;
 mod options;
+mod pace;
 mod pressure;
 mod quiet;
 mod read;

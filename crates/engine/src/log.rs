@@ -47,8 +47,17 @@ struct ClosedFile {
 #[derive(Debug)]
 pub(crate) struct ObsoleteFile(ClosedFile);
 
+/// Bytes that are worth a call that writes them back, and most of one call: what follows waits behind them.
+const WRITE_BACK_BYTES: u64 = 128 << 10;
+const WRITE_BACK_BYTES_MAX: u64 = 1 << 20;
+/// A page that is still written to is not written back.
+const PAGE_BYTES: u64 = 4096;
+
 /// What the interval syncer shares with the writer.
 pub(crate) struct LogSync {
+    /// Commits do not wait for syncs.
+    lazy: bool,
+    file_bytes: u64,
     storage: Arc<StorageContext>,
     chain: LogChain,
     state: Mutex<SyncState>,
@@ -60,6 +69,8 @@ struct SyncState {
     /// Files before it that were never synced, by number; in mode `os` alone.
     unsynced: Vec<(u64, Arc<dyn File>)>,
     written: LogPosition,
+    /// So far the device has been told to take what was written.
+    written_back: LogPosition,
     durable: LogPosition,
     /// Number of the newest file whose name is durable and in the manifest; behind that of the current one in
     /// mode `os` alone.
@@ -95,6 +106,45 @@ impl LogSync {
         state.durable = state.durable.max(written);
         assert!(state.durable <= state.written, "no more is durable than was written");
         Ok(())
+    }
+
+    /// Has the device take what was written so far, where commits do not wait for that; returns its bytes. The
+    /// kernel would do so half a minute later, all at once. Nothing is more durable by it.
+    pub(crate) fn write_back(&self) -> u64 {
+        if !self.lazy {
+            return 0;
+        }
+        let mut state = self.state.lock();
+        let (from, at) = (state.written_back, state.written);
+        // The oldest file that was not written back to its end; its rest, where it is not the current one.
+        let older = state.unsynced.iter().find(|(number, _)| *number == from.file());
+        let older = older.filter(|_| from.file() < at.file()).map(|(_, file)| Arc::clone(file));
+        let (file, begin, end, last) = match older {
+            Some(file) => (file, from.offset(), self.file_bytes, false),
+            None if from.file() == at.file() => (
+                Arc::clone(&state.current),
+                from.offset(),
+                at.offset() / PAGE_BYTES * PAGE_BYTES,
+                true,
+            ),
+            None => {
+                state.written_back = LogPosition::new(from.file() + 1, 0);
+                return 0;
+            }
+        };
+        let bytes = end.saturating_sub(begin).min(WRITE_BACK_BYTES_MAX);
+        if last && bytes < WRITE_BACK_BYTES {
+            return 0;
+        }
+        state.written_back = match bytes == 0 {
+            true => LogPosition::new(from.file() + 1, 0),
+            false => from.forward(bytes as usize),
+        };
+        drop(state);
+        if bytes > 0 {
+            file.write_back(begin, bytes);
+        }
+        bytes
     }
 
     fn durable(&self) -> LogPosition {
@@ -161,6 +211,7 @@ impl LogWriter {
             begun: LogBegun { file: tail.next_file, stamp: 0, bytes: capacity },
             unsynced: Vec::new(),
             written: tail.end,
+            written_back: LogPosition::new(tail.next_file, 0),
             durable: tail.end,
             // Recovery has synced the names of the files before.
             named: tail.next_file - 1,
@@ -168,6 +219,8 @@ impl LogWriter {
         let closed = tail.files.into_iter();
         let mut writer = LogWriter {
             sync: Arc::new(LogSync {
+                lazy: mode != SyncMode::Fsync,
+                file_bytes,
                 storage: Arc::clone(&storage),
                 chain,
                 state: Mutex::new(state),

@@ -1,7 +1,10 @@
 //! How fast may writers go while background work is behind?
 //!
 //! A rule of I10: delay grows smoothly with what is owed, and there is no switch that stops the
-//! world. Two debts count.
+//! world. Three things count.
+//!
+//! **The device.** Where it is what everything waits for, writers go at the rate that it keeps up for good, flushes and
+//! merges included ([`crate::pace`]), long before memory or a debt is at its limit.
 //!
 //! **Memtables.** While frozen memtables are being flushed, writers share what is left of the
 //! memtables' part so that it lasts until the flush is expected to end: a writer that fills memory
@@ -18,7 +21,8 @@
 //! stops waiting as soon as the debt is below its limit.
 //!
 //! Delays of single commits are far shorter than a thread can sleep. So they are added up on a clock
-//! of what writers have paid for, and a writer sleeps when that is ahead of the time.
+//! of what writers have paid for, and a writer sleeps when that is ahead of the time. Large commits pay slice by slice,
+//! in proportion to their bytes, so that a small one waits for a slice of each other writer at most.
 //!
 //! Thread safety: atomics and locks held for an instant; waits go through
 //! [`onlap_base::tasks::Tasks`] and hold no lock.
@@ -32,6 +36,8 @@ use parking_lot::Mutex;
 
 use crate::database::Shared;
 use crate::options::Rule;
+use crate::pace::Writers;
+use crate::pace::price::{SHARE_MAX_NS, share, time_of};
 
 /// Bytes of memtable per second that a flush is expected to drain before the first was measured.
 const DRAIN_RATE_START: u64 = 100 << 20;
@@ -50,9 +56,8 @@ const KEPT_SHARE_NEXT: f64 = 0.5;
 const CATCH_UP_NS: u64 = 4_000_000;
 /// Writers sleep when they are ahead of what they have paid for by this much.
 const STEP_NS: u64 = 500_000;
-/// A writer never waits longer than this for one commit, except for a flush at the hard limit, and for its
-/// own bytes where merges are behind.
-const DELAY_MAX_NS: u64 = 20_000_000;
+/// Bytes of a commit that pay at once: a hundred commits of a hundred rows are a few of it.
+const SLICE_BYTES: u64 = 64 << 10;
 /// At its worst, merge debt leaves writers this share of the rate of flushes: merges read a byte that
 /// was flushed some times in its life, at about the rate at which flushes write it.
 const LEAST_SHARE: f64 = 1.0 / 16.0;
@@ -170,7 +175,15 @@ impl Pressure {
             // Its table was dropped.
             return;
         }
-        let rest = took_ns as f64 * (1.0 / share - 1.0);
+        // The further it has come, the more its own speed counts, and the less that of those before it: a device
+        // that is silent for a moment says little at its beginning.
+        let rest = match flushes.last.under > 0.0 {
+            true => {
+                let before = time_of(bytes, flushes.drain_rate) as f64;
+                (1.0 - share) * (took_ns as f64 + (1.0 - share) * before)
+            }
+            false => took_ns as f64 * (1.0 / share - 1.0),
+        };
         let others = time_of(flushes.frozen.saturating_sub(bytes), flushes.drain_rate);
         self.drained_at.store(now_ns + rest as u64 + others, Ordering::Relaxed);
     }
@@ -231,54 +244,89 @@ impl Pressure {
     /// # Errors
     /// Memory is full and the last flush failed: its error. Commits that only delete go on for a while.
     pub(crate) fn admit(&self, shared: &Shared, body_bytes: usize, deletes: bool) -> Result<()> {
-        self.bodies.fetch_add(body_bytes as u64, Ordering::Relaxed);
-        if !shared.obeys(Rule::BackPressure) {
+        let mut left = body_bytes as u64;
+        if !shared.obeys(Rule::BackPressure) || !self.is_holding(shared) {
+            self.bodies.fetch_add(left, Ordering::Relaxed);
             return Ok(());
         }
-        let drained_at = self.drained_at.load(Ordering::Relaxed);
+        loop {
+            let slice = left.min(SLICE_BYTES);
+            self.bodies.fetch_add(slice, Ordering::Relaxed);
+            self.pay_for(shared, slice);
+            left -= slice;
+            if left == 0 || shared.background.stopping() {
+                break;
+            }
+        }
+        self.bodies.fetch_add(left, Ordering::Relaxed);
         let debt = self.debt_share();
+        if debt > 0.0 {
+            let flushes = *self.flushes.lock();
+            let bytes = (body_bytes as f64 * flushes.growth) as u64;
+            self.pay_for_debt(shared, debt_delay(bytes, debt, flushes.drain_rate));
+        }
+        self.wait_for_room(shared, shared.storage.memory.limit(Part::Memtables), deletes)
+    }
+
+    /// Whether anything holds writers back.
+    fn is_holding(&self, shared: &Shared) -> bool {
+        if shared.pace.holds_back()
+            || self.drained_at.load(Ordering::Relaxed) > 0
+            || self.debt_share() > 0.0
+        {
+            return true;
+        }
         let bound_until = self.bound_until.load(Ordering::Relaxed);
-        if drained_at == 0 && bound_until == 0 && debt <= 0.0 {
-            return Ok(());
+        if bound_until == 0 || bound_until >= shared.clock.monotonic_ns() {
+            return bound_until > 0;
         }
+        self.bound_until.store(0, Ordering::Relaxed);
+        false
+    }
+
+    /// Lets a writer pay for a slice of a commit, by the device, by recent flushes and by the room that is left.
+    fn pay_for(&self, shared: &Shared, body_bytes: u64) {
         let now = shared.clock.monotonic_ns();
-        if drained_at == 0 && bound_until < now && debt <= 0.0 {
-            self.bound_until.store(0, Ordering::Relaxed);
-            return Ok(());
-        }
         let memory = &shared.storage.memory;
         let limit = memory.limit(Part::Memtables);
         let used = memory.used(Part::Memtables);
         let flushes = *self.flushes.lock();
         let bytes = (body_bytes as f64 * flushes.growth) as u64;
-        let average = self.average.load(Ordering::Relaxed);
-        let mut delay = if average > 0 { time_of(bytes, average) } else { 0 };
+        let mut delay = 0;
+        let drained_at = self.drained_at.load(Ordering::Relaxed);
+        let is_paced = shared.pace.holds_back();
+        let is_bound = drained_at > 0 || self.bound_until.load(Ordering::Relaxed) >= now;
+        // On a slow device flushes go faster or slower with what merges leave them; the law knows both.
+        if is_bound && !is_paced {
+            let average = self.average.load(Ordering::Relaxed);
+            delay = if average > 0 { time_of(bytes, average) } else { 0 };
+        }
         if drained_at > 0 {
             let overtime = time_of(flushes.frozen, flushes.drain_rate) / OVERTIME_SHARE;
             let room = (limit / 100 * PLANNED_PERCENT).saturating_sub(used);
             delay = delay.max(share(bytes, room, drained_at.saturating_sub(now).max(overtime)));
         }
-        self.pay(shared, now, delay);
-        if debt > 0.0 {
-            self.pay_for_debt(shared, debt_delay(bytes, debt, flushes.drain_rate));
+        if is_paced {
+            let admitted = self.bodies.load(Ordering::Relaxed);
+            let writers = Writers { admitted, growth: flushes.growth, drained_at };
+            let rate = shared.pace.rate(now, memory, &writers);
+            delay = delay.max(rate.map_or(0, |rate| time_of(body_bytes, rate as u64)));
         }
-        self.wait_for_room(shared, limit, deletes)
+        self.pay(shared, now, delay);
     }
 
     /// Adds a delay to what writers owe, and sleeps where that is ahead of the time.
     fn pay(&self, shared: &Shared, now: u64, delay: u64) {
-        // What is owed is bounded, so that a large commit or many writers at once do not hold up those
-        // that come long after; the hard limit bounds memory.
-        let paid = |until: u64| {
-            until.clamp(now.saturating_sub(CATCH_UP_NS), now + DELAY_MAX_NS)
-                + delay.min(DELAY_MAX_NS)
-        };
+        // Others owe a slice each at most. Beyond some of them what is owed is bounded, so that many writers at once
+        // do not hold up those that come long after.
+        let most = debt_wait_max(delay);
+        let paid = |until: u64| until.clamp(now.saturating_sub(CATCH_UP_NS), now + most) + delay;
         let add = |until: u64| Some(paid(until));
         let before = self.paid_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
         let ahead = paid(before.unwrap_or(0)).saturating_sub(now);
         if ahead >= STEP_NS {
-            shared.tasks.sleep(Duration::from_nanos(ahead.min(DELAY_MAX_NS)));
-            self.delayed_us.fetch_add(ahead.min(DELAY_MAX_NS) / 1000, Ordering::Relaxed);
+            shared.tasks.sleep(Duration::from_nanos(ahead));
+            self.delayed_us.fetch_add(ahead / 1000, Ordering::Relaxed);
         }
     }
 
@@ -301,7 +349,7 @@ impl Pressure {
         }
         let mut at = now;
         while at < until && self.debt_share() > 0.0 && !shared.background.stopping() {
-            let step = (until - at).min(DELAY_MAX_NS);
+            let step = (until - at).min(SHARE_MAX_NS);
             shared.tasks.sleep(Duration::from_nanos(step));
             at = shared.clock.monotonic_ns().max(at + step);
         }
@@ -348,18 +396,7 @@ fn debt_delay(bytes: u64, debt: f64, drain_rate: u64) -> u64 {
 
 /// How long one commit waits at most that pays so much, with what others pay at the same time.
 fn debt_wait_max(delay: u64) -> u64 {
-    delay.saturating_mul(SHARERS).max(DELAY_MAX_NS)
-}
-
-/// Nanoseconds in which `bytes` pass at a rate per second.
-fn time_of(bytes: u64, rate: u64) -> u64 {
-    (bytes as f64 * 1e9 / rate.max(1) as f64) as u64
-}
-
-/// The share of `time_ns` that `bytes` of the `room` take, at most the longest delay.
-fn share(bytes: u64, room: u64, time_ns: u64) -> u64 {
-    let share = time_ns as f64 * bytes as f64 / room.max(1) as f64;
-    (share as u64).min(DELAY_MAX_NS)
+    delay.saturating_mul(SHARERS).max(SHARE_MAX_NS)
 }
 
 #[cfg(test)]
@@ -399,7 +436,7 @@ mod tests {
             assert!(delay >= last, "less delay with {room} MiB left");
             last = delay;
         }
-        assert_eq!(last, DELAY_MAX_NS);
+        assert_eq!(last, SHARE_MAX_NS);
         assert_eq!(share(5000, 1 << 20, 0), 0);
     }
 
@@ -432,7 +469,7 @@ mod tests {
 
     #[test]
     fn small_commits_wait_no_longer_than_before() {
-        assert_eq!(debt_wait_max(debt_delay(5000, 1.0, 100 << 20)), DELAY_MAX_NS);
+        assert_eq!(debt_wait_max(debt_delay(5000, 1.0, 100 << 20)), SHARE_MAX_NS);
         assert!(debt_wait_max(debt_delay(64 << 20, 1.0, 100 << 20)) > 10_000_000_000);
     }
 

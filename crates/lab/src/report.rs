@@ -239,6 +239,9 @@ pub struct StepReport {
     /// First percentile over the median of these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub second_p1_over_p50: Option<f64>,
+    /// The same of these rates divided by their trend, the median of the minute around each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trend_p1_over_p50: Option<f64>,
     /// Longest stretch with less than a tenth of the median rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stall_seconds: Option<f64>,

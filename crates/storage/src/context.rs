@@ -6,8 +6,8 @@
 //! Thread safety: shared freely behind an `Arc`.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 use onlap_base::memory::Memory;
 use onlap_base::tasks::Tasks;
@@ -15,6 +15,7 @@ use onlap_base::{FileId, Result};
 use onlap_vfs::Fs;
 
 use crate::cache::BlockCache;
+use crate::pace::{Pace, Unpaced};
 use crate::written::Written;
 
 /// What readers and writers share.
@@ -31,6 +32,8 @@ pub struct StorageContext {
     pub tasks: Arc<dyn Tasks>,
     /// Bytes written per purpose.
     pub written: Written,
+    /// Who paces writers of files, from [`StorageContext::set_pace`] on.
+    pace: OnceLock<Arc<dyn Pace>>,
     next_file: AtomicU64,
 }
 
@@ -55,8 +58,19 @@ impl StorageContext {
             memory,
             tasks,
             written: Written::default(),
+            pace: OnceLock::new(),
             next_file: AtomicU64::new(1),
         })
+    }
+
+    /// Lets writers of files be paced from now on; the first call counts.
+    pub fn set_pace(&self, pace: Arc<dyn Pace>) {
+        let _ = self.pace.set(pace);
+    }
+
+    /// Who paces writers of files.
+    pub fn pace(&self) -> &dyn Pace {
+        self.pace.get().map_or(&Unpaced, |pace| &**pace)
     }
 
     /// A file id that no other file has.

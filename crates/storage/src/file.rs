@@ -1,8 +1,9 @@
 //! How do finished files get their bytes to and from the disk?
 //!
-//! Every file of this crate is written once from front to back in large chunks, made durable, and
-//! from then on only read (I5): with direct I/O, because the block cache is the only cache. This
-//! module must not know what the bytes mean.
+//! Every file of this crate is written once from front to back in spans, made durable, and from then on only read
+//! (I5): both with direct I/O, because the block cache is the only cache, and because what goes through the page
+//! cache comes to the device as one lump with the sync, behind which the log and readers wait. Spans are as long as
+//! [`crate::pace`] says. This module must not know what the bytes mean.
 //!
 //! Thread safety: a [`FileReader`] is shared freely, a [`FileWriter`] belongs to one thread.
 
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use onlap_base::names::FileKind;
 use onlap_base::{Charge, Error, ErrorKind, FileId, PROVISIONAL_BASE, Part, Result, RowId};
 use onlap_format::frame::{HEADER_BYTES, Kind, TRAILER_BYTES, check_header, parse_trailer};
-use onlap_vfs::{Access, File, ReadBuf};
+use onlap_vfs::{ALIGN, Access, AlignedBuf, File, ReadBuf};
 
 use crate::cache::Loaded;
 use crate::context::StorageContext;
@@ -21,9 +22,10 @@ use crate::written::Purpose;
 #[cfg(test)]
 mod tests;
 
-/// Bytes per write call: large enough that a device at 1000 I/Os per second still takes hundreds of
-/// megabytes, small enough to be a negligible part of the memory budget.
+/// Most bytes per write call: a fast device takes them in a millisecond, and they are a negligible part of the memory
+/// budget.
 pub const WRITE_CHUNK_BYTES: usize = 1 << 20;
+const _: () = assert!(WRITE_CHUNK_BYTES.is_multiple_of(ALIGN), "chunks but the last are aligned");
 
 /// Bytes read at once where a reader walks a file in order.
 pub const READ_AHEAD_BYTES: usize = 256 << 10;
@@ -40,7 +42,7 @@ pub struct FileWriter {
     path: PathBuf,
     file: Arc<dyn File>,
     purpose: Purpose,
-    buffer: Vec<u8>,
+    buffer: AlignedBuf,
     flushed: u64,
     finished: bool,
     _charge: Charge,
@@ -56,7 +58,7 @@ impl FileWriter {
         let id = context.new_file_id();
         let name = kind(id).name();
         let path = context.dir.join(&name);
-        let file = context.fs.create(&path, Access::ReadWrite)?;
+        let file = context.fs.create(&path, Access::WriteDirect)?;
         Ok(FileWriter {
             context: context.clone(),
             id,
@@ -64,7 +66,7 @@ impl FileWriter {
             path,
             file,
             purpose,
-            buffer: Vec::with_capacity(WRITE_CHUNK_BYTES),
+            buffer: AlignedBuf::new(WRITE_CHUNK_BYTES),
             flushed: 0,
             finished: false,
             _charge: context.memory.charge(Part::Background, WRITE_CHUNK_BYTES as u64),
@@ -93,22 +95,33 @@ impl FileWriter {
 
     /// Appends bytes.
     pub fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
-        while self.buffer.len() + bytes.len() >= WRITE_CHUNK_BYTES {
-            let (now, later) = bytes.split_at(WRITE_CHUNK_BYTES - self.buffer.len());
-            self.buffer.extend_from_slice(now);
+        while bytes.len() >= self.buffer.room() {
+            let (now, later) = bytes.split_at(self.buffer.room());
+            self.buffer.extend(now);
             bytes = later;
             self.flush()?;
         }
-        self.buffer.extend_from_slice(bytes);
+        self.buffer.extend(bytes);
         debug_assert!(self.buffer.len() < WRITE_CHUNK_BYTES, "a full buffer is written");
         Ok(())
     }
 
     fn flush(&mut self) -> Result<()> {
         assert!(!self.finished, "a finished file is never modified (I5)");
-        self.file.write_at(&self.buffer, self.flushed)?;
-        self.context.written.add(self.purpose, self.buffer.len() as u64);
-        self.flushed += self.buffer.len() as u64;
+        let pace = self.context.pace();
+        let mut at = 0;
+        while at < self.buffer.len() {
+            let span = pace.span_bytes(self.purpose);
+            assert!(span > 0 && span.is_multiple_of(ALIGN), "spans but the last are aligned");
+            let bytes = &self.buffer[at..self.buffer.len().min(at + span)];
+            pace.begin(self.purpose);
+            let written = self.file.write_at(bytes, self.flushed);
+            pace.end(self.purpose, bytes.len() as u64);
+            written?;
+            self.context.written.add(self.purpose, bytes.len() as u64);
+            self.flushed += bytes.len() as u64;
+            at += bytes.len();
+        }
         self.buffer.clear();
         Ok(())
     }
@@ -120,7 +133,11 @@ impl FileWriter {
             self.flush()?;
         }
         assert!(self.buffer.is_empty(), "every byte is in the file before it is synced");
-        self.file.sync_data()?;
+        let pace = self.context.pace();
+        pace.begin(self.purpose);
+        let synced = self.file.sync_data();
+        pace.end(self.purpose, 0);
+        synced?;
         // The block cache is the only cache: what was just written must not fill the page cache.
         self.file.drop_cache();
         self.finished = true;

@@ -17,6 +17,7 @@ pub mod files;
 pub mod manifest;
 pub mod marks;
 pub mod merge;
+pub mod pace;
 pub mod run;
 pub mod segment;
 pub mod version;

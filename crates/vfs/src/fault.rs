@@ -387,6 +387,10 @@ impl File for FaultFile {
         self.inner.prefetch(offset, len);
     }
 
+    fn write_back(&self, offset: u64, len: u64) {
+        self.inner.write_back(offset, len);
+    }
+
     fn drop_cache(&self) {
         self.inner.drop_cache();
     }

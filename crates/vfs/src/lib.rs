@@ -26,11 +26,13 @@ use std::sync::Arc;
 
 use onlap_base::Result;
 
+mod buffer;
 mod counters;
 mod fault;
 mod mem;
 mod os;
 
+pub use buffer::{ALIGN, AlignedBuf};
 pub use counters::{IoCounters, IoCounts};
 pub use fault::{Fault, FaultFs, Operation, Watcher};
 pub use mem::{Grain, MemFs, Survival};
@@ -46,6 +48,10 @@ pub enum Access {
     /// Read past the page cache, so that blocks are cached once; through it where the file system
     /// cannot do without.
     ReadDirect,
+    /// Written once from front to back, past the page cache where the file system can: a write returns when the
+    /// device has the bytes, and a sync has little left to do. What begins or ends between two multiples of
+    /// [`ALIGN`], and everything after it, goes through the page cache.
+    WriteDirect,
 }
 
 /// A held lock; dropping it releases the lock.
@@ -138,6 +144,10 @@ pub trait File: Send + Sync {
 
     /// A hint that these bytes will be read soon. Direct files ignore it.
     fn prefetch(&self, offset: u64, len: u64);
+
+    /// A hint that these bytes may go to the device now, so that they do not come as a lump with a later sync. They
+    /// are no more durable than before.
+    fn write_back(&self, offset: u64, len: u64);
 
     /// Lets go of the page cache's copy of what was synced: who reads it next reads directly.
     fn drop_cache(&self);

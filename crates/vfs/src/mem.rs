@@ -396,6 +396,8 @@ impl File for MemFile {
 
     fn prefetch(&self, _offset: u64, _len: u64) {}
 
+    fn write_back(&self, _offset: u64, _len: u64) {}
+
     fn drop_cache(&self) {}
 }
 

@@ -1,7 +1,7 @@
 //! How does the operating system keep the promises of [`Fs`] and [`File`]?
 //!
 //! Positioned reads and writes, `fdatasync`, `fsync` on directories, `flock`, `fallocate`, direct
-//! reads. Interrupted calls are made again, short ones continued. Safe to share: no file has a
+//! reads and writes. Interrupted calls are made again, short ones continued. Safe to share: no file has a
 //! position, and the only state is counters and one flag.
 
 use std::os::fd::OwnedFd;
@@ -13,11 +13,7 @@ use onlap_base::{Error, ErrorKind, Result};
 use rustix::fs::{Advice, FallocateFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::{Access, File, Fs, IoCounters, LockGuard, ReadBuf, parent_of};
-
-/// What offsets, lengths and addresses of direct reads are multiples of. 4 KiB suits every device
-/// and file system we know; one that wants more refuses, and is then read through the page cache.
-const ALIGN: usize = 4096;
+use crate::{ALIGN, Access, File, Fs, IoCounters, LockGuard, ReadBuf, parent_of};
 
 /// Zeros written per call where a file system cannot reserve space.
 const ZERO_BYTES: usize = 1 << 20;
@@ -37,6 +33,11 @@ impl OsFs {
     fn file(&self, path: &Path, flags: OFlags, access: Access) -> Result<Arc<dyn File>> {
         let (fd, direct) = match access {
             Access::ReadWrite => (open(path, flags | OFlags::RDWR)?, false),
+            Access::WriteDirect => match try_open(path, flags | OFlags::RDWR | OFlags::DIRECT) {
+                Ok(fd) => (fd, true),
+                Err(Errno::INVAL) => (open(path, flags | OFlags::RDWR)?, false),
+                Err(e) => return Err(failed("open", path, e)),
+            },
             // A file just made is written by the task that made it, whatever way it will be read.
             _ if flags.contains(OFlags::CREATE) => (open(path, flags | OFlags::RDWR)?, false),
             Access::Read => (open(path, flags | OFlags::RDONLY)?, false),
@@ -205,7 +206,25 @@ impl OsFile {
         self.direct.load(Ordering::Relaxed)
     }
 
-    /// The file system opens files for direct reads but wants another alignment: use its cache.
+    /// Writes the part of `bytes` that is aligned past the page cache; returns its length. From a rest on the file is
+    /// written through the cache.
+    fn write_direct(&self, bytes: &[u8], offset: u64) -> Result<usize> {
+        let is_aligned =
+            offset.is_multiple_of(ALIGN as u64) && bytes.as_ptr().align_offset(ALIGN) == 0;
+        let whole = if is_aligned { bytes.len() - bytes.len() % ALIGN } else { 0 };
+        let done = match write_all(&self.fd, &bytes[..whole], offset) {
+            Ok(()) => whole,
+            // Another alignment is wanted. What was taken is written again.
+            Err(Errno::INVAL) => 0,
+            Err(e) => return Err(failed("write", &self.path, e)),
+        };
+        if done < bytes.len() {
+            self.leave_direct()?;
+        }
+        Ok(done)
+    }
+
+    /// The file system opens files for direct use but wants another alignment: use its cache.
     fn leave_direct(&self) -> Result<()> {
         let flags = rustix::fs::fcntl_getfl(&self.fd).map_err(|e| failed("read", &self.path, e))?;
         rustix::fs::fcntl_setfl(&self.fd, flags - OFlags::DIRECT)
@@ -244,7 +263,9 @@ impl File for OsFile {
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
         self.counters.wrote(bytes.len());
-        write_all(&self.fd, bytes, offset).map_err(|e| failed("write", &self.path, e))
+        let done = if self.is_direct() { self.write_direct(bytes, offset)? } else { 0 };
+        write_all(&self.fd, &bytes[done..], offset + done as u64)
+            .map_err(|e| failed("write", &self.path, e))
     }
 
     fn sync_data(&self) -> Result<()> {
@@ -288,6 +309,13 @@ impl File for OsFile {
         if let (false, Some(len)) = (self.is_direct(), std::num::NonZeroU64::new(len)) {
             // A hint: a file system that refuses it loses nothing but time.
             let _ = rustix::fs::fadvise(&self.fd, offset, Some(len), Advice::WillNeed);
+        }
+    }
+
+    fn write_back(&self, offset: u64, len: u64) {
+        if let (false, Some(len)) = (self.is_direct(), std::num::NonZeroU64::new(len)) {
+            // Linux begins to write what is dirty in the range, waits for nothing, and lets go of the rest.
+            let _ = rustix::fs::fadvise(&self.fd, offset, Some(len), Advice::DontNeed);
         }
     }
 

@@ -19,6 +19,7 @@ use crate::database::{Shared, unknown_table};
 use crate::index_build::{self, BuildControl};
 use crate::locks::{HeldLocks, LockWait, RowLock, WaitContext};
 use crate::margin;
+use crate::pace::owed::Owed;
 use crate::rules::{FindSequence, FindTable, References};
 use crate::spec::{IndexSpec, TableChange, TableChanges, TableSpec};
 use crate::table::TableState;
@@ -147,6 +148,7 @@ pub(crate) fn forget_table(shared: &Shared, state: &TableState) {
     state.dropped.store(true, Ordering::Release);
     shared.catalog.remove(&state.schema().name);
     shared.pressure.change_merge_debt(state.merge_debt.swap(0, Ordering::Relaxed), 0);
+    shared.pace.owes(state.id, Owed::default());
     let frozen = state.view().frozen.iter().map(|f| f.bytes).sum();
     shared.pressure.dropped(frozen, shared.clock.monotonic_ns());
 }

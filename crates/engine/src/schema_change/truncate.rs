@@ -23,6 +23,7 @@ use crate::blind;
 use crate::commit::Leader;
 use crate::database::Shared;
 use crate::flush;
+use crate::pace::owed::Owed;
 use crate::table::{TableState, TableView};
 
 /// What a truncated table was.
@@ -91,6 +92,7 @@ fn truncate(shared: &Shared, state: &TableState, leader: &mut Leader) -> Result<
     shared.snapshots.publish(csn);
     let debt = state.merge_debt.swap(0, Ordering::Relaxed);
     shared.pressure.change_merge_debt(debt, 0);
+    shared.pace.owes(state.id, Owed::default());
     let frozen = old.frozen.iter().map(|f| f.bytes).sum();
     shared.pressure.dropped(frozen, shared.clock.monotonic_ns());
     Ok(())

@@ -11,6 +11,9 @@ mod tests;
 /// Length of an interval.
 pub const INTERVAL: Duration = Duration::from_millis(100);
 
+/// Seconds over which a trend is taken.
+const TREND_SECONDS: usize = 60;
+
 /// Longest run whose intervals are counted: a day. What comes later counts for the last interval.
 const INTERVALS_MAX: usize = 24 * 3600 * 10;
 
@@ -146,6 +149,28 @@ impl Recorder {
         let rank = (percentile / 100.0 * seconds.len() as f64).ceil() as usize;
         let rows = *seconds.get(rank.clamp(1, seconds.len().max(1)) - 1)?;
         Some(rows as f64)
+    }
+
+    /// First percentile over the median of the complete seconds' rates, each divided by the trend: the median of
+    /// the [`TREND_SECONDS`] around it. A rate that falls slowly as data grows is steady by it. `None` below
+    /// two seconds.
+    pub fn steadiness(&self) -> Option<f64> {
+        let seconds = self.seconds();
+        let middle = |mut some: Vec<u64>| {
+            some.sort_unstable();
+            some[some.len() / 2] as f64
+        };
+        let share = |i: usize| {
+            let last = seconds.len().saturating_sub(TREND_SECONDS);
+            let from = i.saturating_sub(TREND_SECONDS / 2).min(last);
+            let to = seconds.len().min(from + TREND_SECONDS);
+            seconds[i] as f64 / middle(seconds[from..to].to_vec()).max(1.0)
+        };
+        let mut shares: Vec<f64> = (0..seconds.len()).map(share).collect();
+        shares.sort_by(f64::total_cmp);
+        let rank = shares.len().div_ceil(100).max(1);
+        let (p1, p50) = (shares.get(rank - 1)?, shares.get(shares.len().div_ceil(2) - 1)?);
+        (shares.len() > 1 && *p50 > 0.0).then(|| p1 / p50)
     }
 
     /// Longest stretch, in seconds, in which every interval had less than a tenth of the median

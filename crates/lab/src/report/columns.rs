@@ -68,6 +68,7 @@ fn insert_benchmark(step: &StepReport) -> Columns {
         ("p50", text(step.second_p50, 0)),
         ("p99", text(step.second_p99, 0)),
         ("p1/p50", text(step.second_p1_over_p50, 2)),
+        ("of trend", text(step.trend_p1_over_p50, 2)),
         ("stall s", text(step.stall_seconds, 1)),
         ("client us", text(step.client_cpu_us_per_insert, 2)),
         ("tag", if step.void == Some(true) { "void".into() } else { step.step.clone() }),

@@ -397,6 +397,7 @@ fn add_commits(report: &mut StepReport, commits: &Recorder) {
         .zip(commits.second_rate(50.0))
         .filter(|(_, p50)| *p50 > 0.0)
         .map(|(p1, p50)| p1 / p50);
+    report.trend_p1_over_p50 = commits.steadiness();
     report.stall_seconds = Some(commits.longest_stall());
     report.p50_ips = p50;
     report.p1_ips = p1;

@@ -65,6 +65,9 @@ impl File for LyingFile {
     fn prefetch(&self, offset: u64, len: u64) {
         self.inner.prefetch(offset, len);
     }
+    fn write_back(&self, offset: u64, len: u64) {
+        self.inner.write_back(offset, len);
+    }
     fn drop_cache(&self) {
         self.inner.drop_cache();
     }

@@ -91,6 +91,9 @@ impl File for Held {
     fn prefetch(&self, offset: u64, len: u64) {
         self.inner.prefetch(offset, len);
     }
+    fn write_back(&self, offset: u64, len: u64) {
+        self.inner.write_back(offset, len);
+    }
     fn drop_cache(&self) {
         self.inner.drop_cache();
     }

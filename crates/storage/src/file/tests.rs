@@ -2,7 +2,9 @@ use onlap_base::ErrorKind;
 use onlap_base::names::FileKind;
 
 use super::*;
+use crate::pace::Pace;
 use crate::testing::disk;
+use parking_lot::Mutex;
 
 fn bytes(n: usize) -> Vec<u8> {
     (0..n).map(|i| (i * 7 + i / 251) as u8).collect()
@@ -25,6 +27,49 @@ fn what_was_written_is_read_and_counted() {
     let beyond = reader.read(len - 1, 2).unwrap_err();
     assert_eq!(beyond.kind(), ErrorKind::Corruption);
     assert_eq!(beyond.place().unwrap().file, reader.name());
+}
+
+/// Spans that were begun and are to end, and bytes of those that ended.
+#[derive(Default)]
+struct Spans {
+    begun: Mutex<Vec<Purpose>>,
+    ended: Mutex<Vec<u64>>,
+}
+
+const SPAN_BYTES: usize = 64 << 10;
+
+impl Pace for Spans {
+    fn span_bytes(&self, _: Purpose) -> usize {
+        SPAN_BYTES
+    }
+
+    fn begin(&self, purpose: Purpose) {
+        self.begun.lock().push(purpose);
+    }
+
+    fn end(&self, purpose: Purpose, bytes: u64) {
+        assert_eq!(self.begun.lock().pop(), Some(purpose), "a span ends that began");
+        self.ended.lock().push(bytes);
+    }
+}
+
+#[test]
+fn a_file_goes_out_in_spans_and_the_pace_sees_each() {
+    let (_dir, context) = disk(64 << 20);
+    let spans = Arc::new(Spans::default());
+    context.set_pace(Arc::clone(&spans) as Arc<dyn Pace>);
+    let content = bytes(2 * WRITE_CHUNK_BYTES + 99_999);
+    let mut writer = FileWriter::create(&context, FileKind::Run, Purpose::Marks).unwrap();
+    content.chunks(33_333).for_each(|part| writer.write(part).unwrap());
+    let (id, len) = writer.finish().unwrap();
+    let mut ended = spans.ended.lock().clone();
+    assert_eq!(ended.pop(), Some(0), "the sync comes last");
+    assert_eq!(ended.iter().sum::<u64>(), len);
+    let whole = ended.iter().filter(|bytes| **bytes == SPAN_BYTES as u64).count();
+    assert_eq!((ended.len(), whole), (34, 33));
+    assert!(spans.begun.lock().is_empty());
+    let reader = FileReader::open(&context, FileKind::Run, id).unwrap();
+    assert_eq!(&reader.read(0, content.len()).unwrap()[..], &content[..]);
 }
 
 #[test]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::AlignedBuf;
 use onlap_base::Rng;
 
 fn directory() -> tempfile::TempDir {
@@ -49,6 +50,35 @@ fn direct_reads_need_no_alignment_of_the_caller() {
     for (from, len) in [(0, bytes.len() + 1), (bytes.len(), 1), (5 * ALIGN, 10)] {
         let early = direct.read_at(from as u64, len).unwrap_err();
         assert_eq!(early.kind(), ErrorKind::Corruption, "{from} {len}");
+    }
+}
+
+#[test]
+fn direct_writes_take_what_is_aligned_and_lose_nothing_of_the_rest() {
+    let dir = directory();
+    let fs = OsFs::new();
+    let mut bytes = vec![0; 5 * ALIGN + 777];
+    Rng::new(3).fill(&mut bytes);
+    for (name, sizes) in [("whole", &[5][..]), ("parts", &[1, 1, 3]), ("none", &[])] {
+        let path = dir.path().join(name);
+        let file = fs.create(&path, Access::WriteDirect).unwrap();
+        let (mut buffer, mut at) = (AlignedBuf::new(bytes.len()), 0);
+        for pages in sizes {
+            buffer.clear();
+            buffer.extend(&bytes[at..at + pages * ALIGN]);
+            file.write_at(&buffer, at as u64).unwrap();
+            at += pages * ALIGN;
+            assert_eq!(file.len().unwrap(), at as u64);
+        }
+        // Neither of these is aligned.
+        file.write_at(&bytes[at..at + 700], at as u64).unwrap();
+        file.write_at(&bytes[at + 700..], at as u64 + 700).unwrap();
+        file.write_back(0, bytes.len() as u64);
+        file.sync_data().unwrap();
+        file.drop_cache();
+        assert_eq!(&*file.read_at(0, bytes.len()).unwrap(), &bytes[..], "{name}");
+        let read = fs.open(&path, Access::ReadDirect).unwrap();
+        assert_eq!(&*read.read_at(0, bytes.len()).unwrap(), &bytes[..], "{name}");
     }
 }
 

@@ -50,3 +50,20 @@ fn last_tenth_against_the_first() {
     assert!((ratio - 0.5).abs() < 0.05, "{ratio}");
     assert_eq!(recorder(&[10; 10]).last_tenth_over_first(), None);
 }
+
+#[test]
+fn a_slow_fall_is_steady_and_a_dip_is_not() {
+    let falling = |second: u64| 30_000 - 40 * second;
+    let intervals = |of: &dyn Fn(u64) -> u64| {
+        let mut rows: Vec<u64> = (0..300).flat_map(|s| vec![of(s) / 10; 10]).collect();
+        rows.push(0);
+        recorder(&rows)
+    };
+    let steady = intervals(&falling);
+    assert!(steady.second_rate(1.0).unwrap() / steady.second_rate(50.0).unwrap() < 0.8);
+    assert!(steady.steadiness().unwrap() > 0.95);
+    let dips = intervals(&|s| if s % 50 == 20 { falling(s) / 4 } else { falling(s) });
+    let share = dips.steadiness().unwrap();
+    assert!((0.2..0.3).contains(&share), "{share}");
+    assert_eq!(recorder(&[5; 12]).steadiness(), None);
+}
