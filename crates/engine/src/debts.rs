@@ -101,8 +101,14 @@ fn row_bytes(view: &TableView) -> f64 {
     let version = &view.version;
     let segments = version.segments.iter().map(|s| (s.meta.bytes, s.meta.count));
     let mut bytes = average(segments);
+    let rows: u64 = version.segments.iter().map(|s| s.meta.count).sum();
     for index in &version.indexes {
-        bytes += average(index.runs.iter().map(|r| (r.meta.bytes(), r.meta.entries())));
+        let runs = index.runs.iter();
+        bytes += match index.shape.multi_entry {
+            false => average(runs.map(|r| (r.meta.bytes(), r.meta.entries()))),
+            // A row has any number of entries.
+            true => average(std::iter::once((runs.map(|r| r.meta.bytes()).sum(), rows))),
+        };
     }
     if bytes == 0.0 {
         let active = &view.active;

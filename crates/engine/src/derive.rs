@@ -29,7 +29,8 @@ use crate::table::index_positions;
 /// Calculates derived and generated columns. The same program and values give the same result for ever, on any thread.
 pub trait Formulas: Send + Sync {
     /// The values of a column by a program for rows of which `inputs` are the columns that it reads, in its order:
-    /// of the column's physical form, one per row.
+    /// of the column's physical form, one per row. Lists of keys ([`DerivedSchema::lists`]) are packed
+    /// ([`crate::entries`]).
     ///
     /// # Errors
     /// What is wrong with the values of some row.

@@ -36,7 +36,7 @@ use onlap_base::names::FileKind;
 use onlap_base::{Csn, ErrorKind, Result, RowId, TableId};
 use onlap_format::changes::Sweep;
 use onlap_format::key::{ColumnStats, Packing};
-use onlap_format::manifest::{Edit, RunMeta, SegmentMeta};
+use onlap_format::manifest::{Edit, RunFileMeta, RunMeta, SegmentMeta};
 use onlap_format::marks::Mark;
 use onlap_format::{IndexSchema, TableSchema};
 use onlap_storage::marks::{MarkRunSpec, MarkRunWriter};
@@ -391,7 +391,15 @@ pub(crate) fn run_spec(
 
 /// Ends a run as flushed.
 pub(crate) fn run_meta(shared: &Shared, writer: RunWriter, rows: Range<RowId>) -> Result<RunMeta> {
-    let files = writer.finish()?;
+    run_of(shared, writer.finish()?, rows)
+}
+
+/// A run of finished files, as flushed.
+pub(crate) fn run_of(
+    shared: &Shared,
+    files: Vec<RunFileMeta>,
+    rows: Range<RowId>,
+) -> Result<RunMeta> {
     let in_order = files.windows(2).all(|pair| pair[0].last_key <= pair[1].first_key);
     assert!(in_order, "files of a run come in key order");
     let id = files.first().map_or_else(|| shared.storage.new_file_id().0, |f| f.file.0);

@@ -28,7 +28,7 @@ use onlap_base::{ColumnId, Csn, Error, ErrorKind, Result, RowId};
 use onlap_format::changes::{Change, LoggedChange};
 use onlap_format::manifest::MarkRunMeta;
 use onlap_format::marks::Mark;
-use onlap_format::{Batch, IndexSchema, TableSchema};
+use onlap_format::{Batch, Column, DerivedSchema, IndexSchema, TableSchema, entries};
 use onlap_storage::marks::{MarkRun, MarkRunSpec, MarkRunWriter};
 use onlap_storage::segment::Segment;
 use onlap_storage::version::{PrivateFiles, PrivateMarks, TableVersion};
@@ -118,7 +118,7 @@ impl Spill {
         let first = self.end;
         self.end += rows.rows as RowId;
         // The rows, and their copy in chunks with orders.
-        let bytes = 2 * rows.heap_bytes() as u64;
+        let bytes = (2 * rows.heap_bytes() + posting_bytes(&self.schema, &rows)) as u64;
         let charge = self.shared.storage.memory.charge(Part::Memtables, bytes);
         self.shared.storage.cache.make_way();
         let job = Job::Rows { rows, first, dead: DeadRows::new(dead), _charge: charge };
@@ -381,6 +381,17 @@ impl Drop for Spill {
         self.seen = None;
         remove(&self.shared, &self.files);
     }
+}
+
+/// Bytes that sorted entries of lists of keys take.
+fn posting_bytes(schema: &TableSchema, rows: &Batch) -> usize {
+    let derived = rows.columns.get(schema.columns.len()..).unwrap_or_default();
+    let lists = schema.derived.iter().zip(derived);
+    let count = |(of, column): (&DerivedSchema, &Column)| match of.lists {
+        true => entries::count(column, 0..rows.rows) as usize,
+        false => 0,
+    };
+    lists.map(count).sum::<usize>() * size_of::<u32>()
 }
 
 fn read_marks(shared: &Shared, marks: &PrivateMarks, out: &mut Vec<(bool, Mark)>) -> Result<()> {

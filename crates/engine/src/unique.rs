@@ -642,7 +642,8 @@ pub(crate) fn key_texts(
 
 /// Refuses keys above the limit, before the log sees them.
 pub(crate) fn check_key_lengths(schema: &TableSchema, rows: &Batch) -> Result<()> {
-    for index in &schema.indexes {
+    // Keys in lists were looked at as they were calculated.
+    for index in schema.indexes.iter().filter(|index| !index.multi_entry) {
         let (positions, _) = index_positions(schema, index);
         let filter = schema.filter_position(index).map(|p| &rows.columns[p]);
         let longest: usize = positions.iter().map(|&p| longest_value(&rows.columns[p])).sum();

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::sync::Arc;
 use std::time::Duration;
 
 use onlap::{
@@ -17,6 +18,8 @@ use onlap_base::rng::Rng;
 mod blind;
 #[path = "model/concurrent.rs"]
 mod concurrent;
+#[path = "model/lists.rs"]
+mod lists;
 #[path = "model/predicates.rs"]
 mod predicates;
 #[path = "model/schema.rs"]
@@ -38,7 +41,10 @@ fn spec(blind: bool) -> TableSpec {
         .index(IndexSpec::new("by_b_a", ["b", "a"]).descending("a").include(["d"]))
         .index(IndexSpec::new("by_d_e", ["d", "e"]));
     let by_c = IndexSpec::new("by_c", ["c"]);
-    if blind { spec.index(by_c).blind_writes() } else { spec.index(by_c.unique()) }
+    match blind {
+        true => spec.index(by_c).blind_writes(),
+        false => spec.index(by_c.unique()).index(lists::by_letter()),
+    }
 }
 
 /// How keys arrive and how small everything is.
@@ -102,6 +108,12 @@ fn shown(rows: impl IntoIterator<Item = Row>) -> Vec<String> {
     out
 }
 
+fn open(dir: &tempfile::TempDir, setting: &Setting) -> Database {
+    let db = Database::open(dir.path(), setting.options()).unwrap();
+    db.set_formulas(Arc::new(lists::Letters));
+    db
+}
+
 struct Run {
     seed: u64,
     rng: Rng,
@@ -119,7 +131,7 @@ struct Run {
 impl Run {
     fn new(seed: u64, setting: Setting) -> Run {
         let dir = tempfile::tempdir().unwrap();
-        let db = Database::open(dir.path(), setting.options()).unwrap();
+        let db = open(&dir, &setting);
         let spec = spec(setting.blind);
         let spec = if setting.history { spec.history(DAY) } else { spec };
         db.create_table(spec).unwrap();
@@ -354,7 +366,7 @@ impl Run {
         } else {
             drop(db);
         }
-        self.db = Some(Database::open(self.dir.path(), self.setting.options()).unwrap());
+        self.db = Some(open(&self.dir, &self.setting));
         self.check();
     }
 
@@ -421,6 +433,10 @@ fn check_rows(seed: u64, snapshot: &Snapshot, table: &Table, model: &Model) {
     assert_eq!(shown(scanned), expected, "seed {seed}: table scan");
     assert_eq!(snapshot.count(table).unwrap() as usize, model.len(), "seed {seed}");
     for index in &table.schema().indexes {
+        if index.multi_entry {
+            lists::check_letters(seed, snapshot, table, model);
+            continue;
+        }
         let rows = snapshot.index_scan(table, &index.name, KeyRange::all(), Scan::all()).unwrap();
         assert_eq!(shown(rows.rows().unwrap()), expected, "seed {seed}: index {}", index.name);
         let back = Scan::all().reverse().columns(["id"]);
@@ -449,7 +465,10 @@ fn run(name: &str, setting: Setting, seed: u64, steps: u64) {
     let db = run.db.take().unwrap();
     db.close().unwrap();
     let options = onlap::CheckOptions { options: run.setting.options() };
-    let report = onlap::check(run.dir.path(), &options).unwrap();
+    let report = onlap::check_with(run.dir.path(), &options, &|db| {
+        db.set_formulas(Arc::new(lists::Letters));
+    });
+    let report = report.unwrap();
     assert!(report.findings.is_empty(), "seed {seed}: {:?}", report.findings);
     assert_eq!(report.rows as usize, run.model.len(), "seed {seed}");
 }

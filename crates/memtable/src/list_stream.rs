@@ -125,6 +125,7 @@ impl Iterator for ListStream {
         if row_ids.is_empty() {
             return None;
         }
+        debug_assert_eq!(keys.len(), row_ids.len(), "a key for each entry");
         let column = Column { data: Vector::Bytes(keys), nulls: None };
         let mut keys = self.packing.new_keys();
         let fits = self.packing.pack(&[&column], 0..row_ids.len(), &mut keys);

@@ -42,6 +42,7 @@ pub(crate) struct PostingCells(OnceLock<Box<[OnceLock<Arc<Postings>>]>>);
 impl PostingCells {
     /// The postings of a column, sorted now if no reader asked before.
     pub(crate) fn get(&self, rows: &Batch, column: usize) -> Arc<Postings> {
+        debug_assert!(column < rows.columns.len(), "lists are a column of the chunk");
         let cells = self.0.get_or_init(|| rows.columns.iter().map(|_| OnceLock::new()).collect());
         let made = || Arc::new(Postings::of_lists(lists(&rows.columns[column])));
         Arc::clone(cells[column].get_or_init(made))
@@ -103,7 +104,12 @@ impl Postings {
         if !slice.is_empty() {
             sort(&mut slice);
         }
-        Postings(merge_stretches(lists, starts, ends))
+        let all = merge_stretches(lists, starts, ends);
+        debug_assert!(
+            all.is_sorted_by(|&a, &b| (key_at(lists, a), a) < (key_at(lists, b), b)),
+            "entries rise by key and row"
+        );
+        Postings(all)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -167,6 +173,7 @@ impl ListSource {
         let at = |place: usize| key_at(lists, postings.0[place]);
         let start = search(0..postings.len(), |place| bounds.is_below(at(place)));
         let end = search(start..postings.len(), |place| !bounds.is_above(at(place)));
+        debug_assert!(start <= end && end <= postings.len(), "bounds are in order");
         ListSource { chunk: chunk.clone(), column, postings, places: start..end }
     }
 
@@ -212,6 +219,10 @@ pub(crate) struct ListMerge {
 
 impl ListMerge {
     pub(crate) fn new(sources: Vec<ListSource>, backward: bool) -> ListMerge {
+        debug_assert!(
+            sources.windows(2).all(|w| w[0].chunk.end() <= w[1].chunk.first()),
+            "an earlier source has older rows"
+        );
         let mut merge = ListMerge { sources, backward, heap: Vec::new() };
         for source in 0..merge.sources.len() {
             let head = merge.advance(source);

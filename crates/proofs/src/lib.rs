@@ -21,6 +21,7 @@ pub mod faults;
 pub mod figures;
 pub mod isolation;
 pub mod kill;
+pub mod letters;
 pub mod options;
 pub mod regression;
 pub mod roles;

@@ -1,5 +1,6 @@
 //! What does a table show, and do its indexes say the same?
 
+use crate::letters;
 use onlap::{KeyRange, Result, Row, RowId, Scan, Snapshot, Table, Value};
 
 /// Rows with their ids, in the order of the ids.
@@ -37,6 +38,12 @@ pub fn agreed(snapshot: &Snapshot, table: &Table) -> Result<Result<Rows, String>
         return Ok(Err(format!("{name}: counted {n} rows, found {}", rows.len())));
     }
     for index in &table.schema().indexes {
+        if index.multi_entry {
+            match letters::differs(snapshot, table, &index.name, &rows)? {
+                Some(text) => return Ok(Err(format!("{name}: {text}"))),
+                None => continue,
+            }
+        }
         let mut found =
             collect(snapshot.index_scan(table, &index.name, KeyRange::all(), Scan::all())?)?;
         found.sort_by_key(|(id, _)| *id);

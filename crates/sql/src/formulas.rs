@@ -422,7 +422,7 @@ impl Formulas for Calculated {
             }
             if let Some(class) = made.class {
                 let keys = class.keys(made.ty.base.oid, &value, &env.cx()).map_err(engine_error)?;
-                let list = Value::Bytes(entries::pack(&mut keys.iter().collect())?.into());
+                let list = Value::Bytes(entries::pack(&mut keys.iter().collect())?);
                 convert::push_value(of.column.ty, &list, &mut out, &of.column.name)?;
                 continue;
             }

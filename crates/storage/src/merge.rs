@@ -15,11 +15,13 @@ use crate::editor::Editor;
 use crate::version::{IndexVersion, RunEntry, TableVersion};
 
 pub mod dead;
+mod join;
 pub mod marks;
 pub mod policy;
 mod source;
 pub mod worker;
 
+pub use join::join;
 pub use policy::{Calm, Choice, PolicyOptions, Reason, RunShape};
 pub use worker::{MergeOptions, Outcome};
 

@@ -134,6 +134,28 @@ impl Run {
         self.files.iter().map(|f| f.entries()).sum()
     }
 
+    /// Row ids of the entries of some blocks that lie apart, at most `blocks` of them.
+    pub(crate) fn sampled_rows(
+        &self,
+        blocks: usize,
+    ) -> impl Iterator<Item = Result<Vec<RowId>>> + '_ {
+        let first = self.ends(&KeyBounds::all()).map_or((self.files.len(), 0), |ends| ends.0);
+        let units = move |at: usize| match at == first.0 {
+            true => first.1..self.files[at].units(),
+            false => 0..self.files[at].units(),
+        };
+        let total: usize = (first.0..self.files.len()).map(|at| units(at).len()).sum();
+        let stride = total.div_ceil(blocks.max(1)).max(1);
+        let places =
+            (first.0..self.files.len()).flat_map(move |at| units(at).map(move |u| (at, u)));
+        places.step_by(stride).map(|(at, number)| {
+            let unit = self.files[at].unit(number, None)?;
+            let mut rows = Vec::new();
+            self.files[at].row_ids(number, &unit, 0..unit.len(), &mut rows)?;
+            Ok(rows)
+        })
+    }
+
     /// Walks the entries within bounds.
     pub fn cursor(
         self: &Arc<Self>,

@@ -20,6 +20,7 @@ use parking_lot::Mutex;
 
 use crate::files::{FileRef, Files};
 use crate::marks::MarkRun;
+use crate::merge::dead::Sample;
 use crate::run::{IndexShape, Run, RunFile};
 use crate::segment::Segment;
 
@@ -58,6 +59,8 @@ pub struct RunEntry {
     pub run: Arc<Run>,
     /// How many of its entries are dead, as counted last, and what that was counted from.
     pub(crate) dead: Mutex<Option<(DeadKey, u64)>>,
+    /// The same by a sample, where a row may have several entries.
+    pub(crate) sample: Mutex<Option<Sample>>,
 }
 
 /// The marks from which dead rows were counted: number of mark runs, the newest one's id, and the
@@ -275,7 +278,8 @@ impl<'a> Known<'a> {
             }
         }
         let run = Arc::new(Run::new(Arc::clone(shape), open, meta.trim.clone()));
-        Ok(Arc::new(RunEntry { meta: meta.clone(), files: pins, run, dead: Mutex::new(None) }))
+        let (dead, sample) = (Mutex::new(None), Mutex::new(None));
+        Ok(Arc::new(RunEntry { meta: meta.clone(), files: pins, run, dead, sample }))
     }
 }
 

@@ -6,18 +6,21 @@ use std::sync::Arc;
 use onlap_base::{ColumnId, Csn, RowId};
 use onlap_format::changes::{Change, ChangeOp, Scalar};
 use onlap_format::manifest::Edit;
-use onlap_format::{Batch, Column, DataType, Physical, Value, Vector};
+use onlap_format::{
+    Batch, BytesVec, Column, DataType, Physical, TableSchema, Value, Vector, entries,
+};
 use onlap_storage::marks::{MarkRunSpec, MarkRunWriter};
 use onlap_storage::segment::{SegmentSpec, SegmentWriter};
 use onlap_storage::version::RunEntry;
 use onlap_storage::written::Purpose;
 use onlap_vfs::{Fs, MemFs};
 
-use super::{CheckOptions, check};
+use super::{CheckOptions, check, check_with};
 use crate::database::{Database, Table};
+use crate::derive::{Formula, Formulas};
 use crate::flush;
 use crate::options::{Options, SyncMode};
-use crate::spec::{IndexSpec, TableSpec};
+use crate::spec::{DerivedSpec, IndexSpec, TableSpec};
 use onlap_memtable::{DeadRows, Memtable};
 
 const DIR: &str = "/db";
@@ -211,4 +214,121 @@ fn keys_that_read_differently_and_are_equal_are_no_findings() {
     let report = check(DIR, &CheckOptions { options }).unwrap();
     assert_eq!(report.findings, []);
     assert_eq!((report.rows, report.marks > 0), (796, true));
+}
+
+/// Words between spaces, as lists of keys.
+struct Words;
+
+impl Formulas for Words {
+    fn calculate(
+        &self,
+        _: &TableSchema,
+        _: Formula<'_>,
+        inputs: &[Column],
+        rows: usize,
+    ) -> onlap_base::Result<Column> {
+        let Vector::Bytes(texts) = &inputs[0].data else { panic!("texts are bytes") };
+        let mut lists = BytesVec::default();
+        for row in 0..rows {
+            let mut words: Vec<&[u8]> =
+                texts.get(row).split(|b| *b == b' ').filter(|word| !word.is_empty()).collect();
+            lists.push(&entries::pack(&mut words)?);
+        }
+        Ok(Column { data: Vector::Bytes(lists), nulls: None })
+    }
+}
+
+fn text_of(id: i64) -> String {
+    (0..id % 5).map(|i| format!("w{} ", (id * 7 + i) % 40)).collect()
+}
+
+/// A run of the index of words in the place of that which the table has, or next to it, made of rows with these texts.
+fn planted_words(db: &Database, table: &Table, rows: &[(i64, String)], beside: bool) -> Vec<Edit> {
+    let schema = table.schema();
+    let index = schema.index_by_name("by_word").unwrap();
+    let memtable = Memtable::new(Arc::clone(&schema), 0, onlap_memtable::Tuning::default());
+    for (id, text) in rows {
+        let mut texts = BytesVec::default();
+        texts.push(text.as_bytes());
+        let bytes = |v: BytesVec| Column { data: Vector::Bytes(v), nulls: None };
+        let text = bytes(texts);
+        let formula = Formula { column: &schema.derived[0].column, program: "" };
+        let one = std::slice::from_ref(&text);
+        let lists = Words.calculate(&schema, formula, one, 1).unwrap();
+        let ids = Column { data: Vector::Int(vec![*id]), nulls: None };
+        memtable.append(&Batch { columns: vec![ids, text, lists], rows: 1 }, 1);
+    }
+    memtable.freeze();
+    let (none, shared) = (DeadRows::none(), db.shared());
+    let run = flush::write_index(shared, &schema, index, &memtable, &none, false, &|_| ()).unwrap();
+    let version = shared.versions.table(schema.id).unwrap();
+    let known = &version.index(index.id).unwrap().runs;
+    let remove = |r: &Arc<RunEntry>| Edit::RemoveRun(schema.id, index.id, r.meta.id);
+    let mut edits: Vec<Edit> = if beside { Vec::new() } else { known.iter().map(remove).collect() };
+    edits.push(Edit::AddRun(schema.id, index.id, run));
+    edits
+}
+
+#[test]
+fn an_index_of_words_that_does_not_hold_those_of_its_rows_is_found() {
+    let rows: Vec<(i64, String)> = (0..500).map(|id| (id, text_of(id))).collect();
+    let changed = |change: &dyn Fn(&mut Vec<(i64, String)>)| {
+        let mut rows = rows.clone();
+        change(&mut rows);
+        rows
+    };
+    let (less, more, other) = (
+        changed(&|rows| rows[9].1 = rows[9].1.split_once(' ').unwrap().1.to_owned()),
+        changed(&|rows| rows[10].1.push_str("w1")),
+        changed(&|rows| rows[11].1.push('x')),
+    );
+    let swapped = changed(&|rows| {
+        let word = rows[12].1.clone();
+        rows[12].1 = std::mem::replace(&mut rows[13].1, word);
+    });
+    let none = changed(&|rows| rows.iter_mut().for_each(|row| row.1.clear()));
+    let differ = "live entries for";
+    let faults: [(&[(i64, String)], bool, bool); 8] = [
+        (&rows, false, false),
+        (&less, false, true),
+        (&more, false, true),
+        (&other, false, true),
+        (&swapped, false, true),
+        (&none, false, true),
+        (&rows[..499], false, true),
+        (&rows[9..10], true, true),
+    ];
+    for (at, (planted, beside, wrong)) in faults.into_iter().enumerate() {
+        let mut options = Options::default().sync(SyncMode::Os).memory_limit(64 << 20);
+        let fs: Arc<dyn Fs> = Arc::new(MemFs::new());
+        options.fs = fs;
+        let db = Database::open_still(DIR.as_ref(), options.clone()).unwrap();
+        db.set_formulas(Arc::new(Words));
+        let words = DerivedSpec {
+            name: "words".into(),
+            ty: DataType::Bytea,
+            reads: vec!["text".into()],
+            program: "words".into(),
+        };
+        let spec = TableSpec::new("t").column("id", DataType::Int8).column("text", DataType::Text);
+        let spec = spec.primary_key(["id"]);
+        let spec = spec.index(IndexSpec::new("by_word", [] as [&str; 0]).entries(words));
+        let table = db.create_table(spec).unwrap();
+        let values = rows.iter().map(|(id, text)| [Value::Int(*id), Value::Text(text.clone())]);
+        table.insert_many(values.collect::<Vec<_>>()).unwrap();
+        db.flush().unwrap();
+        let edits = planted_words(&db, &table, planted, beside);
+        db.shared().commit_edits(&edits, |_| ()).unwrap();
+        drop(table);
+        drop(db);
+        let report = check_with(DIR, &CheckOptions { options: options.clone() }, &|db| {
+            db.set_formulas(Arc::new(Words));
+        });
+        let found: Vec<String> = report.unwrap().findings.into_iter().map(|f| f.text).collect();
+        assert_eq!(found.iter().any(|f| f.contains(differ)), wrong, "fault {at}: {found:?}");
+        assert_eq!(!found.is_empty(), wrong, "fault {at}: {found:?}");
+        // Without who calculates it is said that nobody looked.
+        let report = check(DIR, &CheckOptions { options }).unwrap();
+        assert_eq!(report.unchecked, 1);
+    }
 }

@@ -54,6 +54,7 @@ use crate::margin;
 use crate::table::{Highs, TableState, TableView};
 
 mod control;
+mod join;
 mod judge;
 mod pieces;
 mod private;
@@ -145,6 +146,19 @@ fn with_further(schema: &TableSchema, indexes: &[IndexSchema]) -> TableSchema {
     schema
 }
 
+/// Ranges that meet, as one: what does not fit memory at once lies in several runs.
+fn joined(mut ranges: Vec<Range<RowId>>) -> Vec<Range<RowId>> {
+    ranges.sort_unstable_by_key(|rows| rows.start);
+    let mut out: Vec<Range<RowId>> = Vec::new();
+    for rows in ranges {
+        match out.last_mut() {
+            Some(last) if last.end == rows.start => last.end = rows.end,
+            _ => out.push(rows),
+        }
+    }
+    out
+}
+
 /// A build under way. Dropped before its end, it leaves nothing.
 struct Build<'a> {
     shared: &'a Arc<Shared>,
@@ -191,7 +205,7 @@ impl Build<'_> {
     fn uncovered(&self, version: &TableVersion, building: &Building) -> Vec<Range<RowId>> {
         let first = self.indexes[0].id;
         let runs = self.runs.iter().chain(&building.runs).filter(|r| r.0 == first);
-        let covered: Vec<&Range<RowId>> = runs.map(|(_, run)| &run.rows).collect();
+        let covered = joined(runs.map(|(_, run)| run.rows.clone()).collect());
         let has_run = |rows: &Range<RowId>| {
             covered.iter().any(|c| c.start <= rows.start && rows.end <= c.end)
         };

@@ -7,7 +7,9 @@
 //! a partial index only the rows that it has are written.
 //!
 //! Memory (I7): the tasks together use half of [`Part::Background`]. A stretch whose rows turn out to
-//! be larger than thought becomes several runs.
+//! be larger than thought becomes several runs. Lists of keys may take many times the room of what they are made of:
+//! they are made of a few rows at a time, and of an index of lists a piece becomes as many runs as it takes, which
+//! [`join`] makes few of.
 //!
 //! Thread safety: any number of tasks.
 
@@ -28,7 +30,7 @@ use onlap_storage::segment::{Segment, SegmentScan};
 use onlap_storage::version::TableVersion;
 use parking_lot::Mutex;
 
-use super::{BuildControl, check};
+use super::{BuildControl, check, join};
 use crate::database::Shared;
 use crate::derive::{Needed, has_entry};
 use crate::flush;
@@ -42,6 +44,8 @@ const STRETCH_ROWS: usize = 1 << 20;
 const STEP: usize = 1 << 13;
 /// Lists are made of an eighth of the room for them at once: they may take several times as much.
 const LIST_STEPS: usize = 8;
+/// Rows of which lists are made before it is known how long they are.
+const FIRST_LISTS: usize = 32;
 /// Bytes of a string, as long as none was seen.
 const STRING_BYTES: usize = 24;
 /// Bytes that a row takes next to its columns while an index is sorted: its id, a key, its place in the
@@ -82,7 +86,11 @@ pub(super) fn write(
         Some(Error::new(ErrorKind::Io, text))
     });
     out.extend(runs);
-    failed.map_or(Ok(()), Err)
+    if let Some(failed) = failed {
+        return Err(failed);
+    }
+    let lists = indexes.iter().filter(|index| index.multi_entry);
+    lists.into_iter().try_for_each(|index| join::join(shared, schema, index, control, out))
 }
 
 /// Rows that become one run of each index.
@@ -368,6 +376,7 @@ impl Pass {
         let mut charge = self.shared.storage.memory.charge(Part::Background, 0);
         let (mut start, mut first, mut at) = (piece.start, 0, 0);
         let (mut lists, mut entries) = (Column::new(Physical::Bytes), 0);
+        let mut most = FIRST_LISTS;
         while at < n {
             check(&self.shared, &self.control)?;
             let mut bytes = 0;
@@ -375,9 +384,12 @@ impl Pass {
                 bytes += self.needed.list_bytes(schema, of, &piece.rows, *row);
                 *row == at || bytes <= self.list_limit / LIST_STEPS
             };
-            let to = (at..n.min(at + STEP)).take_while(fits).last().map_or(at, |row| row + 1);
+            let to = (at..n.min(at + most)).take_while(fits).last().map_or(at, |row| row + 1);
             let rows = (&piece.rows, at..to);
             let made = self.needed.lists(&self.shared.calculator, schema, of, rows, lives)?;
+            // The next lists are about as long as these.
+            let fit = self.list_limit / LIST_STEPS * (to - at) / made.heap_bytes().max(1);
+            most = fit.clamp(1, STEP);
             entries += entries::count(&made, 0..to - at) as usize;
             lists.extend_range(&made, 0..to - at);
             at = to;

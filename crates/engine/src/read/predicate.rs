@@ -17,7 +17,8 @@ use crate::table::key_def;
 ///
 /// It is true or false of every row, for NULL is a value in ranges as in [`KeyRange`]: NOT of a range
 /// takes the rows in whose column is NULL, unless the range has them. `Predicate::Index` on no range
-/// is true of no row.
+/// is true of no row. Of an index with several entries of a row ([`crate::IndexSpec::entries`]) a range names the
+/// rows that have an entry in it, each once: all those with any entry where the range is everything.
 ///
 /// ```
 /// use onlap::{Database, DataType, IndexSpec, KeyRange, Options, Predicate, TableSpec, Value};
@@ -42,7 +43,7 @@ use crate::table::key_def;
 pub enum Predicate {
     /// Every row.
     All,
-    /// Rows whose key lies in any of some ranges of an index.
+    /// Rows whose key, or one of whose keys, lies in any of some ranges of an index.
     Index {
         /// Name of the index.
         name: String,

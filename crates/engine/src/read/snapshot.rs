@@ -126,7 +126,8 @@ impl Snapshot {
     /// exact) or its INCLUDE list, rows are never touched.
     ///
     /// # Errors
-    /// An unknown index or column; a bound that does not fit the key ([`KeyRange`]).
+    /// An unknown index or column; a bound that does not fit the key ([`KeyRange`]); an index with several entries of
+    /// a row.
     pub fn index_scan(
         &self,
         table: &Table,
@@ -137,7 +138,7 @@ impl Snapshot {
         self.reader(table)?.index_scan(index, &range, &scan)
     }
 
-    /// Ids of the rows of an index range, ascending. Touches no row.
+    /// Ids of the rows of an index range, ascending and each once. Touches no row.
     ///
     /// # Errors
     /// As [`Snapshot::index_scan`].

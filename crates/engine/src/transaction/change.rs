@@ -383,10 +383,19 @@ impl Transaction {
             }
             self.charge();
         }
-        for id in own {
-            let row = self.read_found(table, Found::of(*id))?;
-            self.check_room(row_bytes(&row))?;
-            self.replace_by(table, *id, row, columns, &mut *set, &mut losses)?;
+        for part in own.chunks(READ_AT_ONCE) {
+            stop::check()?;
+            if self.is_full(part.len() * MARK_BYTES) {
+                self.judge_replaced(table, from, mode, columns)?;
+                self.make_room(part.len() * MARK_BYTES)?;
+                from = self.buffer(table)?.rows.rows;
+            }
+            for id in part {
+                let row = self.read_found(table, Found::of(*id))?;
+                self.check_room(row_bytes(&row))?;
+                self.replace_by(table, *id, row, columns, &mut *set, &mut losses)?;
+            }
+            self.charge();
         }
         self.judge_replaced(table, from, mode, columns)?;
         self.follow(table, losses)?;

@@ -25,6 +25,10 @@ impl Run {
             let (a, b) = (a.holds, b.holds);
             condition(predicate, move |r| if and { a(r) && b(r) } else { a(r) || b(r) })
         };
+        if !self.setting.blind && self.rng.below(5) == 0 {
+            let letter = lists::letter(&mut self.rng);
+            return condition(lists::with(letter), move |r| lists::has(r, letter));
+        }
         match self.rng.below(if depth == 0 { 5 } else { 10 }) {
             0 | 1 => {
                 let low = self.rng.below(20) as i64 - 10;

@@ -4,7 +4,11 @@
 //! and out of a table is taken; after each, at snapshots of different age, every word finds by the index the
 //! rows that a scan finds, ranges and trees of predicates too, and a check finds nothing.
 
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
+mod build;
 mod double;
+mod edges;
 mod follow;
 
 #[allow(dead_code, reason = "these tests need a part of it")]

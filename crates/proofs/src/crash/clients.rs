@@ -16,6 +16,7 @@ use onlap_base::rng::Rng;
 use onlap_base::tasks::{SimTasks, Tasks};
 
 use super::model::{Noted, Op};
+use crate::letters;
 use crate::rows::{Rows, agreed};
 
 pub const FIRST: &str = "first";
@@ -36,6 +37,7 @@ pub fn first_spec() -> TableSpec {
         .index(IndexSpec::new("by_a", ["a"]))
         .index(IndexSpec::new("by_b_a", ["b", "a"]).descending("a").include(["u"]))
         .index(IndexSpec::new("by_u", ["u"]).unique())
+        .index(letters::index("by_letter", "b"))
 }
 
 pub fn blind_spec() -> TableSpec {

@@ -5,10 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use onlap::{
-    CheckOptions, Csn, Database, ErrorKind, Options, Row, SyncMode, Table, TransactionOptions,
-    Value, check,
-};
+use onlap::{Csn, Database, ErrorKind, Options, Row, SyncMode, Table, TransactionOptions, Value};
 use onlap_base::rng::Rng;
 use onlap_base::tasks::SimTasks;
 use onlap_testkit::slow;
@@ -19,6 +16,7 @@ use super::keeper::SIDE;
 use super::model::{Noted, Op, Side, State};
 use super::{DIR, changes_disk, crashed, tables};
 use crate::Counts;
+use crate::letters;
 use crate::options::simulated;
 use crate::rows::{Rows, agreed, int};
 
@@ -74,7 +72,7 @@ impl Judge<'_> {
         let tasks = SimTasks::new(rng.next_u64());
         let slow = slow::disk(Arc::new(fs), tasks.clone());
         let options = simulated(self.options, Arc::new(slow), &tasks);
-        let db = told("open", Database::open(DIR, options.clone()))?;
+        let db = told("open", letters::open(DIR, options.clone()))?;
         let mut now = self.compare(&db, noted)?;
         see(&seen, &now);
         if deeper || rng.below(8) == 0 {
@@ -85,7 +83,7 @@ impl Judge<'_> {
         } else {
             drop(db)
         }
-        let report = told("check", check(DIR, &CheckOptions { options }))?;
+        let report = told("check", letters::check(DIR, options))?;
         if let Some(finding) = report.findings.first() {
             return Err(format!("check: {finding:?}"));
         }

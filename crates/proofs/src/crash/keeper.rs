@@ -10,6 +10,7 @@ use onlap_base::tasks::Tasks;
 
 use super::clients::{FIRST, World};
 use super::model::Side;
+use crate::letters;
 
 pub const SIDE: &str = "side";
 
@@ -31,15 +32,18 @@ fn step(world: &World, rng: &mut Rng) -> Result<()> {
 
 /// Builds an index of the first table next to its writers, or in a transaction, or drops it.
 fn toggle_index(world: &World, rng: &mut Rng) -> Result<()> {
-    let spec = || IndexSpec::new("extra", ["a", "u"]);
+    let spec = match rng.chance(0.5) {
+        true => IndexSpec::new("extra", ["a", "u"]),
+        false => letters::index("extra", "b"),
+    };
     if world.first.schema().indexes.iter().any(|i| i.name == "extra") {
         return world.db.drop_index(FIRST, "extra");
     }
     if rng.chance(0.5) {
-        return world.db.create_index(FIRST, spec());
+        return world.db.create_index(FIRST, spec);
     }
     let mut tx = world.db.begin()?;
-    tx.create_index(&world.first, spec())?;
+    tx.create_index(&world.first, spec)?;
     // Others commit meanwhile, and their rows belong into the index.
     world.tasks.sleep(Duration::from_micros(rng.below(2000)));
     match tx.commit() {

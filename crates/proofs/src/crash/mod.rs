@@ -27,6 +27,7 @@ use onlap_base::tasks::{SimTasks, TaskHandle, Tasks};
 use onlap_testkit::slow;
 use onlap_vfs::{Fault, FaultFs, Grain, MemFs, Operation, Survival};
 
+use crate::letters;
 use crate::options::{drawn, simulated};
 use crate::{Counts, Verdict};
 use clients::World;
@@ -180,7 +181,7 @@ fn round(
     next_id: &Arc<AtomicI64>,
     rising: bool,
 ) {
-    let db = Database::open(DIR, options.clone()).expect("a disk without faults");
+    let db = letters::open(DIR, options.clone()).expect("a disk without faults");
     let [first, blind] = tables(&db).expect("a disk without faults");
     noted.lock().unwrap_or_else(PoisonError::into_inner).tables_promised = 2;
     let world = World {

@@ -5,6 +5,10 @@
 //! rows; those that earlier merges or the flush dropped are the missing ones. The count is exact as
 //! long as every missing entry is of a marked row, and too low otherwise, never too high: a merge
 //! that is due because of it always finds something to drop.
+//!
+//! Where a row may have any number of entries, missing ones say nothing. A sample of the run's blocks
+//! is read instead ([`sampled`]), when enough rows have died since the last one; a share of dead entries
+//! that it shows is there to be dropped, too.
 
 use std::ops::Range;
 
@@ -28,10 +32,10 @@ pub fn dead_entries(
     share: f64,
 ) -> Result<u64> {
     let rows = &entry.meta.rows;
-    if entry.run.shape().multi_entry {
-        return Ok(0);
-    }
     let Some((key, bound)) = version.dead_key(rows, horizon) else { return Ok(0) };
+    if entry.run.shape().multi_entry {
+        return sampled(version, entry, horizon, bound);
+    }
     if entry.run.files().iter().any(|f| !f.has_entries()) {
         return Ok(0);
     }
@@ -51,6 +55,62 @@ pub fn dead_entries(
         }
     };
     Ok(dead.saturating_sub(missing).min(entries))
+}
+
+/// Blocks of a sample: where a fifth of the entries is dead, all but one sample in a hundred shows between a
+/// fifteenth and a third, even if the entries of each block live or die together.
+const SAMPLED_BLOCKS: usize = 64;
+/// Marks that came since the last sample, at least, for another one; or a quarter of those before.
+const NEW_MARKS: u64 = 1 << 10;
+
+/// A sample of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    /// Marks on rows of the run's range, as far as mark runs tell.
+    marks: u64,
+    /// Whether some of them came after its horizon.
+    held_back: bool,
+    /// Entries of the run that are dead by it.
+    dead: u64,
+}
+
+impl Sample {
+    pub(crate) fn dead(&self) -> u64 {
+        self.dead
+    }
+
+    /// Whether it says little of what is there now.
+    fn is_old(&self, marks: u64, held_back: bool) -> bool {
+        self.held_back && !held_back || marks >= self.marks + NEW_MARKS.max(self.marks / 4)
+    }
+}
+
+/// About how many entries of a run are of rows that are dead at the horizon, by a sample.
+fn sampled(version: &TableVersion, entry: &RunEntry, horizon: Csn, marks: u64) -> Result<u64> {
+    let runs = version.marks.iter().filter(|m| m.run.overlaps(&entry.meta.rows));
+    let held_back =
+        runs.map(|m| m.meta.csns.end).max().is_some_and(|end| horizon < end.saturating_sub(1));
+    let mut sample = entry.sample.lock();
+    match &*sample {
+        Some(known) if !known.is_old(marks, held_back) => return Ok(known.dead),
+        // What few rows died since the run was written is not worth a look.
+        None if marks < NEW_MARKS.min(entry.meta.entries() / 8) => return Ok(0),
+        _ => {}
+    }
+    let mut set = DeadRows::new(version, entry.meta.rows.clone(), horizon);
+    let (mut seen, mut dead) = (0u64, 0u64);
+    for rows in entry.run.sampled_rows(SAMPLED_BLOCKS) {
+        for row in rows? {
+            seen += 1;
+            dead += u64::from(set.contains(row)?);
+        }
+    }
+    let entries = entry.meta.entries();
+    let share = dead as f64 / seen.max(1) as f64;
+    let found = Sample { marks, held_back, dead: (share * entries as f64) as u64 };
+    assert!(found.dead <= entries, "no more entries are dead than there are");
+    *sample = Some(found);
+    Ok(found.dead)
 }
 
 /// The dead rows of a row-id range, looked up page by page as they are asked for.

@@ -28,10 +28,12 @@ enum Input {
 }
 
 impl Input {
-    fn new(version: &TableVersion, run: &Arc<Run>) -> Input {
-        if run.files().iter().all(|f| f.has_entries()) {
+    fn new(version: Option<&TableVersion>, run: &Arc<Run>) -> Input {
+        let of_rows = run.files().iter().any(|f| !f.has_entries());
+        let Some(version) = version.filter(|_| of_rows) else {
+            assert!(!of_rows, "rows are read in a version");
             return Input::Scan(RunScan::new(run, KeyBounds::all()));
-        }
+        };
         let shape = run.shape();
         let include = (0..shape.include.len()).collect();
         let wants = EntryWants { keys: true, key_columns: Vec::new(), include };
@@ -92,9 +94,10 @@ fn empty(shape: &IndexShape, packing: &Packing) -> Entries {
 }
 
 impl Merger {
-    /// Merges these runs of a version, which are in row-id order, each from its trim on.
+    /// Merges these runs, which are in row-id order, each from its trim on. Where one is of the fences-only form, its
+    /// rows are read in a version.
     pub(super) fn new(
-        version: &TableVersion,
+        version: Option<&TableVersion>,
         shape: &IndexShape,
         runs: &[Arc<Run>],
         packing: &Arc<Packing>,

@@ -274,7 +274,7 @@ impl<'a> Rewrite<'a> {
         let job = self.job;
         let editor = job.editor;
         let runs: Vec<Arc<Run>> = job.inputs.iter().map(|r| Arc::clone(&r.run)).collect();
-        let mut merger = Merger::new(job.version, &job.index.shape, &runs, &packing);
+        let mut merger = Merger::new(Some(job.version), &job.index.shape, &runs, &packing);
         let mut writer = job.writer(&packing);
         let mut dead = DeadRows::new(job.version, job.rows(), editor.horizon(job.table()));
         let include = Batch::new(job.index.shape.include_forms());

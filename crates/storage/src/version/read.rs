@@ -104,6 +104,9 @@ impl TableVersion {
     /// Entries of dead rows in runs, counted in the same way.
     pub fn known_dead_entries(&self) -> u64 {
         let dead = |run: &Arc<RunEntry>| {
+            if run.run.shape().multi_entry {
+                return run.sample.lock().map(|sample| sample.dead());
+            }
             let (_, dead) = (*run.dead.lock())?;
             let missing =
                 (run.meta.rows.end - run.meta.rows.start).saturating_sub(run.meta.entries());
