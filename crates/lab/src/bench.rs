@@ -85,7 +85,8 @@ pub struct Args {
     /// for tsbs load, last, groups, top; for micro its sections: load, row, long, marginal, six, fsync,
     /// clients, get, range, scan, recover; for transactions its trials: updates, hot, build, queue, tables,
     /// large; for changes: deletes, adds, cold, all, blind, changed, space, readers, groups, entries; for
-    /// wire: inserts, copy, sums, sysbench, pgbench, point, start, statements, replaced
+    /// wire: inserts, copy, sums, sysbench, pgbench, point, start, statements, replaced,
+    /// documents
     #[arg(long)]
     steps: Option<String>,
     /// The engine's memory budget; units k, M, G [default: 256MiB, or 60 percent of --cgroup-memory]

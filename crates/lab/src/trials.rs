@@ -107,9 +107,11 @@ pub enum Trial {
     Statements,
     /// Rows that come as the oldest leave, next to PostgreSQL.
     Replaced,
+    /// Documents with indexes of their parts, next to PostgreSQL.
+    Documents,
 }
 
-const TRIALS: [(Suite, &str, Trial); 27] = [
+const TRIALS: [(Suite, &str, Trial); 28] = [
     (Suite::Transactions, "updates", Trial::Updates),
     (Suite::Transactions, "hot", Trial::Hot),
     (Suite::Transactions, "build", Trial::Build),
@@ -137,6 +139,7 @@ const TRIALS: [(Suite, &str, Trial); 27] = [
     (Suite::Wire, "start", Trial::Start),
     (Suite::Wire, "statements", Trial::Statements),
     (Suite::Wire, "replaced", Trial::Replaced),
+    (Suite::Wire, "documents", Trial::Documents),
 ];
 
 impl Trial {
@@ -241,6 +244,7 @@ fn over_the_wire(stage: &Stage<'_>, trial: Trial) -> Result<Vec<Figure>> {
         Trial::Start => wire::open(stage),
         Trial::Statements => wire::statements(stage),
         Trial::Replaced => wire::replaced(stage),
+        Trial::Documents => wire::documents(stage),
         _ => wire::inserts(stage),
     }
 }

@@ -12,11 +12,13 @@ use crate::generate::Workload;
 use crate::report::median;
 use crate::wire::{self, Kind, Server, ServerOptions, of_client};
 
+mod documents;
 mod point;
 mod programs;
 mod replaced;
 mod statements;
 
+pub(super) use documents::documents;
 pub(super) use point::point;
 pub(super) use programs::{pgbench, sysbench};
 pub(super) use replaced::replaced;
