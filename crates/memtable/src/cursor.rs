@@ -20,6 +20,7 @@ use super::Shared;
 use super::bound::Bound;
 use super::chunk::{Chunk, Pick, gather_chunks, gather_columns, pick, picked};
 use super::group::{Group, common_plan};
+use super::heap;
 use super::order::Order;
 use super::prefix::Plan;
 use super::rank::compare_rows;
@@ -241,22 +242,10 @@ impl MemtableCursor {
     }
 
     /// Lets a head sink to its place in the heap.
-    fn sift(&mut self, mut at: usize) {
-        loop {
-            let mut least = 2 * at + 1;
-            if least >= self.heap.len() {
-                return;
-            }
-            if least + 1 < self.heap.len() && self.before(&self.heap[least + 1], &self.heap[least])
-            {
-                least += 1;
-            }
-            if !self.before(&self.heap[least], &self.heap[at]) {
-                return;
-            }
-            self.heap.swap(at, least);
-            at = least;
-        }
+    fn sift(&mut self, at: usize) {
+        let mut heap = std::mem::take(&mut self.heap);
+        heap::sift(&mut heap, at, |a, b| self.before(a, b));
+        self.heap = heap;
     }
 
     fn fill(&self, out: &mut EntryBatch) {

@@ -46,6 +46,7 @@ mod commits;
 mod cursor;
 mod flush;
 mod group;
+mod heap;
 mod list_cursor;
 mod list_stream;
 mod lists;

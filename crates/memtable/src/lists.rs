@@ -24,6 +24,7 @@ use onlap_storage::entry::{KeyBounds, compare_prefix};
 use super::bound::Bound;
 use super::chunk::Chunk;
 use super::group::search;
+use super::heap;
 use super::shape::IndexShape;
 
 /// Bytes per entry.
@@ -262,22 +263,10 @@ impl ListMerge {
     }
 
     /// Lets a head sink to its place in the heap.
-    fn sift(&mut self, mut at: usize) {
-        loop {
-            let mut least = 2 * at + 1;
-            if least >= self.heap.len() {
-                return;
-            }
-            if least + 1 < self.heap.len() && self.before(&self.heap[least + 1], &self.heap[least])
-            {
-                least += 1;
-            }
-            if !self.before(&self.heap[least], &self.heap[at]) {
-                return;
-            }
-            self.heap.swap(at, least);
-            at = least;
-        }
+    fn sift(&mut self, at: usize) {
+        let mut heap = std::mem::take(&mut self.heap);
+        heap::sift(&mut heap, at, |a, b| self.before(a, b));
+        self.heap = heap;
     }
 }
 

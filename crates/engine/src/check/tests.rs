@@ -126,10 +126,20 @@ fn planted(db: &Database, table: &Table, at: usize, rows: &[[i64; 2]], beside: b
         let ints = |v: i64| Column { data: Vector::Int(vec![v]), nulls: None };
         memtable.append(&Batch { columns: vec![ints(*id), ints(*b)], rows: 1 }, 1);
     }
+    planted_run(db, &schema, index, &memtable, beside)
+}
+
+/// Edits that put a run of a memtable's entries next to an index's runs, or in their place.
+fn planted_run(
+    db: &Database,
+    schema: &TableSchema,
+    index: &onlap_format::IndexSchema,
+    memtable: &Memtable,
+    beside: bool,
+) -> Vec<Edit> {
     memtable.freeze();
-    let none = DeadRows::none();
-    let shared = db.shared();
-    let run = flush::write_index(shared, &schema, index, &memtable, &none, false, &|_| ()).unwrap();
+    let (none, shared) = (DeadRows::none(), db.shared());
+    let run = flush::write_index(shared, schema, index, memtable, &none, false, &|_| ()).unwrap();
     let version = shared.versions.table(schema.id).unwrap();
     let known = &version.index(index.id).unwrap().runs;
     let remove = |r: &Arc<RunEntry>| Edit::RemoveRun(schema.id, index.id, r.meta.id);
@@ -258,15 +268,7 @@ fn planted_words(db: &Database, table: &Table, rows: &[(i64, String)], beside: b
         let ids = Column { data: Vector::Int(vec![*id]), nulls: None };
         memtable.append(&Batch { columns: vec![ids, text, lists], rows: 1 }, 1);
     }
-    memtable.freeze();
-    let (none, shared) = (DeadRows::none(), db.shared());
-    let run = flush::write_index(shared, &schema, index, &memtable, &none, false, &|_| ()).unwrap();
-    let version = shared.versions.table(schema.id).unwrap();
-    let known = &version.index(index.id).unwrap().runs;
-    let remove = |r: &Arc<RunEntry>| Edit::RemoveRun(schema.id, index.id, r.meta.id);
-    let mut edits: Vec<Edit> = if beside { Vec::new() } else { known.iter().map(remove).collect() };
-    edits.push(Edit::AddRun(schema.id, index.id, run));
-    edits
+    planted_run(db, &schema, index, &memtable, beside)
 }
 
 #[test]
@@ -327,7 +329,7 @@ fn an_index_of_words_that_does_not_hold_those_of_its_rows_is_found() {
         let found: Vec<String> = report.unwrap().findings.into_iter().map(|f| f.text).collect();
         assert_eq!(found.iter().any(|f| f.contains(differ)), wrong, "fault {at}: {found:?}");
         assert_eq!(!found.is_empty(), wrong, "fault {at}: {found:?}");
-        // Without who calculates it is said that nobody looked.
+        // Without formulas the check says that it did not look.
         let report = check(DIR, &CheckOptions { options }).unwrap();
         assert_eq!(report.unchecked, 1);
     }
