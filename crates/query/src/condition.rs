@@ -6,8 +6,9 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef};
-use onlap_pg::bound::{Bound, QueryId};
-use onlap_pg::{Oid, Result};
+use onlap_kernels::Datum;
+use onlap_pg::bound::{Bound, ExprId, Literal, QueryId};
+use onlap_pg::{Oid, Result, TypeRef};
 
 use crate::compile::{Compiler, Frame, unsupported};
 use crate::env::{Env, Facts, Read, Restriction, Scanned, Tables, Wanted};
@@ -111,10 +112,40 @@ impl Formula {
     }
 }
 
+/// The value of an expression that names no columns.
+///
+/// # Errors
+/// Those of the expression; `0A000` for what has no kernel.
+pub fn value(bound: &Bound, query: QueryId, id: ExprId, env: &Arc<Env>) -> Result<Datum<'static>> {
+    let mut compiler = alone(bound, env);
+    compiler.frames.push(Frame::new(query, None));
+    let repr = compiler.repr(bound.ty(id).oid)?;
+    let made = compiler.node(id)?.eval(&Rows { columns: &[], count: 1 }, env)?;
+    Ok(Datum::at(&made.array, repr, 0).into_owned())
+}
+
+/// The value of a literal of a type.
+///
+/// # Errors
+/// It is none of the type.
+pub fn literal_value(
+    bound: &Bound,
+    env: &Arc<Env>,
+    literal: &Literal,
+    ty: TypeRef,
+) -> Result<Datum<'static>> {
+    alone(bound, env).literal_value(literal, ty, None)
+}
+
+/// What makes expressions that read nothing.
+fn alone<'a>(bound: &'a Bound, env: &Arc<Env>) -> Compiler<'a> {
+    let (tables, env) = (&Nothing, Arc::clone(env));
+    Compiler { bound, env, tables, carried: None, frames: Vec::new() }
+}
+
 /// What makes expressions over the columns of a query's entries.
 fn over_entries<'a>(bound: &'a Bound, query: QueryId, env: &Arc<Env>) -> Compiler<'a> {
-    let (tables, env) = (&Nothing, Arc::clone(env));
-    let mut compiler = Compiler { bound, env, tables, carried: None, frames: Vec::new() };
+    let mut compiler = alone(bound, env);
     compiler.frames.push(Frame::new(query, None));
     for (n, entry) in bound.query(query).entries.iter().enumerate() {
         for (at, ty) in entry.types.iter().enumerate() {

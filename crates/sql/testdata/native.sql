@@ -23,13 +23,13 @@ native | select id from n where id between 2 and 3
 native | select id from n where id = -1
 native | select id from n where id = - (-1)
 native | select id from n where id = 2147483648
-native | select id from n where id > -2147483649 and id < 2.5
+planned | select id from n where id > -2147483649 and id < 2.5
 native | select id from n where id = '2'
 native | select id from n where id = E'\x32'
 native | select id from n where b = $$b8$$
 native | select id from n where b = U&'\0062\0038'
 native | select id from n where f = true
-native | select id from n where id = 'x'
+planned | select id from n where id = 'x'
 native | select all id from n where id = 2
 native | select a as b, b as a from n where id in (1, 2, 3) order by a
 native | select a as b, b as a from n where id in (1, 2, 3) order by n.a, id
@@ -52,8 +52,8 @@ native | select id from n order by id limit 1.5
 native | select id from n order by id limit 2.5 offset 0.5
 native | select id from n order by id limit -1
 native | select id from n order by id offset -1
-native | select id from n order by id limit 'x'
-native | select id from n order by id limit true
+planned | select id from n order by id limit 'x'
+planned | select id from n order by id limit true
 native | (select id from n where id < 7 order by id desc) limit 2
 native | ((select id from n where id < 7)) order by id desc
 native | select id from n where id = 1 for update
@@ -73,16 +73,16 @@ planned | select id from n, m
 planned | select n.id from n join m using (id)
 planned | select id from (select 1 as id) n where id = 1
 planned | select n from n where id = 1
-planned | select n.* from n where id = 1
+native | select n.* from n where id = 1
 planned | select x.id from n where id = 1
 planned | select n.id from n as x where x.id = 1
-planned | select public.n.id from n where id = 1
+native | select public.n.id from n where id = 1
 planned | select m.id from n where id = 1
 planned | select C from n where id = 1
 planned | select id from nosuch where id = 1
 planned | select id from public.public.n where id = 1
-planned | select id from only n where id = 1
-planned | select y from n x (y) where y = 1
+native | select id from only n where id = 1
+native | select y from n x (y) where y = 1
 planned | select id from n x (y) where y = 1
 planned | select distinct on (a) a, id from n order by a, id
 planned | select id from n where id < 4 window w as (order by id)
@@ -94,7 +94,7 @@ planned | select count(*) from n having count(*) > 100
 planned | select id from n order by a, id fetch first 5 rows with ties
 planned | select id from n order by a nulls first, id
 planned | select id from n order by a desc nulls last, id
-planned | select id from n order by id using >
+native | select id from n order by id using >
 planned | select id, a as id from n order by id
 planned | select a as x, id as x from n order by x
 planned | select id from n order by 2
@@ -106,8 +106,8 @@ planned | select id from n order by null
 planned | select id from n order by id + 0 desc
 planned | select id as x from n order by x + 0
 planned | select distinct a from n order by id
-planned | select id from n order by id limit 1 + 1
-planned | select id from n order by id limit 2::bigint
+native | select id from n order by id limit 1 + 1
+native | select id from n order by id limit 2::bigint
 planned | select id from n where id < 3 union all select id from m
 planned | values (1), (2)
 planned | select id from n where id between symmetric 3 and 1
@@ -122,17 +122,17 @@ planned | select id from n where f is not unknown
 planned | select id from n where not id = 1
 planned | select id from n where id = 1 or id = 2
 planned | select id from n where id = 1 and (id = 1 or a = 2)
-planned | select id from n where id operator(pg_catalog.=) 1
-planned | select id from n where id = +1
+native | select id from n where id operator(pg_catalog.=) 1
+native | select id from n where id = +1
 planned | select id from n where id = - a
-planned | select id from n where id = '1'::int
-planned | select id from n where id = int '1'
-planned | select id from n where b = n'b8'
-planned | select id from n where t = timestamp '2024-01-02'
+native | select id from n where id = '1'::int
+native | select id from n where id = int '1'
+native | select id from n where b = n'b8'
+native | select id from n where t = timestamp '2024-01-02'
 planned | select id from n where id = any ('{1,2}')
-planned | select id from n where (id, a) = (1, 1)
+native | select id from n where (id, a) = (1, 1)
 planned | select id from n where id = a
-planned | select id from n where id = null::int
+native | select id from n where id = null::int
 planned | select id from n where b like 'b8'
 planned | select id from n where b = 'b8' collate "C"
 planned | select id from n where id + 0 = 1
@@ -146,7 +146,7 @@ planned | select count(distinct a) from n
 planned | select count(a order by a) from n
 planned | select count(*) filter (where a > 1) from n
 planned | select count(*) over () from n where id < 3
-planned | select pg_catalog.count(*) from n
+native | select pg_catalog.count(*) from n
 planned | select sum(*) from n
 planned | select count() from n
 planned | select count(a, id) from n
@@ -161,8 +161,8 @@ planned | select count(*) from n limit 0
 planned | select count(*) from n offset 1
 planned | select count(*) from n for update
 planned | select nosuch(id) from n
-other | select id from n where id = 1 for update of n
-other | select id from n where id = 1 for share for update
+native | select id from n where id = 1 for update of n
+native | select id from n where id = 1 for share for update
 other | select id from n tablesample system (100) where id = 1
 other | select ctid from n where id = 1
 other | select id from n where id = $0
@@ -173,7 +173,7 @@ native | insert into n (id, t) values (14, now()), (15, current_timestamp), (16,
 native | insert into public.n as x (id) values (17) returning x.id
 native | insert into n (id, a) values (18, 1.5), (19, '7')
 native | insert into n (id) values (10)
-native | insert into n (id, f) values (20, 'maybe')
+planned | insert into n (id, f) values (20, 'maybe')
 native | insert into n (id) values ((21))
 native | update n set a = 5 where id = 10
 native | update n as x set a = x.a + 1, b = 'set' where x.id in (10, 11)
@@ -182,7 +182,7 @@ native | update n set a = a - -1, "C" = null where n.id = 10
 native | update n set a = '7' where id = 11
 native | delete from n where id = -12
 native | delete from public.n as x where x.id in (12, 13)
-planned | insert into n default values
+native | insert into n default values
 planned | insert into n (id) select 30
 planned | insert into n (id) values (30), (31) order by 1 limit 1
 planned | insert into n (id) values (32), (33) offset 1
@@ -221,12 +221,12 @@ planned | insert into n (a) values (4) on conflict (id) do update set a = exclud
 native | insert into n (id, a) values (null, 4) on conflict (id) do update set a = excluded.a
 native | select id, a, b, "C" from n where id in (1, 10, 11, 12)
 native | delete from n where id in (10, 11, 12)
-planned | insert into n (id) values (40) returning *
+native | insert into n (id) values (40) returning *
 planned | insert into n (id) values (41) returning id + 1
 planned | insert into n as x (id) values (42) returning n.id
-planned | insert into n (id) values (1 + 42)
-planned | insert into n (id) values (+44)
-planned | insert into n (id) values (45::int)
+native | insert into n (id) values (1 + 42)
+native | insert into n (id) values (+44)
+native | insert into n (id) values (45::int)
 planned | insert into n (id, t) values (46, current_timestamp(0))
 planned | insert into n (id, t) values (47, now() - interval '1 day')
 planned | insert into n (id, t) values (48, localtimestamp)
@@ -241,8 +241,8 @@ planned | insert into n (id[1]) values (59)
 planned | update n set a = 1 from m where n.id = m.id and m.id = 1
 planned | update n set a = 2 where id = 1 returning id, a
 planned | with w as (select 1) update n set a = 3 where id = 1
-planned | update only n set a = 4 where id = 1
-planned | update n set (a, b) = (5, 'row') where id = 1
+native | update only n set a = 4 where id = 1
+native | update n set (a, b) = (5, 'row') where id = 1
 planned | update n set (a, b) = (select 6, 'query') where id = 1
 planned | update n set a = default where id = 1
 planned | update n set a = 1, a = 2 where id = 1
@@ -251,13 +251,13 @@ planned | update n set a[1] = 1 where id = 1
 planned | update n set a = a * 2 where id = 2
 planned | update n set a = 2 - a where id = 2
 planned | update n set a = -a where id = 2
-planned | update n set a = a operator(pg_catalog.+) 1 where id = 2
+native | update n set a = a operator(pg_catalog.+) 1 where id = 2
 planned | update n set a = id + 1 where id = 2
 planned | update n set a = a + a where id = 2
-planned | update n set a = 3::int where id = 2
+native | update n set a = 3::int where id = 2
 planned | update n x set a = n.a + 1 where id = 2
 other | update n set a = 1 where current of nosuch
-planned | delete from only n where id = 10
+native | delete from only n where id = 10
 planned | delete from n using m where n.id = m.id and m.id = 2
 planned | delete from n where id = 11 returning id, b
 planned | with w as (select 1) delete from n where id = 14

@@ -19,6 +19,7 @@ mod routes;
 mod shared;
 mod update;
 
+pub use conflict::arbiters;
 pub use insert::fill;
 pub use routes::{Router, hold};
 pub use update::lock_mode;

@@ -148,11 +148,14 @@ fn look(session: &Session, view: &View, parsed: &Parsed, values: &[Parameter]) -
     if matches!(parsed.body, Body::Defined | Body::Other) {
         return Err(SqlError::unsupported(format!("EXPLAIN of {}", parsed.words())));
     }
+    let types: Vec<_> = values.iter().map(|value| Some(value.ty)).collect();
+    let bound = Bound::parsed(view, parsed, &types)?;
     if session.uses_fast_path()
-        && let Some(fast) = Fast::of(view, parsed)
+        && matches!(parsed.body, Body::Query | Body::Change)
+        && let Some(fast) = Fast::of(view, &bound)
         && !fast.is_better_planned(values).unwrap_or(false)
     {
-        view.must(fast.needs())?;
+        view.must(bound.needs())?;
         let index = fast.index(values);
         let lines = vec![match &index {
             Some(index) => format!("Native, by index {index}"),
@@ -163,8 +166,7 @@ fn look(session: &Session, view: &View, parsed: &Parsed, values: &[Parameter]) -
         let relation = relation.or(Some(own));
         return Ok(Found { tier: "native", index, relation, operation, lines });
     }
-    let types: Vec<_> = values.iter().map(|value| Some(value.ty)).collect();
-    let bound = Bound::of(view, parsed, &types)?;
+    bound.must_be_served(view, &parsed.bindable())?;
     let plan = bound.plan(view, &parsed.bindable())?;
     let text = displayable(plan.as_ref()).indent(false).to_string();
     let lines: Vec<String> = text.lines().map(str::to_string).collect();

@@ -3,18 +3,17 @@
 use std::sync::Arc;
 
 use onlap::{DataType, Numeric, RowBatch, Scan, Value, Vector, convert};
-use onlap_pg::ast::{Arg, Call, Expr, ExprId, Tree};
+use onlap_pg::bound::{self, Expr, ExprId, Query};
 
+use super::Source;
 use super::conditions::{Conditions, Resolved, Rest};
-use super::{SelectParts, Source};
+use super::statement::Statement;
 use crate::error::{Result, SqlError};
 use crate::plan::access;
-use crate::rights::{Action, Need};
+use crate::query::catalog;
 use crate::scope::Scope;
 use crate::session::Parameter;
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
-use crate::types::{PgType, oid};
-use crate::view::View;
 
 /// A bound SELECT of aggregates.
 #[derive(Debug)]
@@ -25,10 +24,6 @@ pub struct Aggregate {
     pub conditions: Conditions,
     /// Columns of the answer.
     pub columns: Arc<[AnswerColumn]>,
-    /// What it does.
-    pub needs: Vec<Need>,
-    /// Types of parameters by number.
-    pub parameters: Vec<(usize, PgType)>,
     items: Vec<Item>,
 }
 
@@ -41,96 +36,101 @@ enum Item {
     Max(usize),
 }
 
-impl Item {
-    fn column(self) -> Option<usize> {
-        match self {
-            Item::CountAll => None,
-            Item::Count(at) | Item::Sum(at) | Item::Min(at) | Item::Max(at) => Some(at),
-        }
-    }
-}
-
-/// Binds a SELECT of aggregates; `None` for anything else.
-pub(super) fn bind(view: &View, parts: &SelectParts<'_>) -> Option<Aggregate> {
-    let plain = !parts.distinct
-        && parts.order.is_empty()
-        && parts.limit.is_none()
-        && parts.offset.is_none()
-        && parts.locks.is_empty();
-    let is_call = |value| matches!(parts.tree.expr(value), Expr::Call(_));
-    if !plain || !parts.targets.iter().all(|target| is_call(target.value)) {
+/// Matches a SELECT of aggregates; `None` for anything else.
+pub(super) fn matched(of: &Statement<'_>, source: Source) -> Option<Aggregate> {
+    let Query {
+        ctes: _,
+        recursive: _,
+        changes_within: false,
+        modify: None,
+        entries: _,
+        from: _,
+        filter: _,
+        targets,
+        groups,
+        groups_distinct: _,
+        sets,
+        having: None,
+        windows,
+        distinct,
+        distinct_on: false,
+        order,
+        offset: None,
+        limit: None,
+        ties: false,
+        locks,
+        set: None,
+        has_aggregates: true,
+        has_windows: false,
+        has_sets: false,
+        has_subqueries: false,
+        depends_on_keys: _,
+    } = of.query
+    else {
+        return None;
+    };
+    let is_plain = groups.is_empty()
+        && sets.is_empty()
+        && windows.is_empty()
+        && distinct.is_empty()
+        && order.is_empty()
+        && locks.is_empty();
+    if !is_plain || targets.iter().any(|target| target.hidden) {
         return None;
     }
-    let source = Source::of(view, parts.from)?;
-    let conditions = Conditions::of(&source, parts.tree, parts.filter)?;
-    let (mut items, mut columns) = (Vec::new(), Vec::new());
-    for target in parts.targets {
-        let (item, name, ty) = item_of(&source, parts.tree, target.value)?;
-        items.push(item);
-        columns.push(AnswerColumn::new(target.name.as_deref().unwrap_or(name), ty));
-    }
-    let parameters = conditions.parameters.clone();
-    let read = items.iter().filter_map(|item: &Item| item.column()).chain(conditions.columns());
-    let needs = vec![source.need(Action::Read, read)];
-    Some(Aggregate { source, conditions, columns: columns.into(), needs, parameters, items })
+    let items = targets.iter().map(|target| item_of(of, &source, target.value));
+    let items = items.collect::<Option<Vec<Item>>>()?;
+    let conditions = Conditions::of(of, &source)?;
+    Some(Aggregate { source, conditions, columns: of.bound.returns()?, items })
 }
 
-fn item_of(source: &Source, tree: &Tree, expr: ExprId) -> Option<(Item, &'static str, PgType)> {
-    let Expr::Call(call) = tree.expr(expr) else { return None };
-    let Call {
-        name,
+fn item_of(of: &Statement<'_>, source: &Source, id: ExprId) -> Option<Item> {
+    let Expr::Aggregate(call) = of.tree.expr(id) else { return None };
+    let bound::Aggregate {
+        proc,
+        kind: _,
+        types: _,
+        direct,
         args,
-        variadic: false,
-        distinct: false,
-        star,
         order,
-        within_group: false,
+        distinct,
         filter: None,
-        over: None,
-        sql_syntax: false,
+        star,
+        variadic: false,
+        up: 0,
     } = &**call
     else {
         return None;
     };
-    let [name] = &name[..] else { return None };
-    if !order.is_empty() {
+    if !direct.is_empty() || !order.is_empty() || !distinct.is_empty() {
         return None;
     }
+    let name = &*catalog().proc(*proc)?.name;
     let column = match &args[..] {
-        [] if *star && **name == *"count" => {
-            return Some((Item::CountAll, "count", PgType::new(oid::INT8)));
-        }
-        [Arg { name: None, value, place: _ }] if !star => source.column(tree, *value)?,
+        [] if *star && name == "count" => return Some(Item::CountAll),
+        [arg] if !*star => of.compared(arg.value)?,
         _ => return None,
     };
-    let ty = source.schema.columns[column].ty;
-    if !source.types[column].is_native() && **name != *"count" {
+    let ty = source.schema.columns.get(column)?.ty;
+    if !source.types[column].is_native() && name != "count" {
         return None;
     }
-    Some(match &**name {
-        "count" => (Item::Count(column), "count", PgType::new(oid::INT8)),
-        "sum" => {
-            let sum = match ty {
-                DataType::Int2 | DataType::Int4 => oid::INT8,
-                DataType::Int8 | DataType::Numeric(Some(_)) => oid::NUMERIC,
-                _ => return None,
-            };
-            (Item::Sum(column), "sum", PgType::new(sum))
-        }
-        "min" | "max" => {
-            let kept = match ty {
-                DataType::Int2 | DataType::Int4 | DataType::Int8 => PgType::of_engine(ty),
-                DataType::Date | DataType::Timestamp | DataType::Timestamptz => {
-                    PgType::of_engine(ty)
-                }
-                DataType::Numeric(_) => PgType::new(oid::NUMERIC),
-                DataType::Text | DataType::Varchar(_) => PgType::new(oid::TEXT),
-                _ => return None,
-            };
-            match &**name {
-                "min" => (Item::Min(column), "min", kept),
-                _ => (Item::Max(column), "max", kept),
+    Some(match name {
+        "count" => Item::Count(column),
+        "sum" => match ty {
+            DataType::Int2 | DataType::Int4 | DataType::Int8 | DataType::Numeric(Some(_)) => {
+                Item::Sum(column)
             }
+            _ => return None,
+        },
+        "min" | "max" => {
+            match ty {
+                DataType::Int2 | DataType::Int4 | DataType::Int8 | DataType::Numeric(_) => {}
+                DataType::Date | DataType::Timestamp | DataType::Timestamptz => {}
+                DataType::Text | DataType::Varchar(_) => {}
+                _ => return None,
+            }
+            if name == "min" { Item::Min(column) } else { Item::Max(column) }
         }
         _ => return None,
     })

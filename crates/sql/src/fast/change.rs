@@ -9,21 +9,19 @@ use std::sync::Arc;
 use onlap::{
     Change as ColumnChange, DataType, ErrorKind, Predicate, Row, RowId, Scan, Value, convert,
 };
-use onlap_pg::ast::{Assigned, Column, Delete, Expr, ExprId, Tree, Update};
+use onlap_pg::bound::{ExprId, JoinTree, Modify, ModifyKind, Query, Target};
 
 use super::Source;
-use super::conditions::{Conditions, Operand, Resolved, Rest};
+use super::conditions::{Conditions, Resolved, Rest};
 use super::select::holds;
-use crate::assign::assign;
+use super::statement::Statement;
+use super::values::Operand;
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError};
 use crate::plan::access;
-use crate::rights::{Action, Need};
 use crate::scope::Scope;
 use crate::session::Parameter;
 use crate::session::answer::Answer;
-use crate::types::{Cell, PgType};
-use crate::view::View;
 
 /// A bound UPDATE or DELETE.
 #[derive(Debug)]
@@ -32,10 +30,6 @@ pub struct Change {
     pub source: Source,
     /// WHERE.
     pub conditions: Conditions,
-    /// Types of parameters by number.
-    pub parameters: Vec<(usize, PgType)>,
-    /// What it does.
-    pub needs: Vec<Need>,
     /// What is set; `None` deletes.
     set: Option<Vec<(usize, Set)>>,
 }
@@ -58,90 +52,71 @@ pub(super) enum Set {
     Minus(Operand),
 }
 
-/// Binds an UPDATE; `None` for one that the planner is to do.
-pub(super) fn bind_update(view: &View, tree: &Tree, update: &Update) -> Option<Change> {
-    let Update { with: None, table, set: assigned, from, filter, returning } = update else {
+/// Matches an UPDATE or DELETE; `None` for one that the planner is to do.
+pub(super) fn matched(of: &Statement<'_>, source: Source) -> Option<Change> {
+    let Query { targets, from, filter: _, has_subqueries: false, .. } = of.query else {
         return None;
     };
-    if !from.is_empty() || !returning.is_empty() {
+    let Modify { kind, entry, overriding: _, conflict: None, returning, checks, actions } =
+        of.modify()?
+    else {
         return None;
-    }
-    let source = Source::changed(view, table)?;
-    // What a partition's rows become must be its rows, too.
-    if view.objects.families().bound(source.schema.id).is_some() {
-        return None;
-    }
-    let conditions = Conditions::of(&source, tree, *filter)?;
-    let mut parameters = conditions.parameters.clone();
-    let mut set: Vec<(usize, Set)> = Vec::with_capacity(assigned.len());
-    for assigned in assigned {
-        let Assigned::One(Column { name, steps, place: _ }, value) = assigned else { return None };
-        if !steps.is_empty() {
-            return None;
-        }
-        let column = source.schema.position_by_name(name)?;
-        if !source.types[column].is_native() {
-            return None;
-        }
-        // That it may only be set to DEFAULT is said where all assignments are bound.
-        if defaults::is_always(view, source.schema.id, source.schema.columns[column].id) {
-            return None;
-        }
-        if source.schema.is_generated(column) || set.iter().any(|(c, _)| *c == column) {
-            return None;
-        }
-        let what = set_of(&source, tree, column, *value)?;
-        let (Set::To(operand) | Set::Plus(operand) | Set::Minus(operand)) = &what;
-        if let Operand::Parameter(n) = operand {
-            parameters.push((*n, PgType::of_engine(source.schema.columns[column].ty)));
-        }
-        set.push((column, what));
-    }
-    let own = set.iter().filter(|s| !matches!(s.1, Set::To(_))).map(|s| s.0);
-    let mut needs = vec![source.need(Action::Update, set.iter().map(|s| s.0))];
-    needs.extend(reads(&source, conditions.columns().chain(own)));
-    Some(Change { source, conditions, parameters, needs, set: Some(set) })
-}
-
-/// Reading columns, where there are any.
-fn reads(source: &Source, columns: impl Iterator<Item = usize>) -> Option<Need> {
-    let columns: Vec<usize> = columns.collect();
-    (!columns.is_empty()).then(|| source.need(Action::Read, columns))
-}
-
-fn set_of(source: &Source, tree: &Tree, column: usize, value: ExprId) -> Option<Set> {
-    let Expr::Op(op, left, right) = tree.expr(value) else {
-        return Operand::of(tree, value).map(Set::To);
     };
-    let left = (*left)?;
-    if !is_whole(source.schema.columns[column].ty) || !op.schema.is_empty() {
+    let is_alone = from[..] == [JoinTree::Entry(*entry)];
+    let is_plain = returning.is_empty() && checks.is_empty() && actions.is_empty();
+    if !is_alone || !is_plain || !of.changes_plainly(&source) {
         return None;
     }
-    match (&*op.name, source.column(tree, left), source.column(tree, *right)) {
-        ("+", Some(c), None) if c == column => Some(Set::Plus(Operand::of(tree, *right)?)),
-        ("-", Some(c), None) if c == column => Some(Set::Minus(Operand::of(tree, *right)?)),
-        ("+", None, Some(c)) if c == column => Some(Set::Plus(Operand::of(tree, left)?)),
-        _ => None,
+    let set = match kind {
+        ModifyKind::Delete => None,
+        // What a partition's rows become must be its rows, too.
+        ModifyKind::Update if of.view.objects.families().bound(source.schema.id).is_none() => {
+            let set = targets.iter().map(|target| {
+                let at = written(of, &source, target)?;
+                Some((at, set_of(of, &source, at, target.value)?))
+            });
+            Some(set.collect::<Option<Vec<_>>>()?)
+        }
+        _ => return None,
+    };
+    let conditions = Conditions::of(of, &source)?;
+    Some(Change { source, conditions, set })
+}
+
+/// The place of a column that is written to, where it may have any value that the native tier writes.
+pub(super) fn written(of: &Statement<'_>, source: &Source, target: &Target) -> Option<usize> {
+    let at = target.number.checked_sub(1).filter(|_| !target.hidden)?;
+    let column = source.schema.columns.get(at)?;
+    // That it may only be set to DEFAULT is said where its steps are made.
+    let is_own = !source.types[at].is_native()
+        || source.schema.is_generated(at)
+        || defaults::is_always(of.view, source.schema.id, column.id);
+    (!is_own).then_some(at)
+}
+
+/// What a column is set to.
+fn set_of(of: &Statement<'_>, source: &Source, at: usize, value: ExprId) -> Option<Set> {
+    let ty = source.schema.columns[at].ty;
+    match of.sum(value, ty) {
+        None => of.given(value, ty, 1).map(Set::To),
+        Some((sign, one, other)) => match (of.column(one), of.column(other)) {
+            (Some(own), None) if own == at => Some(Set::added(sign, of.operand(other)?)),
+            (None, Some(own)) if own == at && sign > 0 => Some(Set::Plus(of.operand(one)?)),
+            _ => None,
+        },
+    }
+}
+
+impl Set {
+    /// The value that it has, with another added (1) or taken away (-1).
+    pub(super) fn added(sign: i64, other: Operand) -> Set {
+        if sign > 0 { Set::Plus(other) } else { Set::Minus(other) }
     }
 }
 
 /// Whether values are whole numbers.
 pub(super) fn is_whole(ty: DataType) -> bool {
     matches!(ty, DataType::Int2 | DataType::Int4 | DataType::Int8)
-}
-
-/// Binds a DELETE; `None` for one that the planner is to do.
-pub(super) fn bind_delete(view: &View, tree: &Tree, delete: &Delete) -> Option<Change> {
-    let Delete { with: None, table, using, filter, returning } = delete else { return None };
-    if !using.is_empty() || !returning.is_empty() {
-        return None;
-    }
-    let source = Source::changed(view, table)?;
-    let conditions = Conditions::of(&source, tree, *filter)?;
-    let parameters = conditions.parameters.clone();
-    let mut needs = vec![source.need(Action::Delete, [])];
-    needs.extend(reads(&source, conditions.columns()));
-    Some(Change { source, conditions, parameters, needs, set: None })
 }
 
 /// How rows are named to the engine.
@@ -285,7 +260,7 @@ pub(super) fn change_of(
     values: &[Parameter],
 ) -> Result<Option<ColumnChange>> {
     let (operand, sign) = match what {
-        Set::To(operand) => return Ok(assigned(operand, ty, values)?.map(ColumnChange::Set)),
+        Set::To(operand) => return Ok(operand.assigned(ty, values).map(ColumnChange::Set)),
         Set::Plus(operand) => (operand, 1),
         Set::Minus(operand) => (operand, -1),
     };
@@ -322,20 +297,5 @@ pub(super) fn changed(value: &Value, change: &ColumnChange, ty: DataType) -> Res
                 .ok_or_else(|| SqlError::new("22003", format!("{name} out of range")))
         }
         (ColumnChange::Add(_), _) => Err(SqlError::new("XX000", "no number is added to")),
-    }
-}
-
-/// A value as assignment makes it, which may round where a comparison may not; `None` for one that the column cannot
-/// have: what is wrong with it, the statement's binding says.
-pub fn assigned(operand: &Operand, ty: DataType, values: &[Parameter]) -> Result<Option<Value>> {
-    match operand {
-        Operand::Parameter(n) => {
-            let value = values.get(n - 1);
-            Ok(value.and_then(|value| assign(Cell::of_value(&value.value), ty).ok()))
-        }
-        literal => {
-            let Some(cell) = literal.as_value()? else { return Ok(None) };
-            Ok(assign(Cell::of_value(&cell), ty).ok())
-        }
     }
 }

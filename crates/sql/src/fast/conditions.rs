@@ -1,23 +1,20 @@
 //! Which rows does a WHERE clause mean, as comparisons of columns with values?
 
-use std::cmp::Ordering;
-
 use onlap::{DataType, Row, TableSchema, Value, convert};
-use onlap_pg::ast::{self, Expr, ExprId, Is, OpName, Tree};
+use onlap_pg::bound::{Expr, ExprId, NullTest};
 
 use super::Source;
-use crate::assign::assign;
+use super::statement::Statement;
+use super::values::Operand;
 use crate::error::Result;
 use crate::plan::access::{Bound, BoundOp};
+use crate::query::catalog;
 use crate::session::Parameter;
-use crate::types::{Cell, PgType};
 
 /// A conjunction of conditions on single columns.
 #[derive(Clone, Debug, Default)]
 pub struct Conditions {
     all: Vec<Condition>,
-    /// Types of parameters by number.
-    pub parameters: Vec<(usize, PgType)>,
 }
 
 #[derive(Clone, Debug)]
@@ -39,160 +36,24 @@ enum Op {
     NotEqual,
 }
 
-/// A value that is known when the statement runs.
-#[derive(Clone, Debug)]
-pub enum Operand {
-    /// A literal.
-    Literal(Literal),
-    /// A parameter, from 1.
-    Parameter(usize),
-}
-
-/// A literal, as far as its text tells its type.
-#[derive(Clone, Debug)]
-pub enum Literal {
-    /// NULL
-    Null,
-    /// true, false
-    Bool(bool),
-    /// a number
-    Number(String),
-    /// text of a type that what it meets decides
-    Text(String),
-}
-
 impl Conditions {
-    /// The columns that are compared, by their places.
-    pub fn columns(&self) -> impl Iterator<Item = usize> {
-        self.all.iter().map(|condition| condition.column)
+    /// Whether times are compared that the session's time zone decides.
+    pub fn reads_moments(&self, schema: &TableSchema) -> bool {
+        let of_column = |at: usize| schema.columns[at].ty == DataType::Timestamptz;
+        self.all
+            .iter()
+            .any(|of| of_column(of.column) || of.test.operands().iter().any(Operand::is_moment))
     }
 }
 
-impl Operand {
-    /// A literal or a parameter; a number's sign is part of it.
-    pub fn of(tree: &Tree, expr: ExprId) -> Option<Operand> {
-        let literal = match tree.expr(expr) {
-            Expr::Param(n) => {
-                let n = usize::try_from(*n).ok().filter(|n| *n > 0);
-                return n.map(Operand::Parameter);
-            }
-            Expr::Literal(literal) => literal,
-            _ => return None,
-        };
-        Some(Operand::Literal(match literal {
-            ast::Literal::Null => Literal::Null,
-            ast::Literal::Bool(b) => Literal::Bool(*b),
-            ast::Literal::Int(n) => Literal::Number(n.to_string()),
-            ast::Literal::Number(n) => Literal::Number(n.to_string()),
-            ast::Literal::Text(text) => Literal::Text(text.to_string()),
-            ast::Literal::Bits(_) | ast::Literal::Hex(_) => return None,
-        }))
-    }
-
-    /// A literal's value in the type that its text tells; `None` for a parameter.
-    pub fn as_value(&self) -> Result<Option<Value>> {
-        Ok(Some(match self {
-            Operand::Parameter(_) => return Ok(None),
-            Operand::Literal(Literal::Null) => Value::Null,
-            Operand::Literal(Literal::Bool(b)) => Value::Bool(*b),
-            Operand::Literal(Literal::Text(s)) => Value::Text(s.clone()),
-            Operand::Literal(Literal::Number(n)) => match n.parse::<i64>() {
-                Ok(v) => Value::Int(v),
-                // One that the engine's numbers end before is the planner's.
-                Err(_) => {
-                    let numeric = PgType::new(crate::types::oid::NUMERIC);
-                    return Ok(crate::types::text_value(numeric, n).ok());
-                }
-            },
-        }))
-    }
-
-    /// The value in a column's type; `None` where comparing it with the column is more than that.
-    pub fn value(&self, ty: DataType, values: &[Parameter]) -> Result<Option<Value>> {
-        let text;
-        let (cell, unknown) = match self {
-            Operand::Parameter(n) => match values.get(n - 1) {
-                // A number that the engine's end before.
-                Some(Parameter { ty, value: Value::Text(_) })
-                    if ty.oid == crate::types::oid::NUMERIC =>
-                {
-                    return Ok(None);
-                }
-                Some(parameter) => {
-                    let untyped = matches!(parameter.value, Value::Text(_))
-                        && parameter.ty.oid != crate::types::oid::BPCHAR;
-                    (Cell::of_value(&parameter.value), untyped)
-                }
-                None => return Ok(None),
-            },
-            Operand::Literal(Literal::Null) => (Cell::Null, false),
-            Operand::Literal(Literal::Bool(b)) => (Cell::Bool(*b), false),
-            Operand::Literal(Literal::Number(n)) => match n.parse::<i64>() {
-                Ok(v) => (Cell::Int(v), false),
-                Err(_) => {
-                    let numeric = PgType::new(crate::types::oid::NUMERIC);
-                    let Ok(number) = crate::types::text_value(numeric, n) else { return Ok(None) };
-                    text = number;
-                    (Cell::of_value(&text), false)
-                }
-            },
-            Operand::Literal(Literal::Text(s)) => (Cell::Text(s), true),
-        };
-        same_value(cell, unknown, ty)
-    }
-}
-
-/// A value in a column's type, if comparing in that type gives what PostgreSQL's comparison gives.
-fn same_value(cell: Cell<'_>, unknown: bool, ty: DataType) -> Result<Option<Value>> {
-    let numeric =
-        |ty| matches!(ty, DataType::Int2 | DataType::Int4 | DataType::Int8 | DataType::Numeric(_));
-    let same = match (&cell, ty) {
-        (Cell::Null, _) => true,
-        // char(n) is kept without the blanks that do not count.
-        (Cell::Text(s), DataType::Char(n)) => {
-            let s = s.trim_end_matches(' ');
-            return Ok((s.chars().count() <= n as usize).then(|| Value::Text(s.to_string())));
+impl Test {
+    fn operands(&self) -> &[Operand] {
+        match self {
+            Test::Compare(_, operand) => std::slice::from_ref(operand),
+            Test::In(operands) => operands,
+            Test::IsNull(_) => &[],
         }
-        (Cell::Text(s), DataType::Varchar(_) | DataType::Text) => {
-            return Ok(Some(Value::Text((*s).to_string())));
-        }
-        (Cell::Text(_), DataType::Json) => false,
-        // A time without zone means the session's.
-        (Cell::Text(_), DataType::Timestamptz) => false,
-        (Cell::Text(_), _) => unknown,
-        (Cell::Int(v), DataType::Int2 | DataType::Int4 | DataType::Int8) => {
-            let (min, max) = convert::int_range(ty);
-            (min..=max).contains(v)
-        }
-        (Cell::Int(_), ty) => numeric(ty) || matches!(ty, DataType::Float8),
-        (Cell::Numeric(n), ty) => numeric(ty) && is_kept(n, ty),
-        (Cell::Float(_), DataType::Float8)
-        | (Cell::Bool(_), DataType::Bool)
-        | (Cell::Bytes(_), DataType::Bytea)
-        | (Cell::Uuid(_), DataType::Uuid)
-        | (Cell::Date(_), DataType::Date | DataType::Timestamp)
-        | (Cell::Time(_), DataType::Time) => true,
-        (Cell::Timestamp(_), DataType::Timestamp | DataType::Timestamptz) => true,
-        _ => false,
-    };
-    if !same {
-        return Ok(None);
     }
-    match assign(cell, ty) {
-        Ok(value) => Ok(Some(value)),
-        // A number that the column cannot hold is compared as a number.
-        Err(e) if e.state() == "22003" => Ok(None),
-        Err(e) => Err(e),
-    }
-}
-
-fn is_kept(n: &onlap::Numeric, ty: DataType) -> bool {
-    let scale = match ty {
-        DataType::Numeric(Some((_, scale))) => scale,
-        DataType::Numeric(None) => return true,
-        _ => 0,
-    };
-    !n.is_nan() && n.rescale(scale).is_some_and(|r| r.compare(n) == Ordering::Equal)
 }
 
 /// Conditions with their values.
@@ -244,11 +105,11 @@ impl Rest {
 }
 
 impl Conditions {
-    /// The conditions of a WHERE clause; `None` where one is of another kind.
-    pub fn of(source: &Source, tree: &Tree, filter: Option<ExprId>) -> Option<Conditions> {
+    /// The conditions of a statement's WHERE clause; `None` where one is of another kind.
+    pub(super) fn of(statement: &Statement<'_>, source: &Source) -> Option<Conditions> {
         let mut conditions = Conditions::default();
-        if let Some(expr) = filter {
-            conditions.add(source, tree, expr)?;
+        if let Some(expr) = statement.query.filter {
+            conditions.add(statement, source, expr)?;
         }
         Some(conditions)
     }
@@ -258,59 +119,44 @@ impl Conditions {
         self.all.is_empty()
     }
 
-    fn add(&mut self, source: &Source, tree: &Tree, expr: ExprId) -> Option<()> {
-        let operand = |expr| Operand::of(tree, expr);
-        match tree.expr(expr) {
-            Expr::And(all) => all.iter().try_for_each(|expr| self.add(source, tree, *expr)),
-            Expr::Op(op, Some(left), right) => {
-                let op = op_of(op)?;
-                match source.column(tree, *left) {
-                    Some(column) => self.push(source, column, Test::Compare(op, operand(*right)?)),
+    fn add(&mut self, of: &Statement<'_>, source: &Source, expr: ExprId) -> Option<()> {
+        match of.tree.expr(expr) {
+            Expr::And(all) => all.iter().try_for_each(|expr| self.add(of, source, *expr)),
+            Expr::Op(op) => {
+                let [left, right] = op.args[..] else { return None };
+                let op = op_of(op.operator)?;
+                match of.compared(left) {
+                    Some(column) => {
+                        self.push(source, column, Test::Compare(op, of.operand(right)?))
+                    }
                     None => {
-                        let column = source.column(tree, *right)?;
-                        self.push(source, column, Test::Compare(turned(op), operand(*left)?))
+                        let column = of.compared(right)?;
+                        self.push(source, column, Test::Compare(turned(op), of.operand(left)?))
                     }
                 }
             }
-            Expr::Between { not: false, symmetric: false, value, low, high } => {
-                let column = source.column(tree, *value)?;
-                let from = Test::Compare(Op::Bound(BoundOp::GreaterOrEqual), operand(*low)?);
-                let to = Test::Compare(Op::Bound(BoundOp::LessOrEqual), operand(*high)?);
-                self.push(source, column, from)?;
-                self.push(source, column, to)
+            Expr::ArrayOp(op, false) if op_of(op.operator)? == Op::Bound(BoundOp::Equal) => {
+                let [value, list] = op.args[..] else { return None };
+                let Expr::Array(list, false) = of.tree.expr(list) else { return None };
+                let operands = list.iter().map(|item| of.operand(*item)).collect::<Option<_>>()?;
+                self.push(source, of.compared(value)?, Test::In(operands))
             }
-            Expr::In(value, list, false) => {
-                let operands =
-                    list.iter().map(|item| operand(*item)).collect::<Option<Vec<_>>>()?;
-                self.push(source, source.column(tree, *value)?, Test::In(operands))
-            }
-            Expr::Is(value, Is::Null, not) => {
-                self.push(source, source.column(tree, *value)?, Test::IsNull(!not))
+            Expr::NullTest(NullTest { value, not, row: false }) => {
+                self.push(source, of.compared(*value)?, Test::IsNull(!not))
             }
             _ => None,
         }
     }
 
     fn push(&mut self, source: &Source, column: usize, test: Test) -> Option<()> {
-        let ty = source.schema.columns[column].ty;
-        if !source.types[column].takes_conditions() && !matches!(test, Test::IsNull(_)) {
+        let ty = source.schema.columns.get(column)?.ty;
+        let is_compared = !matches!(test, Test::IsNull(_));
+        if !source.types[column].takes_conditions() && is_compared {
             return None;
         }
         // Floats of four bytes are compared as what they are rounded to, JSON not at all.
-        if matches!(ty, DataType::Float4 | DataType::Json | DataType::Folded)
-            && !matches!(test, Test::IsNull(_))
-        {
+        if matches!(ty, DataType::Float4 | DataType::Json | DataType::Folded) && is_compared {
             return None;
-        }
-        let operands = match &test {
-            Test::Compare(_, operand) => std::slice::from_ref(operand),
-            Test::In(operands) => operands,
-            Test::IsNull(_) => &[],
-        };
-        for operand in operands {
-            if let Operand::Parameter(n) = operand {
-                self.parameters.push((*n, PgType::of_engine(ty)));
-            }
         }
         self.all.push(Condition { column, test });
         Some(())
@@ -387,11 +233,9 @@ impl Resolved {
     }
 }
 
-fn op_of(op: &OpName) -> Option<Op> {
-    if !op.schema.is_empty() {
-        return None;
-    }
-    Some(match &*op.name {
+/// A comparison by its row of pg_operator: of the types that columns have here each name has one meaning.
+fn op_of(operator: u32) -> Option<Op> {
+    Some(match catalog().operator(operator)?.name {
         "=" => Op::Bound(BoundOp::Equal),
         "<" => Op::Bound(BoundOp::Less),
         "<=" => Op::Bound(BoundOp::LessOrEqual),

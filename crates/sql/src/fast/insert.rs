@@ -3,33 +3,25 @@
 use std::sync::Arc;
 
 use onlap::{Batch, ColumnDefault, DataType, Row, Value, convert};
-use onlap_pg::ast::{self, Body, Call, Column, Expr, ExprId, Query, SqlValue, Target, Tree};
+use onlap_pg::ast::SqlValue;
+use onlap_pg::bound::{Expr, ExprId, Modify, ModifyKind, Target};
 use parking_lot::Mutex;
 
-use super::change::assigned;
-use super::conditions::Operand;
-use super::literals::is_distinct;
-use super::{Source, answer_column};
+use super::Source;
+use super::statement::Statement;
+use super::values::Operand;
 use crate::ddl::defaults;
 use crate::error::Result;
 use crate::functions::sequences::Taken;
-use crate::rights::ask::sequences;
-use crate::rights::{Action, Need};
 use crate::scope::Scope;
 use crate::session::Parameter;
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
-use crate::types::PgType;
-use crate::view::View;
 
 /// A bound INSERT.
 #[derive(Debug)]
 pub struct Insert {
     /// The table.
     pub source: Source,
-    /// Types of parameters by number.
-    pub parameters: Vec<(usize, PgType)>,
-    /// What it does.
-    pub needs: Vec<Need>,
     /// Columns that are returned, if any are.
     pub columns: Option<Arc<[AnswerColumn]>>,
     returned: Vec<usize>,
@@ -51,111 +43,59 @@ enum Given {
 }
 
 impl Given {
-    fn of(tree: &Tree, expr: ExprId, ty: DataType) -> Option<Given> {
-        match tree.expr(expr) {
-            Expr::Default => Some(Given::Default),
-            now if is_now(now) => {
-                matches!(ty, DataType::Timestamp | DataType::Timestamptz).then_some(Given::Now)
-            }
-            _ => Operand::of(tree, expr).map(Given::Operand),
+    fn of(of: &Statement<'_>, id: ExprId, ty: DataType, rows: usize) -> Option<Given> {
+        if matches!(of.tree.expr(id), Expr::Default) {
+            return Some(Given::Default);
+        }
+        let is_time = matches!(ty, DataType::Timestamp | DataType::Timestamptz);
+        match is_time && is_now(of, id) {
+            true => Some(Given::Now),
+            false => of.given(id, ty, rows).map(Given::Operand),
         }
     }
 }
 
-/// Whether an expression gives the transaction's time.
-fn is_now(expr: &Expr) -> bool {
-    let call = match expr {
-        Expr::SqlValue(value, None) => return *value == SqlValue::CurrentTimestamp,
-        Expr::Call(call) => call,
-        _ => return false,
-    };
-    let Call {
-        name,
-        args,
-        variadic: false,
-        distinct: false,
-        star: false,
-        order,
-        within_group: false,
-        filter: None,
-        over: None,
-        sql_syntax: false,
-    } = &**call
-    else {
-        return false;
-    };
-    let [name] = &name[..] else { return false };
-    args.is_empty() && order.is_empty() && matches!(&**name, "now" | "transaction_timestamp")
+/// now()
+const NOW: u32 = 1299;
+/// transaction_timestamp()
+const TRANSACTION_TIMESTAMP: u32 = 2647;
+
+/// Whether an expression gives the transaction's time, or what it is without a time zone.
+fn is_now(of: &Statement<'_>, id: ExprId) -> bool {
+    match of.tree.expr(of.converted(id).unwrap_or(id)) {
+        Expr::SqlValue(value, None) => *value == SqlValue::CurrentTimestamp,
+        Expr::Call(call) => matches!(call.proc, NOW | TRANSACTION_TIMESTAMP),
+        _ => false,
+    }
 }
 
-/// Binds an INSERT; `None` for one that needs more.
-pub(super) fn bind(view: &View, tree: &Tree, insert: &ast::Insert) -> Option<Insert> {
-    if insert.conflict.is_some() { None } else { bind_rows(view, tree, insert) }
-}
-
-/// Binds what an INSERT is to insert, whatever it does about rows that are there.
-pub(super) fn bind_rows(view: &View, tree: &Tree, insert: &ast::Insert) -> Option<Insert> {
-    let ast::Insert {
-        with: None,
-        into,
-        columns: named,
+/// Matches an INSERT; `None` for one that needs more.
+pub(super) fn matched(of: &Statement<'_>, source: Source) -> Option<Insert> {
+    let Modify {
+        kind: ModifyKind::Insert,
+        entry: _,
         overriding: None,
-        source: Some(query),
         conflict: _,
         returning: wanted,
-    } = insert
+        checks,
+        actions: _,
+    } = of.modify()?
     else {
         return None;
     };
-    let Query {
-        with: None,
-        body: Body::Values(values),
-        order,
-        limit: None,
-        ties: false,
-        offset: None,
-        locks,
-    } = tree.query(*query)
-    else {
-        return None;
-    };
-    if !order.is_empty() || !locks.is_empty() {
+    let (view, schema) = (of.view, &source.schema);
+    let is_partition = view.objects.families().bound(schema.id).is_some();
+    if !checks.is_empty() || is_partition || !of.changes_plainly(&source) {
         return None;
     }
-    let source = Source::changed(view, into)?;
-    let schema = &source.schema;
-    if view.objects.families().bound(schema.id).is_some() {
-        return None;
-    }
-    let given: Vec<usize> = match named.is_empty() {
-        true => (0..schema.columns.len()).collect(),
-        false => {
-            let position = |Column { name, steps, place: _ }: &Column| {
-                steps.is_empty().then(|| schema.position_by_name(name)).flatten()
-            };
-            named.iter().map(position).collect::<Option<_>>()?
-        }
-    };
-    // What is wrong with a list of columns or a row, the statement's binding says.
-    let width = values.first()?.len();
-    let is_whole = match named.is_empty() {
-        true => width <= given.len(),
-        false => width == given.len() && is_distinct(&given),
-    };
-    if !is_whole || values.iter().any(|row| row.len() != width) {
-        return None;
-    }
-    let (mut rows, mut parameters) = (Vec::with_capacity(values.len()), Vec::new());
-    for row in values {
+    let written = of.rows(schema.columns.len())?;
+    let mut rows = Vec::with_capacity(written.len());
+    for row in &written {
         let mut cells = vec![Given::Default; schema.columns.len()];
-        for (expr, &at) in row.iter().zip(&given) {
-            let ty = schema.columns[at].ty;
-            let cell = Given::of(tree, *expr, ty)?;
+        for (at, id) in row.iter().enumerate().filter_map(|(at, id)| Some((at, (*id)?))) {
+            let cell = Given::of(of, id, schema.columns[at].ty, written.len())?;
             if !source.types[at].is_native() && !matches!(cell, Given::Default) {
                 return None;
-            }
-            if let Given::Operand(Operand::Parameter(n)) = cell {
-                parameters.push((n, PgType::of_engine(ty)));
             }
             cells[at] = cell;
         }
@@ -171,42 +111,19 @@ pub(super) fn bind_rows(view: &View, tree: &Tree, insert: &ast::Insert) -> Optio
         }
         rows.push(cells);
     }
-    let mut needs = vec![source.need(Action::Insert, given[..width].iter().copied())];
-    needs.extend(sequences(view, schema, &given[..width]).ok()?);
-    let (columns, returned) = match wanted.is_empty() {
-        true => (None, Vec::new()),
-        false => {
-            let (columns, returned) = returning(&source, tree, wanted)?;
-            (Some(columns), returned)
-        }
-    };
-    if !returned.is_empty() {
-        needs.push(source.need(Action::Read, returned.iter().copied()));
-    }
-    let taken = Arc::clone(&view.taken);
-    Some(Insert { source, parameters, needs, columns, returned, rows, taken })
+    let returned = wanted.iter().map(|target| returning(of, &source, target));
+    let returned = returned.collect::<Option<Vec<usize>>>()?;
+    let columns = of.bound.returns();
+    Some(Insert { source, columns, returned, rows, taken: Arc::clone(&view.taken) })
 }
 
-fn returning(
-    source: &Source,
-    tree: &Tree,
-    targets: &[Target],
-) -> Option<(Arc<[AnswerColumn]>, Vec<usize>)> {
-    let (mut columns, mut positions) = (Vec::new(), Vec::new());
-    for Target { value, name, place: _ } in targets {
-        let at = source.column(tree, *value)?;
-        // What a counter gives or a program calculates is known to the engine alone.
-        let is_calculated = source.schema.is_generated(at);
-        if source.schema.columns[at].is_serial()
-            || is_calculated
-            || !source.types[at].shows_natively()
-        {
-            return None;
-        }
-        columns.push(answer_column(source, at, name.as_deref()));
-        positions.push(at);
-    }
-    Some((columns.into(), positions))
+/// The column that RETURNING gives, where the row that is inserted has it.
+fn returning(of: &Statement<'_>, source: &Source, target: &Target) -> Option<usize> {
+    let at = of.column(target.value).filter(|_| !target.hidden)?;
+    let column = source.schema.columns.get(at)?;
+    // What a counter gives or a program calculates is known to the engine alone.
+    let is_known = !column.is_serial() && !source.schema.is_generated(at);
+    (is_known && source.types[at].shows_natively()).then_some(at)
 }
 
 /// From so many rows on they go to the engine in column form.
@@ -221,7 +138,7 @@ impl Insert {
             let mut row = Row::with_capacity(columns.len());
             for (cell, column) in cells.iter().zip(columns) {
                 row.push(match cell {
-                    Given::Operand(operand) => match assigned(operand, column.ty, values)? {
+                    Given::Operand(operand) => match operand.assigned(column.ty, values) {
                         Some(value) => value,
                         None => return Ok(None),
                     },

@@ -1,37 +1,32 @@
 //! Which statements need no planner?
 //!
-//! The native tier: reads and changes of one table by its indexes, bound straight from the parsed
-//! statement and answered from the engine's blocks. It declines every clause that it does not know, and at
-//! run time every value whose comparison with a column is more than that of the column's type; what it
-//! declines the planner does. `SET fast_path = off` switches it off, which never changes an answer.
+//! The native tier: reads and changes of one table by its indexes, answered from the engine's blocks. It matches the tree that
+//! the binder gives, as the planner does, so that names, types and conversions have one meaning. It declines every clause
+//! that it does not know, and at run time every value whose comparison with a column is more than that of the column's
+//! type; what it declines the planner does. `SET fast_path = off` switches it off, which never changes an answer.
 //!
 //! | statement | module |
 //! |---|---|
 //! | SELECT of columns, with conditions on columns, ORDER BY, LIMIT, DISTINCT | [`select`]; with FOR UPDATE, [`locking`] |
 //! | count, sum, min, max without GROUP BY | [`aggregate`] |
 //! | UPDATE and DELETE by conditions that indexes decide | [`change`] |
-//! | INSERT of literals and parameters | [`insert`]; of many literals, [`literals`]; of one row with ON CONFLICT, [`upsert`] |
+//! | INSERT of constants and parameters | [`insert`]; of many literals, [`literals`]; of one row with ON CONFLICT, [`upsert`] |
+//!
+//! What of a statement it can carry out at all says [`statement`]; constants and parameters are [`values`].
 
 use std::sync::Arc;
 
 use onlap::{DataType, LockMode, Table, TableSchema};
-use onlap_pg::ast::{
-    self, Alias, Distinct, Expr, ExprId, From, Lock, Query, Select as SelectAst, Sort, Statement,
-    Target, Tree,
-};
+use onlap_pg::bound::ModifyKind;
 
 use crate::columns::Types;
 use crate::error::Result;
-use crate::parse::{Body, Parsed};
 use crate::plan::access;
-use crate::plan::scan::readable;
-use crate::rights::ask::{numbers, of_table};
-use crate::rights::{Action, Need};
+use crate::query::Bound;
 use crate::scope::Scope;
 use crate::session::Parameter;
-use crate::session::answer::{Answer, AnswerColumn};
-use crate::types::PgType;
-use crate::view::{Relation, View};
+use crate::session::answer::Answer;
+use crate::view::View;
 
 mod aggregate;
 mod change;
@@ -40,9 +35,13 @@ mod insert;
 pub mod literals;
 mod locking;
 mod select;
+mod statement;
 mod upsert;
+mod values;
 
-pub use select::{Select, answer_column, bytes_of};
+use statement::Statement;
+
+pub use select::{Select, bytes_of};
 
 /// A statement of the native tier.
 #[derive(Debug)]
@@ -68,8 +67,6 @@ pub struct Source {
     pub schema: Arc<TableSchema>,
     /// What its columns are to PostgreSQL.
     pub types: Types,
-    /// What the statement calls it.
-    pub alias: String,
 }
 
 impl std::fmt::Debug for Source {
@@ -79,130 +76,27 @@ impl std::fmt::Debug for Source {
 }
 
 impl Source {
-    /// Position of the column that an expression names.
-    fn column(&self, tree: &Tree, expr: ExprId) -> Option<usize> {
-        let Expr::Column(path) = tree.expr(expr) else { return None };
-        match &path[..] {
-            [column] => self.schema.position_by_name(column),
-            [table, column] if **table == *self.alias => self.schema.position_by_name(column),
-            _ => None,
-        }
-    }
-
     /// The places of its columns.
     fn all(&self) -> Box<dyn Iterator<Item = usize>> {
         Box::new(0..self.schema.columns.len())
     }
-
-    /// Something that the statement does with columns, by their places.
-    fn need(&self, action: Action, columns: impl IntoIterator<Item = usize>) -> Need {
-        of_table(action, &self.schema, numbers(&self.schema, columns))
-    }
-
-    /// The table of a name whose rows are changed, if it has no rules.
-    fn changed(view: &View, named: &ast::Relation) -> Option<Source> {
-        let source = Source::of(view, named)?;
-        let oid = crate::catalog::oids::of_table(source.schema.id);
-        if view.judge.rights().materialized(oid).is_some() {
-            return None;
-        }
-        let has_rules = crate::catalog::rules::has_any(&view.objects, oid);
-        let has_triggers = crate::change::fires::has_any(view, source.schema.id);
-        (!has_rules && !has_triggers).then_some(source)
-    }
-
-    /// The table of a name, if it is one of the engine without anything else.
-    fn of(view: &View, named: &ast::Relation) -> Option<Source> {
-        let ast::Relation { name, only: false, alias, place: _ } = named else { return None };
-        let alias = match alias {
-            None => None,
-            Some(Alias { name, columns }) if columns.is_empty() => Some(name.to_string()),
-            Some(_) => return None,
-        };
-        let parts: Vec<String> = name.iter().map(|part| part.to_string()).collect();
-        // Names of the system come first; a name of more parts is none of a table.
-        if parts.len() > 3 || parts.len() == 1 && parts[0].starts_with("pg_") {
-            return None;
-        }
-        match view.find(&parts).ok()?? {
-            Relation::Table(found, table) => {
-                let alias = alias.unwrap_or(found.name);
-                let schema = readable(view, table.schema());
-                let oid = crate::catalog::oids::of_table(schema.id);
-                if view.judge.rights().materialized(oid) == Some(false) {
-                    return None;
-                }
-                let families = view.objects.families();
-                if !families.below(schema.id).is_empty() || families.divided(schema.id).is_some() {
-                    return None;
-                }
-                let types = Types::of(&view.objects, &schema);
-                Some(Source { table, schema, types, alias })
-            }
-            Relation::View(..) => None,
-        }
-    }
 }
 
 impl Fast {
-    /// Binds what a text says; `None` for what the planner is to do: UPSERT and OVERRIDING too.
-    pub fn of(view: &View, parsed: &Parsed) -> Option<Fast> {
-        match parsed.body {
-            Body::Query | Body::Change => Fast::bind(view, &parsed.tree, parsed.statement()),
-            Body::Upsert | Body::Defined | Body::Other => None,
-        }
-    }
-
-    /// Binds a statement; `None` for one that the planner is to do.
-    pub fn bind(view: &View, tree: &Tree, statement: &Statement) -> Option<Fast> {
-        match statement {
-            Statement::Query(query) => {
-                let parts = SelectParts::of(tree, tree.query(*query))?;
-                match aggregate::bind(view, &parts) {
-                    Some(aggregate) => Some(Fast::Aggregate(aggregate)),
-                    None => select::bind(view, &parts).map(Fast::Select),
+    /// How a bound statement runs without a planner; `None` for one that the planner is to do.
+    pub fn of(view: &View, bound: &Bound) -> Option<Fast> {
+        let (of, source) = Statement::of(view, bound)?;
+        match of.modify() {
+            None if of.query.has_aggregates => aggregate::matched(&of, source).map(Fast::Aggregate),
+            None => select::matched(&of, source).map(Fast::Select),
+            Some(modify) => match (modify.kind, &modify.conflict) {
+                (ModifyKind::Update | ModifyKind::Delete, _) => {
+                    change::matched(&of, source).map(Fast::Change)
                 }
-            }
-            Statement::Insert(insert) => match &insert.conflict {
-                None => insert::bind(view, tree, insert).map(Fast::Insert),
-                Some(conflict) => upsert::bind(view, tree, insert, conflict).map(Fast::Upsert),
+                (ModifyKind::Insert, None) => insert::matched(&of, source).map(Fast::Insert),
+                (ModifyKind::Insert, Some(_)) => upsert::matched(&of, source).map(Fast::Upsert),
+                (ModifyKind::Merge, _) => None,
             },
-            Statement::Update(update) => change::bind_update(view, tree, update).map(Fast::Change),
-            Statement::Delete(delete) => change::bind_delete(view, tree, delete).map(Fast::Change),
-            _ => None,
-        }
-    }
-
-    /// What it does with its table: judged before it runs for a role, and again when catalog or role are
-    /// others.
-    pub fn needs(&self) -> &[Need] {
-        match self {
-            Fast::Select(select) => &select.needs,
-            Fast::Aggregate(aggregate) => &aggregate.needs,
-            Fast::Change(change) => &change.needs,
-            Fast::Insert(insert) => &insert.needs,
-            Fast::Upsert(upsert) => &upsert.needs,
-        }
-    }
-
-    /// Columns of its answer, if it gives rows.
-    pub fn columns(&self) -> Option<&Arc<[AnswerColumn]>> {
-        match self {
-            Fast::Select(select) => Some(&select.columns),
-            Fast::Aggregate(aggregate) => Some(&aggregate.columns),
-            Fast::Insert(insert) => insert.columns.as_ref(),
-            Fast::Change(_) | Fast::Upsert(_) => None,
-        }
-    }
-
-    /// Types of its parameters by number, as far as the statement tells.
-    pub fn parameters(&self) -> &[(usize, PgType)] {
-        match self {
-            Fast::Select(select) => &select.parameters,
-            Fast::Aggregate(aggregate) => &aggregate.parameters,
-            Fast::Change(change) => &change.parameters,
-            Fast::Insert(insert) => &insert.parameters,
-            Fast::Upsert(upsert) => &upsert.parameters,
         }
     }
 
@@ -277,10 +171,11 @@ impl Fast {
             columns.any(|at| source.schema.columns[at].ty == DataType::Timestamptz)
         };
         match self {
-            Fast::Select(select) => any(&select.source, Box::new(select.conditions.columns())),
-            Fast::Aggregate(all) => any(&all.source, Box::new(all.conditions.columns())),
+            Fast::Select(select) => select.conditions.reads_moments(&select.source.schema),
+            Fast::Aggregate(all) => all.conditions.reads_moments(&all.source.schema),
             Fast::Change(change) => {
-                any(&change.source, Box::new(change.conditions.columns().chain(change.written())))
+                change.conditions.reads_moments(&change.source.schema)
+                    || any(&change.source, Box::new(change.written()))
             }
             Fast::Insert(insert) => any(&insert.source, insert.source.all()),
             Fast::Upsert(upsert) => any(upsert.source(), upsert.source().all()),
@@ -300,63 +195,5 @@ impl Fast {
         let first = bounds.alternatives.first()?;
         let (index, _) = access::best(&source.schema, first)?;
         Some(index.name.clone())
-    }
-}
-
-/// A query that is one plain SELECT of one table.
-struct SelectParts<'a> {
-    tree: &'a Tree,
-    targets: &'a [Target],
-    distinct: bool,
-    from: &'a ast::Relation,
-    filter: Option<ExprId>,
-    order: &'a [Sort],
-    limit: Option<ExprId>,
-    offset: Option<ExprId>,
-    locks: &'a [Lock],
-}
-
-impl<'a> SelectParts<'a> {
-    /// Takes a query apart. Every field is named, so that a clause of a later grammar is not overlooked.
-    fn of(tree: &'a Tree, query: &'a Query) -> Option<SelectParts<'a>> {
-        let Query {
-            with: None,
-            body: ast::Body::Select(select),
-            order,
-            limit,
-            ties: false,
-            offset,
-            locks,
-        } = query
-        else {
-            return None;
-        };
-        let SelectAst {
-            distinct,
-            targets,
-            into: None,
-            from,
-            filter,
-            group,
-            group_distinct: false,
-            having: None,
-            windows,
-        } = &**select
-        else {
-            return None;
-        };
-        let distinct = match distinct {
-            None => false,
-            Some(Distinct::Rows) => true,
-            Some(Distinct::On(_)) => return None,
-        };
-        let [from] = from[..] else { return None };
-        let From::Relation(from) = tree.from(from) else { return None };
-        // Rows without columns are the planner's.
-        if targets.is_empty() || !group.is_empty() || !windows.is_empty() {
-            return None;
-        }
-        let (filter, limit, offset) = (*filter, *limit, *offset);
-        Some(SelectParts { tree, targets, distinct, from, filter, order, limit, offset, locks })
     }
 }

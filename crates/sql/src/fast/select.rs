@@ -8,20 +8,19 @@ use std::sync::Arc;
 
 use onlap::{LockWait, Row, RowBatch, RowLock, Rows, Scan, Value, convert};
 use onlap_base::stop;
-use onlap_pg::ast::{self, Expr, ExprId, Lock, LockStrength, Sort, SortOrder};
+use onlap_pg::ast::{self, LockStrength};
+use onlap_pg::bound::{ExprId, Lock, Query, SortItem};
 
-use super::conditions::{Conditions, Literal, Operand, Resolved, Rest};
-use super::{SelectParts, Source, locking};
-use crate::catalog::oids;
-use crate::encoding::Form;
+use super::conditions::{Conditions, Resolved, Rest};
+use super::statement::Statement;
+use super::values::Operand;
+use super::{Source, locking};
 use crate::error::{Result, SqlError};
 use crate::plan::access::{self, Bound, Choice};
-use crate::rights::{Action, Need};
+use crate::query::catalog;
 use crate::scope::Scope;
 use crate::session::Parameter;
 use crate::session::answer::{self, Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
-use crate::types::{PgType, oid};
-use crate::view::View;
 
 /// A bound SELECT.
 #[derive(Debug)]
@@ -32,10 +31,6 @@ pub struct Select {
     pub conditions: Conditions,
     /// Columns of the answer.
     pub columns: Arc<[AnswerColumn]>,
-    /// What it does.
-    pub needs: Vec<Need>,
-    /// Types of parameters by number.
-    pub parameters: Vec<(usize, PgType)>,
     /// Positions in the table of the answer's columns.
     pub(super) output: Vec<usize>,
     distinct: bool,
@@ -52,45 +47,51 @@ pub(super) struct Order {
     pub(super) descending: bool,
 }
 
-/// A column of an answer that is one of a table.
-pub fn answer_column(source: &Source, at: usize, name: Option<&str>) -> AnswerColumn {
-    let column = &source.schema.columns[at];
-    let ty = source.types[at];
-    AnswerColumn {
-        name: name.unwrap_or(&column.name).to_string(),
-        ty: ty.pg,
-        sent: ty.base,
-        origin: (oids::of_table(source.schema.id), column.id.0 as i16 + 1),
-        form: Form::of(ty.base.oid),
-    }
-}
-
-/// Binds a SELECT; `None` for one that the planner is to do.
-pub(super) fn bind(view: &View, parts: &SelectParts<'_>) -> Option<Select> {
-    let source = Source::of(view, parts.from)?;
-    let oid = oids::of_table(source.schema.id);
-    if !parts.locks.is_empty() && view.judge.rights().materialized(oid).is_some() {
+/// Matches a SELECT; `None` for one that the planner is to do.
+pub(super) fn matched(of: &Statement<'_>, source: Source) -> Option<Select> {
+    let Query {
+        ctes: _,
+        recursive: _,
+        changes_within: false,
+        modify: None,
+        entries: _,
+        from: _,
+        filter: _,
+        targets,
+        groups,
+        groups_distinct: _,
+        sets,
+        having: None,
+        windows,
+        distinct,
+        distinct_on: false,
+        order,
+        offset,
+        limit,
+        ties: false,
+        locks,
+        set: None,
+        has_aggregates: false,
+        has_windows: false,
+        has_sets: false,
+        has_subqueries: false,
+        depends_on_keys: _,
+    } = of.query
+    else {
+        return None;
+    };
+    if !groups.is_empty() || !sets.is_empty() || !windows.is_empty() {
         return None;
     }
-    let (mut output, mut columns) = (Vec::new(), Vec::new());
-    for target in parts.targets {
-        if matches!(parts.tree.expr(target.value), Expr::Star(of) if of.is_empty()) {
-            for at in 0..source.schema.columns.len() {
-                output.push(at);
-                columns.push(answer_column(&source, at, None));
-            }
-            continue;
-        }
-        let at = source.column(parts.tree, target.value)?;
-        output.push(at);
-        columns.push(answer_column(&source, at, target.name.as_deref()));
-    }
-    if !output.iter().all(|at| source.types[*at].shows_natively()) {
+    let shown = targets.iter().filter(|target| !target.hidden);
+    let output = shown.map(|target| of.column(target.value)).collect::<Option<Vec<usize>>>()?;
+    // Rows without columns are the planner's.
+    if output.is_empty() || !output.iter().all(|at| source.types[*at].shows_natively()) {
         return None;
     }
-    let conditions = Conditions::of(&source, parts.tree, parts.filter)?;
-    let order = order_of(&source, parts, &columns, &output)?;
-    let distinct = parts.distinct;
+    let conditions = Conditions::of(of, &source)?;
+    let order = order.iter().map(|item| ordered_by(of, item)).collect::<Option<Vec<_>>>()?;
+    let distinct = !distinct.is_empty();
     let compared =
         order.iter().map(|o| o.column).chain(output.iter().copied().filter(|_| distinct));
     for at in compared {
@@ -102,110 +103,49 @@ pub(super) fn bind(view: &View, parts: &SelectParts<'_>) -> Option<Select> {
     if distinct && !order.iter().all(|o| output.contains(&o.column)) {
         return None;
     }
-    let (limit, offset) = (count_of(parts, parts.limit)?, count_of(parts, parts.offset)?);
-    let lock = lock_of(parts.locks)?;
-    if lock.is_some() && distinct {
+    let count = |value: Option<ExprId>| match value {
+        None => Some(None),
+        Some(id) => of.operand(id).map(|operand| Some(operand).filter(|of| !of.is_null())),
+    };
+    let (limit, offset) = (count(*limit)?, count(*offset)?);
+    let lock = lock_of(locks)?;
+    if lock.is_some() && (distinct || of.is_materialized()) {
         return None;
     }
-    let mut parameters = conditions.parameters.clone();
-    for operand in [&limit, &offset].into_iter().flatten() {
-        if let Operand::Parameter(n) = operand {
-            parameters.push((*n, PgType::new(oid::INT8)));
-        }
-    }
-    let read = output.iter().copied().chain(order.iter().map(|o| o.column));
-    let mut needs = vec![source.need(Action::Read, read.chain(conditions.columns()))];
-    if lock.is_some() {
-        needs.push(source.need(Action::Update, []));
-    }
-    Some(Select {
-        needs,
-        source,
-        conditions,
-        columns: columns.into(),
-        parameters,
-        output,
-        distinct,
-        order,
-        limit,
-        offset,
-        lock,
-    })
+    let columns = of.bound.returns()?;
+    Some(Select { source, conditions, columns, output, distinct, order, limit, offset, lock })
 }
 
-fn order_of(
-    source: &Source,
-    parts: &SelectParts<'_>,
-    columns: &[AnswerColumn],
-    output: &[usize],
-) -> Option<Vec<Order>> {
-    let item = |Sort { value, order, nulls_first }: &Sort| {
-        let descending = match order {
-            SortOrder::Default | SortOrder::Ascending => false,
-            SortOrder::Descending => true,
-            SortOrder::Using(..) => return None,
-        };
-        // PostgreSQL's default: NULL is the largest.
-        if nulls_first.is_some_and(|first| first != descending) {
-            return None;
-        }
-        let column = ordered_by(source, parts.tree, *value, columns, output)?;
-        Some(Order { column, descending })
+/// The column of an item of ORDER BY; `None` where it is no column, or comes in another order than an index has.
+fn ordered_by(of: &Statement<'_>, item: &SortItem) -> Option<Order> {
+    let descending = match catalog().operator(item.less)?.name {
+        "<" => false,
+        ">" => true,
+        _ => return None,
     };
-    parts.order.iter().map(item).collect()
-}
-
-/// The column that an item of ORDER BY means: a name is a column of the answer first, a number the position of one.
-fn ordered_by(
-    source: &Source,
-    tree: &ast::Tree,
-    value: ExprId,
-    columns: &[AnswerColumn],
-    output: &[usize],
-) -> Option<usize> {
-    match tree.expr(value) {
-        Expr::Literal(ast::Literal::Int(n)) => {
-            output.get(usize::try_from(*n).ok()?.checked_sub(1)?).copied()
-        }
-        Expr::Column(path) if let [name] = &path[..] => {
-            let named = columns.iter().zip(output).filter(|(column, _)| *column.name == **name);
-            let mut named = named.map(|(_, at)| *at);
-            match named.next() {
-                // Other columns under one name are an error.
-                Some(first) => named.all(|at| at == first).then_some(first),
-                None => source.column(tree, value),
-            }
-        }
-        _ => source.column(tree, value),
+    // PostgreSQL's default: NULL is the largest.
+    if item.nulls_first != descending {
+        return None;
     }
-}
-
-/// What LIMIT or OFFSET says: all where it says NULL. The first `None`: it is the planner's.
-fn count_of(parts: &SelectParts<'_>, value: Option<ExprId>) -> Option<Option<Operand>> {
-    let Some(value) = value else { return Some(None) };
-    let operand = Operand::of(parts.tree, value)?;
-    Some(Some(operand).filter(|operand| !matches!(operand, Operand::Literal(Literal::Null))))
+    let mut targets = of.query.targets.iter();
+    let target = targets.find(|target| target.reference == item.reference)?;
+    Some(Order { column: of.compared(target.value)?, descending })
 }
 
 fn lock_of(locks: &[Lock]) -> Option<Option<(RowLock, LockWait)>> {
-    match locks {
-        [] => Some(None),
-        [Lock { strength, of, wait }] if of.is_empty() => {
-            let wait = match wait {
-                ast::LockWait::Block => LockWait::Block,
-                ast::LockWait::Error => LockWait::NoWait,
-                ast::LockWait::Skip => LockWait::SkipLocked,
-            };
-            let mode = match strength {
-                LockStrength::Update => RowLock::Update,
-                LockStrength::NoKeyUpdate => RowLock::NoKeyUpdate,
-                LockStrength::Share => RowLock::Share,
-                LockStrength::KeyShare => RowLock::KeyShare,
-            };
-            Some(Some((mode, wait)))
-        }
-        _ => None,
-    }
+    let [lock] = locks else { return locks.is_empty().then_some(None) };
+    let wait = match lock.wait {
+        ast::LockWait::Block => LockWait::Block,
+        ast::LockWait::Error => LockWait::NoWait,
+        ast::LockWait::Skip => LockWait::SkipLocked,
+    };
+    let mode = match lock.strength {
+        LockStrength::Update => RowLock::Update,
+        LockStrength::NoKeyUpdate => RowLock::NoKeyUpdate,
+        LockStrength::Share => RowLock::Share,
+        LockStrength::KeyShare => RowLock::KeyShare,
+    };
+    Some(Some((mode, wait)))
 }
 
 /// Rows that are sorted here take no more: what a session may hold beside the memory of queries.

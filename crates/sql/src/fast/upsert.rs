@@ -5,25 +5,19 @@
 
 use std::sync::Arc;
 
-use onlap::{Change as ColumnChange, ErrorKind, IndexSchema, Isolation, Row, RowId, Time};
-use onlap::{Transaction, Value};
-use onlap_pg::ast::{self, Assigned, Column, Conflict, ConflictAction, ConflictTarget};
-use onlap_pg::ast::{Expr, ExprId, IndexElement, Tree};
+use onlap::{Change as ColumnChange, ErrorKind, Isolation, Row, RowId, Time, Transaction, Value};
+use onlap_pg::bound::{ExprId, OnConflict};
 
 use super::Source;
-use super::change::{Set, added, change_of, changed, is_whole};
-use super::conditions::Operand;
-use super::insert::{Insert, bind_rows};
-use crate::catalog::Name;
+use super::change::{Set, added, change_of, changed, written};
+use super::insert::{self, Insert};
+use super::statement::Statement;
+use crate::change::arbiters;
 use crate::change::lock_mode;
-use crate::ddl::defaults;
 use crate::error::{Result, SqlError};
-use crate::rights::{Action, Need};
 use crate::scope::Scope;
 use crate::session::Parameter;
 use crate::session::answer::Answer;
-use crate::types::PgType;
-use crate::view::View;
 
 /// A bound INSERT with ON CONFLICT DO UPDATE.
 #[derive(Debug)]
@@ -36,10 +30,6 @@ pub struct Upsert {
     key: Vec<usize>,
     /// What columns are set to, by their places.
     set: Vec<(usize, To)>,
-    /// Types of parameters by number.
-    pub parameters: Vec<(usize, PgType)>,
-    /// What it does.
-    pub needs: Vec<Need>,
 }
 
 /// Changes of columns, as the engine takes them.
@@ -59,182 +49,79 @@ enum To {
     Added(usize, i64),
 }
 
-/// Binds an INSERT; `None` for one that needs more.
-pub(super) fn bind(
-    view: &View,
-    tree: &Tree,
-    insert: &ast::Insert,
-    conflict: &Conflict,
-) -> Option<Upsert> {
-    let ConflictAction::Update(assigned, None) = &conflict.action else { return None };
-    if !insert.returning.is_empty() {
+/// Matches an INSERT with ON CONFLICT DO UPDATE; `None` for one that needs more.
+pub(super) fn matched(of: &Statement<'_>, source: Source) -> Option<Upsert> {
+    let modify = of.modify()?;
+    let OnConflict {
+        update: true,
+        elements: _,
+        index_filter: None,
+        constraint: _,
+        set: assigned,
+        filter: None,
+        excluded,
+    } = modify.conflict.as_ref()?
+    else {
+        return None;
+    };
+    if !modify.returning.is_empty() || source.schema.blind {
         return None;
     }
-    let rows = bind_rows(view, tree, insert)?;
-    let schema = &rows.source.schema;
-    if rows.count() != 1 || rows.source.alias == "excluded" || schema.blind {
+    let insert = insert::matched(of, source)?;
+    let schema = &insert.source.schema;
+    // The primary key is meant, and no other.
+    let arbiters = arbiters(of.tree, modify, schema).ok()?;
+    let [index] = &arbiters[..] else { return None };
+    if insert.count() != 1 || !index.primary || index.time() != Time::Statement {
         return None;
     }
-    let index = schema.indexes.iter().find(|index| index.primary && index.ready)?;
     let key: Vec<usize> =
         index.key.iter().map(|part| schema.position(part.column)).collect::<Option<_>>()?;
-    if index.time() != Time::Statement || !is_about(conflict, index, &key, &rows.source) {
+    if !key.iter().all(|at| *at < schema.columns.len() && insert.gives(*at)) {
         return None;
     }
-    let seen = |at: &usize| *at < schema.columns.len() && rows.gives(*at);
-    if !key.iter().all(seen) {
-        return None;
-    }
-    let names = Names { source: &rows.source, is_renamed: insert.into.alias.is_some(), tree };
-    let mut set: Vec<(usize, To)> = Vec::with_capacity(assigned.len());
-    let (mut parameters, mut read) = (rows.parameters.clone(), key.clone());
-    for assigned in assigned {
-        let Assigned::One(Column { name, steps, place: _ }, value) = assigned else { return None };
-        let at = schema.position_by_name(name).filter(|_| steps.is_empty())?;
-        let is_own = !rows.source.types[at].is_native()
-            || schema.is_generated(at)
-            || defaults::is_always(view, schema.id, schema.columns[at].id);
-        if is_own || set.iter().any(|(known, _)| *known == at) {
-            return None;
-        }
-        let to = names.to(at, *value)?;
-        if let To::Given(Set::To(value) | Set::Plus(value) | Set::Minus(value)) = &to
-            && let Operand::Parameter(n) = value
-        {
-            parameters.push((*n, PgType::of_engine(schema.columns[at].ty)));
-        }
-        // As in PostgreSQL, reading what was to be inserted is reading the column.
-        match to {
-            To::Given(Set::To(_)) => {}
-            To::Given(_) => read.push(at),
-            To::Excluded(from) => read.push(from),
-            To::Added(from, _) => read.extend([at, from]),
-        }
-        set.push((at, to));
-    }
-    // A parameter has the type of its first place.
-    let differs = |(n, ty): &(usize, PgType)| {
-        parameters.iter().any(|(other, known)| other == n && known != ty)
-    };
-    if parameters.iter().any(differs) {
-        return None;
-    }
-    read.sort_unstable();
-    read.dedup();
-    let mut needs = rows.needs.clone();
-    needs.push(rows.source.need(Action::Update, set.iter().map(|(at, _)| *at)));
-    needs.push(rows.source.need(Action::Read, read));
+    let excluded = *excluded;
+    let set = assigned.iter().map(|target| {
+        let at = written(of, &insert.source, target)?;
+        Some((at, becomes(of, &insert.source, at, target.value, excluded)?))
+    });
+    let set = set.collect::<Option<Vec<_>>>()?;
     let index = index.name.clone();
-    Some(Upsert { insert: rows, index, key, set, parameters, needs })
+    Some(Upsert { insert, index, key, set })
 }
 
-/// Whether a clause is about an index, and no other can be meant.
-fn is_about(conflict: &Conflict, index: &IndexSchema, key: &[usize], source: &Source) -> bool {
-    let schema = &source.schema;
-    match &conflict.target {
-        None => false,
-        Some(ConflictTarget::Constraint(name)) => **name == *index.name,
-        Some(ConflictTarget::Index(_, Some(_))) => false,
-        Some(ConflictTarget::Index(elements, None)) => {
-            let plain = |element: &IndexElement| match element {
-                IndexElement {
-                    column: Some(name),
-                    value: None,
-                    collation: None,
-                    class: None,
-                    class_options: _,
-                    order: ast::SortOrder::Default,
-                    nulls_first: None,
-                } => schema.position_by_name(name),
-                _ => None,
-            };
-            let Some(mut named) = elements.iter().map(plain).collect::<Option<Vec<_>>>() else {
-                return false;
-            };
-            named.sort_unstable();
-            named.dedup();
-            let mut key = key.to_vec();
-            key.sort_unstable();
-            let of = |other: &IndexSchema| {
-                let at = other.key.iter().filter_map(|part| schema.position(part.column));
-                let mut at: Vec<usize> = at.collect();
-                at.sort_unstable();
-                at
-            };
-            let is_other = |other: &&IndexSchema| other.id != index.id && other.is_unique();
-            let mut others = schema.indexes.iter().filter(is_other);
-            named == key && !others.any(|other| of(other) == key)
-        }
+/// What a column of the row that is there becomes.
+fn becomes(
+    of: &Statement<'_>,
+    source: &Source,
+    at: usize,
+    value: ExprId,
+    excluded: usize,
+) -> Option<To> {
+    if let Some(from) = of.column_of(value, excluded) {
+        return is_like(source, at, from).then_some(To::Excluded(from));
+    }
+    let ty = source.schema.columns[at].ty;
+    let Some((sign, one, other)) = of.sum(value, ty) else {
+        return of.given(value, ty, 1).map(|value| To::Given(Set::To(value)));
+    };
+    let other = match (of.column(one), of.column(other)) {
+        (Some(own), None) if own == at => other,
+        (None, Some(own)) if own == at && sign > 0 => one,
+        _ => return None,
+    };
+    match of.column_of(other, excluded) {
+        Some(from) => is_like(source, at, from).then_some(To::Added(from, sign)),
+        None => of.operand(other).map(|other| To::Given(Set::added(sign, other))),
     }
 }
 
-/// What the expressions of DO UPDATE may name.
-struct Names<'a> {
-    source: &'a Source,
-    is_renamed: bool,
-    tree: &'a Tree,
-}
-
-impl Names<'_> {
-    /// What a column is set to by an expression.
-    fn to(&self, at: usize, value: ExprId) -> Option<To> {
-        if let Some(from) = self.excluded(value) {
-            return self.is_like(at, from).then_some(To::Excluded(from));
-        }
-        let Expr::Op(op, left, right) = self.tree.expr(value) else {
-            return Operand::of(self.tree, value).map(|value| To::Given(Set::To(value)));
-        };
-        let (left, right) = ((*left)?, *right);
-        if !is_whole(self.source.schema.columns[at].ty) || !op.schema.is_empty() {
-            return None;
-        }
-        let is_own = |expr| self.own(expr) == Some(at);
-        let (sign, other) = match &*op.name {
-            "+" if is_own(left) => (1, right),
-            "-" if is_own(left) => (-1, right),
-            "+" if is_own(right) => (1, left),
-            _ => return None,
-        };
-        if let Some(from) = self.excluded(other) {
-            return self.is_like(at, from).then_some(To::Added(from, sign));
-        }
-        let other = Operand::of(self.tree, other)?;
-        Some(To::Given(if sign > 0 { Set::Plus(other) } else { Set::Minus(other) }))
-    }
-
-    /// The place of the column that an expression names of the row that is there. A column's name alone may be either row's.
-    fn own(&self, expr: ExprId) -> Option<usize> {
-        let Expr::Column(path) = self.tree.expr(expr) else { return None };
-        let column = match &path[..] {
-            [table, column] if **table == *self.source.alias => column,
-            [schema, table, column] if !self.is_renamed && **table == *self.source.alias => {
-                let (_, name) = Name::of_engine(&self.source.schema.name);
-                (**schema == *name.schema).then_some(column)?
-            }
-            _ => return None,
-        };
-        self.source.schema.position_by_name(column)
-    }
-
-    /// The place of the column that an expression names of the row that was to be inserted.
-    fn excluded(&self, expr: ExprId) -> Option<usize> {
-        let Expr::Column(path) = self.tree.expr(expr) else { return None };
-        match &path[..] {
-            [table, column] if **table == *"excluded" => {
-                self.source.schema.position_by_name(column)
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether a column's values are another's as they are.
-    fn is_like(&self, at: usize, from: usize) -> bool {
-        let columns = &self.source.schema.columns;
-        // What a counter will give is not known here.
-        columns[at].ty == columns[from].ty
-            && self.source.types[at].pg == self.source.types[from].pg
-            && !columns[from].is_serial()
-    }
+/// Whether a column's values are another's as they are.
+fn is_like(source: &Source, at: usize, from: usize) -> bool {
+    let columns = &source.schema.columns;
+    // What a counter will give is not known here.
+    columns.get(from).is_some_and(|of| of.ty == columns[at].ty && !of.is_serial())
+        && source.types[at].pg == source.types[from].pg
 }
 
 impl Upsert {

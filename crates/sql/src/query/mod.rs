@@ -36,7 +36,7 @@ use std::sync::{Arc, OnceLock};
 use onlap::LockMode;
 use onlap_kernels::{Cx, Datum, Given, input, output, recv};
 use onlap_pg::ast::{LockWait, Tree};
-use onlap_pg::bound::{Entry, EntryKind, Expr, Lock, Modify, Part, QueryId};
+use onlap_pg::bound::{Entry, EntryKind, Expr, ExprId, Literal, Lock, Modify, Part, QueryId};
 use onlap_pg::catalog::{Catalog, Kind, oids};
 use onlap_pg::{TypeRef, bind, grammar};
 use onlap_query::{Carried, Change, Env, Whole, compile, compile_change};
@@ -264,7 +264,9 @@ impl Bound {
     /// # Errors
     /// PostgreSQL's, with their places; `0A000` for what is not served.
     pub fn of(view: &View, parsed: &Parsed, given: &[Option<PgType>]) -> Result<Bound> {
-        Bound::parsed(view, parsed, given)?.served(view, &parsed.bindable())
+        let bound = Bound::parsed(view, parsed, given)?;
+        bound.must_be_served(view, &parsed.bindable())?;
+        Ok(bound)
     }
 
     /// Binds a statement that was parsed, as [`Bound::must`] does.
@@ -500,35 +502,11 @@ impl Bound {
         }
     }
 
-    /// Binds a statement, and runs it if it is a query of this class. The second result is none of the binding's; there is none
-    /// where the statement changes rows.
-    ///
-    /// # Errors
-    /// Those of [`Bound::of`].
-    pub fn start(
-        view: &View,
-        parsed: &Parsed,
-        given: &[Option<PgType>],
-        values: &[Parameter],
-    ) -> Result<(Bound, Option<Result<Answer>>)> {
-        let made = Bound::parsed(view, parsed, given)?;
-        if made.changes_rows() {
-            // What it has no kernel for is found out when it is made into steps.
-            return Ok((made, None));
-        }
-        let text = &*parsed.bindable();
-        let answer = made.run(view, values, text);
-        match answer {
-            Err(e) if e.is_unserved() => Err(e),
-            answer => Ok((made, Some(answer))),
-        }
-    }
-
-    /// Itself, unless something of it has no kernel or no step: that is found out now, and not when rows are on their way.
+    /// Fails where something of it has no kernel or no step: that is found out now, and not when rows are on their way.
     ///
     /// # Errors
     /// `0A000`.
-    pub fn served(self, view: &View, text: &str) -> Result<Bound> {
+    pub fn must_be_served(&self, view: &View, text: &str) -> Result<()> {
         let planned = match &self.stages {
             Some(stages) => {
                 let mut all = stages.all.iter();
@@ -539,7 +517,7 @@ impl Bound {
         match planned {
             Err(e) if e.is_unserved() => Err(e),
             // Parameters have no values yet; what constants refuse is refused when the statement runs.
-            _ => Ok(self),
+            _ => Ok(()),
         }
     }
 
@@ -777,6 +755,29 @@ impl Bound {
             });
         }
         Ok(made)
+    }
+
+    /// The value of a literal of a type.
+    ///
+    /// # Errors
+    /// It is none of the type.
+    pub fn literal_value(
+        &self,
+        view: &View,
+        literal: &Literal,
+        ty: TypeRef,
+    ) -> Result<Datum<'static>> {
+        let (env, _) = self.env(view, &[]);
+        onlap_query::literal_value(&self.tree, &env, literal, ty).map_err(|e| sql_error(&e, ""))
+    }
+
+    /// The value of an expression of one of its queries that names no columns.
+    ///
+    /// # Errors
+    /// Those of the expression; `0A000`: it has no kernel.
+    pub fn constant(&self, view: &View, query: QueryId, id: ExprId) -> Result<Datum<'static>> {
+        let (env, _) = self.env(view, &self.nulls());
+        onlap_query::value(&self.tree, query, id, &env).map_err(|e| sql_error(&e, ""))
     }
 
     /// A carrying out of a statement that changes rows, with values for its parameters.

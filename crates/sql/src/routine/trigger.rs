@@ -77,7 +77,10 @@ pub fn must_be_served(view: &View, relation: u32, text: &str) -> Result<()> {
     let (used, yields) = (Mutex::default(), false);
     let seen = Seen { body: &body, held: &held, scope: sql.scope, used, yields };
     let bound = Bound::within(view, &sql.parsed, &[], (&seen, &rows));
-    let served = bound.and_then(|bound| bound.served(view, &sql.parsed.bindable()));
+    let served = bound.and_then(|bound| {
+        bound.must_be_served(view, &sql.parsed.bindable())?;
+        Ok(bound)
+    });
     served.map(drop).map_err(SqlError::nowhere)
 }
 

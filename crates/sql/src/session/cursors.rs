@@ -73,15 +73,8 @@ impl Session {
     /// The tables of a query that was run.
     pub(super) fn tables_of(&self, prepared: &Prepared) -> Arc<[TableId]> {
         let late = prepared.late.lock();
-        let bound = prepared.bound.as_ref().or(late.as_ref());
-        match (bound, &prepared.fast) {
-            (Some((_, bound)), _) => bound.table_ids(),
-            (None, Some((_, fast))) => {
-                let table = self.instance.db.table(&fast.table());
-                table.iter().map(|table| table.schema().id).collect()
-            }
-            (None, None) => Arc::default(),
-        }
+        let known = prepared.first.as_ref().or(late.as_ref());
+        known.map_or_else(Arc::default, |(_, meaning)| meaning.bound.table_ids())
     }
 
     /// Forgets portals that end with their transaction; one that it made WITH HOLD stays where it

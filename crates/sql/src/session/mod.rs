@@ -532,7 +532,7 @@ impl Session {
             return Err(SqlError::new(state::DUPLICATE_CURSOR, text));
         }
         let bytes = values.iter().flatten().map(|value| value.len()).sum();
-        if prepared.fast.is_none() {
+        if !prepared.is_native() {
             self.check_values(bytes)?;
         }
         let kept = self.keep_portal(portal, bytes)?;

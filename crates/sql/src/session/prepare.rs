@@ -2,7 +2,7 @@
 //!
 //! Types of its parameters, and the columns of its answer: both come from planning it once.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use onlap_pg::ast::{Statement, Utility};
 use onlap_pg::grammar::{Kind, Token, Tokens};
@@ -16,6 +16,7 @@ use crate::plan::room::Kept;
 use crate::query::Bound;
 use crate::session::run;
 use crate::types::{PgType, oid};
+use crate::view::View;
 
 use super::Session;
 use super::answer::AnswerColumn;
@@ -29,18 +30,46 @@ pub struct Prepared {
     pub parameters: Vec<PgType>,
     /// Columns of its answer, if it gives rows.
     pub columns: Option<Arc<[AnswerColumn]>>,
-    /// How it runs without a planner, and when it was bound and judged.
-    pub fast: Option<(Stamp, Fast)>,
-    /// What it means as PostgreSQL binds it, and when it was bound.
-    pub bound: Option<(Stamp, Bound)>,
-    /// The same, where it was found out when it ran.
-    pub late: Mutex<Option<(Stamp, Bound)>>,
-    /// How it runs without a planner, where that was found out later.
-    pub late_fast: Mutex<Option<(Stamp, Arc<Fast>)>>,
+    /// What it means as it was bound when it was prepared, and when that was.
+    pub first: Option<(Stamp, Arc<Meaning>)>,
+    /// The same, where it was bound when it ran.
+    pub late: Mutex<Option<(Stamp, Arc<Meaning>)>>,
     /// When it was found last to give the columns that it gave first, and in which transaction's own catalog, if in one.
     pub same: Mutex<Option<(Stamp, u64)>>,
     /// What it takes of the room for long texts.
     pub kept: Option<Kept>,
+}
+
+/// What a statement means, and how it is carried out.
+#[derive(Debug)]
+pub struct Meaning {
+    /// The statement as PostgreSQL binds it.
+    pub bound: Bound,
+    /// How it runs without a planner, once its role was found to be allowed what it needs and that has been looked for.
+    native: OnceLock<Option<Fast>>,
+}
+
+impl Meaning {
+    /// Of a statement that was bound.
+    pub fn of(bound: Bound) -> Arc<Meaning> {
+        Arc::new(Meaning { bound, native: OnceLock::new() })
+    }
+
+    /// How it runs without a planner, where that is known.
+    pub fn native(&self) -> Option<&Fast> {
+        self.native.get()?.as_ref()
+    }
+
+    /// How it runs without a planner, if it may run and does.
+    ///
+    /// # Errors
+    /// `42501`
+    pub fn find_native(&self, view: &View) -> Result<Option<&Fast>> {
+        if self.native.get().is_none() {
+            view.must(self.bound.needs())?;
+        }
+        Ok(self.native.get_or_init(|| Fast::of(view, &self.bound)).as_ref())
+    }
 }
 
 /// What a statement was bound with: it counts for as long as none of it changes.
@@ -73,16 +102,31 @@ impl Prepared {
         }
     }
 
+    /// What it means, if it was bound with this and the tables that it reads are what they were.
+    pub(super) fn known_at(&self, stamp: Stamp) -> Option<Arc<Meaning>> {
+        if let Some((at, first)) = &self.first
+            && *at == stamp
+        {
+            return Some(Arc::clone(first));
+        }
+        let late = self.late.lock();
+        let (_, late) = late.as_ref().filter(|(at, of)| *at == stamp && of.bound.is_current())?;
+        Some(Arc::clone(late))
+    }
+
+    /// Whether it was found to run without a planner.
+    pub(super) fn is_native(&self) -> bool {
+        self.first.as_ref().is_some_and(|(_, meaning)| meaning.native().is_some())
+    }
+
     /// A statement without parameters that runs once.
     pub fn simple(parsed: Parsed) -> Prepared {
         Prepared {
             parsed: Some(parsed),
             parameters: Vec::new(),
             columns: None,
-            fast: None,
-            bound: None,
+            first: None,
             late: Mutex::default(),
-            late_fast: Mutex::default(),
             same: Mutex::default(),
             kept: None,
         }
@@ -98,10 +142,8 @@ impl Session {
                 parsed: None,
                 parameters: empty,
                 columns: None,
-                fast: None,
-                bound: None,
+                first: None,
                 late: Mutex::default(),
-                late_fast: Mutex::default(),
                 same: Mutex::default(),
                 kept: None,
             });
@@ -133,8 +175,7 @@ impl Session {
         let failed = block.is_some_and(|block| block.failed);
         let stamp = self.stamp();
         let late = prepared.late.lock().as_ref().map(|(at, _)| *at);
-        let first = prepared.fast.as_ref().map(|(at, _)| *at);
-        let first = first.or(prepared.bound.as_ref().map(|(at, _)| *at));
+        let first = prepared.first.as_ref().map(|(at, _)| *at);
         let is_known = own == 0 && [late, first].contains(&Some(stamp))
             || *prepared.same.lock() == Some((stamp, own));
         if is_known || failed || matches!(parsed.body, Body::Defined | Body::Other) {
@@ -146,7 +187,7 @@ impl Session {
                 let bound = Bound::of(view, parsed, &types)?;
                 prepared.must_still_give(bound.returns().as_deref())?;
                 if own == 0 {
-                    *prepared.late.lock() = Some((stamp, bound));
+                    *prepared.late.lock() = Some((stamp, Meaning::of(bound)));
                 }
                 Ok(())
             })
@@ -179,32 +220,22 @@ impl Session {
             return Err(run::in_failed_transaction());
         }
         let stamp = self.stamp();
-        let fast = match self.uses_fast_path() {
-            true => self.in_view(|_, view| {
-                let fast = Fast::of(view, parsed);
-                Ok(fast.map(|fast| (view.must(fast.needs()).is_ok(), fast)))
-            })?,
-            false => None,
-        };
-        if let Some((judged, fast)) = fast {
-            for (n, ty) in fast.parameters() {
-                if let (Some(slot), None) =
-                    (prepared.parameters.get_mut(n - 1), given.get(n - 1).copied().flatten())
-                {
-                    *slot = *ty;
-                }
+        let native = self.uses_fast_path();
+        let meaning = self.in_view(|_, view| {
+            let meaning = Meaning::of(Bound::parsed(view, parsed, given)?);
+            // What the role may not is refused when it runs: it may be allowed then.
+            if native && matches!(meaning.find_native(view), Ok(Some(_))) {
+                return Ok(meaning);
             }
-            prepared.columns = fast.columns().cloned();
-            // What the role may not is bound again when it is asked for: it may be allowed then.
-            prepared.fast = judged.then_some((stamp, fast));
-            return Ok(prepared);
-        }
-        let bound = self.in_view(|_, view| Bound::of(view, parsed, given))?;
+            meaning.bound.must_be_served(view, &parsed.bindable())?;
+            Ok(meaning)
+        })?;
+        let bound = &meaning.bound;
         for (slot, ty) in prepared.parameters.iter_mut().zip(bound.parameters()) {
             *slot = ty;
         }
         prepared.columns = bound.returns();
-        prepared.bound = Some((stamp, bound));
+        prepared.first = Some((stamp, meaning));
         Ok(prepared)
     }
 }

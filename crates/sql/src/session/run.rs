@@ -14,7 +14,7 @@ use super::Session;
 use super::answer::{Answer, AnswerColumn, RowsAnswer};
 use super::block::{Block, Place, Remembered};
 use super::modes::Modes;
-use super::prepare::{Prepared, Stamp};
+use super::prepare::{Meaning, Prepared, Stamp};
 use super::values::Parameter;
 use crate::deep;
 use crate::error::{Result, SqlError, state};
@@ -266,17 +266,9 @@ impl Session {
         let block = self.current()?;
         // What was bound is of the catalog as others see it.
         let own = block.changed_catalog || !block.pending.is_empty();
-        let first = prepared.fast.as_ref().filter(|(at, _)| *at == stamp && !own);
-        let later = match first {
-            None if native && !own => prepared.late_fast.lock().clone(),
-            _ => None,
-        };
-        let later = later.filter(|(at, _)| *at == stamp);
-        let later = later.as_ref().map(|(_, fast)| &**fast);
-        let bound = first.map(|(_, fast)| fast).or(later);
-        if let Some(fast) = bound
-            && native
-        {
+        let known = if own { None } else { prepared.known_at(stamp) };
+        let is_native = native && matches!(parsed.body, Body::Query | Body::Change);
+        if is_native && let Some(fast) = known.as_ref().and_then(|meaning| meaning.native()) {
             let scope = Arc::clone(&self.current()?.scope);
             fast.await_table(&scope)?;
             if let Some(answer) = fast.run(&scope, values)? {
@@ -286,24 +278,20 @@ impl Session {
         // Before the view: what is bound by a newer catalog is bound again, and what is bound by an older one never kept.
         let stamp = self.stamp();
         let view = self.view()?;
-        if bound.is_none()
-            && native
-            && let Some(fast) = Fast::of(&view, parsed)
-        {
-            view.must(fast.needs())?;
-            prepared.must_still_give(fast.columns().map(|columns| &columns[..]))?;
-            let fast = Arc::new(fast);
-            if !own {
-                *prepared.late_fast.lock() = Some((stamp, Arc::clone(&fast)));
-            }
-            fast.await_table(&view.scope)?;
-            if let Some(answer) = fast.run(&view.scope, values)? {
-                return Ok(answer);
-            }
-        }
         match parsed.body {
             Body::Query | Body::Change | Body::Upsert => {
-                self.bound_answer((&view, stamp), prepared, values)
+                let meaning = self.meaning((&view, stamp), prepared, own)?;
+                let is_new = known.is_none_or(|known| known.native().is_none());
+                if is_native
+                    && is_new
+                    && let Some(fast) = meaning.find_native(&view)?
+                {
+                    fast.await_table(&view.scope)?;
+                    if let Some(answer) = fast.run(&view.scope, values)? {
+                        return Ok(answer);
+                    }
+                }
+                self.run_bound(&view, &meaning.bound, values, parsed)
             }
             Body::Defined => {
                 let text = parsed.bindable();
@@ -353,15 +341,8 @@ impl Session {
         self.begin_statement(true)?;
         let stamp = self.stamp();
         let view = self.view()?;
-        let late = prepared.late.lock().clone();
-        let bound = match late.filter(|(at, late)| *at == stamp && late.is_current()) {
-            Some((_, bound)) => bound,
-            None => {
-                let bound = Bound::parsed(&view, parsed, &[])?;
-                *prepared.late.lock() = Some((stamp, bound.clone()));
-                bound
-            }
-        };
+        let meaning = self.meaning((&view, stamp), &prepared, false)?;
+        let bound = &meaning.bound;
         view.must(bound.needs())?;
         bound.plan(&view, &parsed.bindable())?;
         if known.is_none() {
@@ -370,34 +351,24 @@ impl Session {
         Ok(())
     }
 
-    /// What a query or a change of rows gives.
-    fn bound_answer(
-        &mut self,
+    /// What a query or a change of rows means, bound again where the catalog has changed since.
+    fn meaning(
+        &self,
         (view, stamp): (&View, Stamp),
         prepared: &Prepared,
-        values: &[Parameter],
-    ) -> Result<Answer> {
+        own: bool,
+    ) -> Result<Arc<Meaning>> {
         let parsed = prepared.parsed.as_ref().expect("an empty statement does not run");
-        let block = self.block.as_ref();
-        let own = block.is_some_and(|b| b.changed_catalog || !b.pending.is_empty());
-        if let Some((_, bound)) = prepared.bound.as_ref().filter(|(at, _)| *at == stamp && !own) {
-            return self.run_bound(view, bound, values, parsed);
-        }
-        let late = prepared.late.lock().clone();
-        let is_current = |(at, late): &(Stamp, Bound)| *at == stamp && late.is_current();
-        if let Some((_, bound)) = late.filter(|late| !own && is_current(late)) {
-            return self.run_bound(view, &bound, values, parsed);
+        if !own && let Some(known) = prepared.known_at(stamp) {
+            return Ok(known);
         }
         let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
-        let (bound, answer) = Bound::start(view, parsed, &types, values)?;
-        prepared.must_still_give(bound.returns().as_deref())?;
+        let made = Meaning::of(Bound::parsed(view, parsed, &types)?);
+        prepared.must_still_give(made.bound.returns().as_deref())?;
         if !own {
-            *prepared.late.lock() = Some((stamp, bound.clone()));
+            *prepared.late.lock() = Some((stamp, Arc::clone(&made)));
         }
-        match answer {
-            Some(answer) => answer,
-            None => self.run_bound(view, &bound, values, parsed),
-        }
+        Ok(made)
     }
 
     fn run_bound(
@@ -430,18 +401,18 @@ impl Session {
         let mut all = crate::parse::statements(text)?;
         let no_query = || SqlError::new(state::SYNTAX, "a query was expected");
         let (Some(parsed), true) = (all.pop(), all.is_empty()) else { return Err(no_query()) };
-        let native = (self.uses_fast_path() && parsed.is_locking())
-            .then(|| Fast::of(view, &parsed))
-            .flatten();
-        if let Some(fast) = native {
-            view.must(fast.needs())?;
+        let types: Vec<_> = values.iter().map(|value| Some(value.ty)).collect();
+        let bound = Bound::parsed(view, &parsed, &types)?;
+        if self.uses_fast_path()
+            && parsed.is_locking()
+            && let Some(fast) = Fast::of(view, &bound)
+        {
+            view.must(bound.needs())?;
             if let Some(Answer::Rows(rows)) = fast.run(&view.scope, values)? {
-                let table = view.scope.tx()?.table(&fast.table())?.schema().id;
-                return Ok((rows, [table].into()));
+                return Ok((rows, bound.table_ids()));
             }
         }
-        let types: Vec<_> = values.iter().map(|value| Some(value.ty)).collect();
-        let bound = Bound::of(view, &parsed, &types)?;
+        bound.must_be_served(view, &parsed.bindable())?;
         if bound.changes_rows() && bound.modify().is_none() {
             return Err(SqlError::unsupported("a query here that changes rows"));
         }
