@@ -265,10 +265,10 @@ planned | delete from n where id = 15 or id = 16
 planned | delete from n x where n.id = 17
 setup | create table z (id int primary key, w timestamptz, d date)
 setup | set timezone = 'Europe/Berlin'
-native | insert into z values (1, '2024-07-01 12:00', '2024-07-01'), (2, '2024-01-01 12:00+00', null)
-native | select * from z where w = '2024-07-01 12:00'
-native | select count(*) from z where w >= '2024-07-01 12:00'
-native | update z set w = '2024-07-02 00:30' where id = 2
+planned | insert into z values (1, '2024-07-01 12:00', '2024-07-01'), (2, '2024-01-01 12:00+00', null)
+planned | select * from z where w = '2024-07-01 12:00'
+planned | select count(*) from z where w >= '2024-07-01 12:00'
+planned | update z set w = '2024-07-02 00:30' where id = 2
 native | select id, w, d from z where id = 2
 setup | set datestyle = 'German'
 planned | select * from z where id = 1
