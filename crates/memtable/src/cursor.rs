@@ -329,10 +329,11 @@ impl Limits {
         let start = self
             .lower
             .as_ref()
-            .map_or(0, |(bound, inclusive)| group.seek(index, order, bound, !inclusive));
+            .map_or(0, |(bound, inclusive)| group.seek(index, order, bound, !inclusive, None));
         let end = self.upper.as_ref().map_or(order.entries(group.rows()), |(bound, inclusive)| {
-            group.seek(index, order, bound, *inclusive)
+            let near = self.lower.as_ref().map(|_| start);
+            group.seek(index, order, bound, *inclusive, near)
         });
-        start..end.max(start)
+        start..end
     }
 }

@@ -147,24 +147,28 @@ impl Group {
     }
 
     /// First place of an order whose key is not below `bound`; `after`: whose key is above every key
-    /// that begins with it.
+    /// that begins with it. `near`: it is at or behind this place, and expected to be near it, as the end of a range is.
     pub(crate) fn seek(
         &self,
         index: &IndexShape,
         order: &Order,
         bound: &Bound,
         after: bool,
+        near: Option<usize>,
     ) -> usize {
-        let mut places = 0..order.entries(self.rows());
+        let from = near.unwrap_or(0);
+        let mut places = from..order.entries(self.rows()).max(from);
         if let (Order::Sorted { plan, prefixes, .. }, Some(values)) = (order, &bound.values) {
             let range = plan.range_of(values);
-            let below = |end: u128| prefixes.partition_point(|&p| u128::from(p) < end);
+            let below = |end: u128| move |at: usize| u128::from(prefixes[at]) < end;
             if range.certain {
-                return below(if after { range.high } else { range.low });
+                let end = if after { range.high } else { range.low };
+                return find(places, near.is_some(), below(end));
             }
-            places = below(range.low)..below(range.high);
+            let low = find(places.clone(), near.is_some(), below(range.low));
+            places = low..search_near(low..places.end, below(range.high));
         }
-        search(places, |at| {
+        find(places, near.is_some(), |at| {
             let (chunk, row) = picked(self.pick_at(order, at));
             match bound.compare_row(index, &self.chunks[chunk].rows, row) {
                 Ordering::Less => true,
@@ -227,6 +231,24 @@ pub(crate) fn search(places: Range<usize>, before: impl Fn(usize) -> bool) -> us
         if before(middle) { low = middle + 1 } else { high = middle }
     }
     low
+}
+
+/// The same, by the way that suits a place that is expected to be near the start, or may be anywhere.
+fn find(places: Range<usize>, near: bool, before: impl Fn(usize) -> bool) -> usize {
+    if near { search_near(places, before) } else { search(places, before) }
+}
+
+/// The same, in steps that double from the start on: a place that is near it is found by few looks.
+fn search_near(places: Range<usize>, before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut step) = (places.start, 1);
+    while low < places.end {
+        let at = (low + step - 1).min(places.end - 1);
+        if !before(at) {
+            return search(low..at, before);
+        }
+        (low, step) = (at + 1, step * 2);
+    }
+    places.end
 }
 
 /// Joins small groups into one of a single chunk: columns are copied, then sorted anew, which costs
@@ -337,4 +359,25 @@ pub(crate) fn compare_picks(
 ) -> Ordering {
     let ((c, i), (d, j)) = (picked(a), picked(b));
     compare_rows(&shape.indexes[index].fields, batches[c], i, batches[d], j)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_of_a_search_find_the_same_place() {
+        for len in 0..40 {
+            for from in 0..=len {
+                for end in from..=len {
+                    let before = |at: usize| {
+                        assert!((from..len).contains(&at), "a look outside of the places");
+                        at < end
+                    };
+                    assert_eq!(search(from..len, before), end);
+                    assert_eq!(search_near(from..len, before), end);
+                }
+            }
+        }
+    }
 }

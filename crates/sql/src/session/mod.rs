@@ -372,6 +372,10 @@ impl Session {
 
     /// The same of a text whose literals are the standard's.
     fn query_standard(&mut self, sql: &str, client: &mut dyn Client) -> Result<Option<String>> {
+        if let Some(control) = texts::control(sql) {
+            self.room = None;
+            return self.run_simple(&control, client).map(Some);
+        }
         if let Some(literals) = self.uses_fast_path().then(|| literals::scan(sql)).flatten()
             && let Some(tag) = self.run_literals(sql, &literals)?
         {

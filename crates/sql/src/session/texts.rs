@@ -12,13 +12,13 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
 use super::Session;
 use super::prepare::Prepared;
-use crate::parse::Body;
+use crate::parse::{self, Body};
 use crate::plan::room::Kept;
 use crate::settings::Id;
 
@@ -90,6 +90,22 @@ pub struct TextKey {
     key: String,
     version: u64,
     length: usize,
+}
+
+/// The texts by which most transactions begin and end.
+const CONTROLS: [&str; 6] = ["BEGIN", "COMMIT", "ROLLBACK", "begin", "commit", "rollback"];
+
+/// What a text means that begins or ends a transaction, as most clients write it: that depends on nothing.
+pub(super) fn control(sql: &str) -> Option<Arc<Prepared>> {
+    static KNOWN: OnceLock<[Option<Arc<Prepared>>; CONTROLS.len()]> = OnceLock::new();
+    let at = CONTROLS.iter().position(|text| *text == sql)?;
+    let known = KNOWN.get_or_init(|| {
+        CONTROLS.map(|text| {
+            let parsed = parse::statements(text).ok()?.pop()?;
+            Some(Arc::new(Prepared::simple(parsed)))
+        })
+    });
+    known[at].clone()
 }
 
 impl Session {
