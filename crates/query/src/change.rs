@@ -19,7 +19,7 @@ use onlap_pg::{Result, TypeRef};
 use crate::build::{Rel, column, schema_of};
 use crate::carried::Carried;
 use crate::compile::{Compiler, Frame, unsupported};
-use crate::env::{Env, ROW_ID, TABLE_OID, Tables};
+use crate::env::{CTID, Env, ROW_ID, TABLE_OID, Tables};
 use crate::layout::{Layout, PRESENT, Var};
 use crate::node::{Node, Rows, arrow};
 use crate::physical::Computed;
@@ -329,6 +329,9 @@ impl Compiler<'_> {
                 sources.push(Source::Relation(found(at)));
                 known.push(at);
                 continue;
+            }
+            if number == CTID && entry == modify.entry && modify.kind != ModifyKind::Delete {
+                return Err(unsupported("ctid of a row that is written"));
             }
             let written = entry == modify.entry && number > 0;
             sources.push(match (written, found(at)) {

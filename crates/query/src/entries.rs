@@ -18,7 +18,7 @@ use onlap_pg::{Oid, Result, TypeRef};
 
 use crate::build::{Rel, schema_of};
 use crate::compile::{Compiler, Lateral, slots, unsupported};
-use crate::env::{Env, ROW_ID, Read, RestrictionKind, TABLE_OID, Wanted};
+use crate::env::{CTID, Env, ROW_ID, Read, RestrictionKind, TABLE_OID, Wanted};
 use crate::error::external;
 use crate::joins::Part;
 use crate::keyed::SHARE_OF_KEYS;
@@ -202,7 +202,7 @@ impl Compiler<'_> {
         let of = &bound.query(self.frame().query).entries[entry - 1];
         let system = used.iter().filter(|column| **column < 0).count();
         let (system, used) = used.split_at(system);
-        if system.iter().any(|column| *column != TABLE_OID) {
+        if system.iter().any(|column| ![TABLE_OID, CTID].contains(column)) {
             return Err(unsupported("a system column"));
         }
         let facts = self.tables.facts(read);
@@ -234,9 +234,14 @@ impl Compiler<'_> {
             layout.add_var((entry, *column), of.types[*column as usize - 1]);
         }
         let mut columns = used.to_vec();
-        if facts.several && !system.is_empty() {
+        let names_relation = system.contains(&TABLE_OID);
+        if facts.several && names_relation {
             columns.push(TABLE_OID);
             layout.add_var((entry, TABLE_OID), TypeRef::new(oids::OID));
+        }
+        if system.contains(&CTID) {
+            columns.push(CTID);
+            layout.add_var((entry, CTID), TypeRef::new(oids::TID));
         }
         if self.changes(entry) || self.locks_rows_of(entry) {
             columns.push(ROW_ID);
@@ -251,7 +256,7 @@ impl Compiler<'_> {
             layout.add_hidden(TypeRef::new(oids::BOOL));
         }
         let part = Part { plan, layout, rows: rows.max(1.0) };
-        match system.is_empty() || facts.several {
+        match !names_relation || facts.several {
             true => Ok(part),
             false => {
                 let oid = Datum::Oid(read.relation);

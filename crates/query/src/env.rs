@@ -96,7 +96,7 @@ pub enum RestrictionKind {
 /// A condition on a column that every wanted row meets. Rows that do not may come all the same: a filter stands above.
 #[derive(Clone)]
 pub struct Restriction {
-    /// The column, from 1.
+    /// The column, from 1, or [`CTID`].
     pub column: i32,
     /// How it is compared, by the order of its type.
     pub kind: RestrictionKind,
@@ -230,6 +230,9 @@ pub type Locker =
 /// The number of the column that has a row's id, a bigint, as [`Tables::scan`] is asked for it.
 pub const ROW_ID: i32 = i32::MIN;
 
+/// The number of the system's column that says where a row lies.
+pub const CTID: i32 = -1;
+
 /// The number of the system's column that says which relation a row is of.
 pub const TABLE_OID: i32 = -6;
 
@@ -248,7 +251,7 @@ pub trait Tables {
     fn facts(&self, of: Read) -> Facts;
 
     /// A step that reads columns of a relation, by their numbers from 1, then [`TABLE_OID`] where its rows are those of several,
-    /// then [`ROW_ID`], in the representations of their types. Rows come in the order that is wanted, if there is an index that has it and nothing better to go by.
+    /// then [`CTID`] and [`ROW_ID`], in the representations of their types. Rows come in the order that is wanted, if there is an index that has it and nothing better to go by.
     ///
     /// # Errors
     /// There is no such relation any more.

@@ -14,7 +14,7 @@ use onlap_pg::{Oid, Result, TypeRef};
 
 use crate::apply::{Ask, Quantor, Results};
 use crate::compile::Compiler;
-use crate::env::{Env, Facts, Restriction, RestrictionKind, Values};
+use crate::env::{CTID, Env, Facts, Restriction, RestrictionKind, Values};
 use crate::node::{Node, Rows};
 
 impl Compiler<'_> {
@@ -183,6 +183,10 @@ impl Compiler<'_> {
 
     /// The number of the column, derived ones included, that an expression is to indexes of a table.
     pub fn key_of(&self, entry: usize, id: ExprId, facts: &Facts) -> Option<i32> {
+        let is_place = matches!(self.bound.expr(id), Expr::Var { entry: of, column: CTID, up: 0 } if *of == entry);
+        if is_place {
+            return Some(CTID);
+        }
         self.column_of(entry, id).or_else(|| {
             let mut keys = facts.derived.iter().filter(|of| of.class.is_none());
             keys.find(|of| self.is_derived(entry, id, of, of.root())).map(|of| of.column)

@@ -215,9 +215,9 @@ impl Scan {
         self
     }
 
-    /// A table scan of the rows with ids in this range only.
+    /// A table scan of the rows with ids in this range only: ids rise in the order of commits.
     #[must_use]
-    pub(crate) fn row_ids(mut self, rows: Range<RowId>) -> Scan {
+    pub fn row_ids(mut self, rows: Range<RowId>) -> Scan {
         self.rows = Some(rows);
         self
     }

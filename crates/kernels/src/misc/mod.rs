@@ -27,7 +27,7 @@ use crate::series::SeriesEntry;
 
 /// Functions.
 pub const ENTRIES: &[&[Entry]] =
-    &[session::ENTRIES, types::ENTRIES, address::ENTRIES, enums::ENTRIES];
+    &[session::ENTRIES, types::ENTRIES, address::ENTRIES, enums::ENTRIES, versions::ENTRIES];
 /// Aggregates.
 pub const AGGREGATES: &[&[AggregateEntry]] = &[address::AGGREGATES, enums::AGGREGATES];
 /// Functions that give sets.

@@ -6,6 +6,21 @@
 
 use onlap_pg::{Error, Result};
 
+use crate::{Bool, Bytes, Entry, Int4, two};
+
+/// Functions. The binary form of places is in their order.
+pub(super) const ENTRIES: &[Entry] = &[
+    ("tideq(tid,tid)", |_| two::<Bytes, Bytes, Bool>(|a, b, _| Ok(a == b))),
+    ("tidne(tid,tid)", |_| two::<Bytes, Bytes, Bool>(|a, b, _| Ok(a != b))),
+    ("tidlt(tid,tid)", |_| two::<Bytes, Bytes, Bool>(|a, b, _| Ok(a < b))),
+    ("tidle(tid,tid)", |_| two::<Bytes, Bytes, Bool>(|a, b, _| Ok(a <= b))),
+    ("tidgt(tid,tid)", |_| two::<Bytes, Bytes, Bool>(|a, b, _| Ok(a > b))),
+    ("tidge(tid,tid)", |_| two::<Bytes, Bytes, Bool>(|a, b, _| Ok(a >= b))),
+    ("bttidcmp(tid,tid)", |_| two::<Bytes, Bytes, Int4>(|a, b, _| Ok(a.cmp(&b) as i32))),
+    ("tidlarger(tid,tid)", |_| two::<Bytes, Bytes, Bytes>(|a, b, _| Ok(a.max(b).to_vec()))),
+    ("tidsmaller(tid,tid)", |_| two::<Bytes, Bytes, Bytes>(|a, b, _| Ok(a.min(b).to_vec()))),
+];
+
 fn bad_tid(text: &str) -> Error {
     Error::new("22P02", format!("invalid input syntax for type tid: \"{text}\""))
 }

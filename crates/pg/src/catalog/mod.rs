@@ -44,6 +44,8 @@ pub mod oids {
     pub const INT4: Oid = 23;
     /// oid
     pub const OID: Oid = 26;
+    /// tid
+    pub const TID: Oid = 27;
     /// text
     pub const TEXT: Oid = 25;
     /// oidvector

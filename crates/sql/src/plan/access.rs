@@ -4,13 +4,17 @@
 //! of an index, then at most one range. A unique index with its whole key wins; then more columns with
 //! equality; then a range. Filters are judged again above the scan, so a range may be wider than they are.
 
-use onlap::{IndexSchema, KeyRange, TableSchema, Value};
+use std::ops::Range;
+
+use onlap::{IndexSchema, KeyRange, RowId, TableSchema, Value};
 
 /// How rows are reached.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Access {
     /// All rows in the order of their ids.
     Table,
+    /// Rows with ids in a range, in their order.
+    Rows(Range<RowId>),
     /// A range of an index.
     Index {
         /// The index's name.

@@ -8,6 +8,7 @@
 mod answer;
 mod append;
 mod catalogs;
+pub mod ctids;
 pub mod division;
 pub mod domains;
 pub mod family;

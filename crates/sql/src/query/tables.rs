@@ -25,12 +25,13 @@ use onlap_pg::ast::{LockStrength, LockWait};
 use onlap_pg::value::numeric::{Numeric, Small};
 use onlap_pg::{Oid, Result};
 use onlap_query::{
-    Derived, Facts, Locker, ROW_ID, Read, Restriction, Scanned, Step, TABLE_OID, Wanted, stream_of,
+    CTID, Derived, Facts, Locker, ROW_ID, Read, Restriction, Scanned, Step, TABLE_OID, Wanted,
+    stream_of,
 };
 
 use super::family::{self, Family, Member};
 use super::keyed::{self, ByKeys};
-use super::{append, locking, ranges};
+use super::{append, ctids, locking, ranges};
 use crate::plan::TableHandle;
 use crate::plan::access::Access;
 use crate::plan::scan::{external, scope_of};
@@ -154,6 +155,7 @@ impl Known {
 /// The columns that a scan gives.
 fn schema_of(table: &TableHandle, columns: &[i32]) -> SchemaRef {
     let repr = |number: &i32| match *number {
+        CTID => Repr::Bytes,
         ROW_ID => Repr::Int8,
         TABLE_OID => Repr::Oid,
         number => table.types.repr(number as usize - 1),
@@ -184,23 +186,30 @@ impl Asked<'_> {
         };
         let has_row_id = self.columns.contains(&ROW_ID);
         let has_oid = self.columns.contains(&TABLE_OID);
+        let has_ctid = self.columns.contains(&CTID);
         let own = self.columns.iter().filter(|number| **number > 0);
         let positions: Vec<usize> = own.map(|number| place(*number)).collect();
         let moved = |restriction: &Restriction| Restriction {
             column: place(restriction.column) as i32 + 1,
             ..restriction.clone()
         };
-        let restrictions: Vec<Restriction> = self.restrictions.iter().map(moved).collect();
+        let (places, others): (Vec<&Restriction>, Vec<&Restriction>) =
+            self.restrictions.iter().partition(|of| of.column == CTID);
+        let places: Vec<Restriction> = places.into_iter().cloned().collect();
+        // Where rows lie says most.
+        let others = others.into_iter().filter(|_| places.is_empty());
+        let restrictions: Vec<Restriction> = others.map(moved).collect();
         let order = |order: &onlap_query::Order| onlap_query::Order {
             column: place(order.column) as i32 + 1,
             ..*order
         };
-        let order: Vec<onlap_query::Order> = self.wanted.order.iter().map(order).collect();
+        let order = self.wanted.order.iter().filter(|_| places.is_empty()).map(order);
+        let order: Vec<onlap_query::Order> = order.collect();
         let schema = Arc::clone(self.schema);
         let shown = crate::rights::ask::shown(&table.schema);
         let mut way = ranges::way(&table.schema, &restrictions, &order, &self.wanted.implied);
         // What keys are about is a condition on few rows, more often than an order is worth.
-        let keyed = match way.one_row {
+        let keyed = match way.one_row || !places.is_empty() {
             true => None,
             false => keyed::by_keys(&table.schema, &self.wanted.keyed, &way.implied),
         };
@@ -212,6 +221,7 @@ impl Asked<'_> {
             _ if let Some(keyed) = &keyed => {
                 ("Bitmap Heap Scan", format!(" on {shown} using {}", keyed.indexes.join(", ")))
             }
+            None if !places.is_empty() => ("Tid Range Scan", format!(" on {shown}")),
             None => ("Seq Scan", format!(" on {shown}")),
             Some(index) if way.reverse => {
                 ("Index Scan Backward", format!(" using {index} on {shown}"))
@@ -223,6 +233,8 @@ impl Asked<'_> {
             table,
             positions,
             restrictions,
+            places,
+            has_ctid,
             has_row_id,
             member: member.map(|(number, _)| number),
             way,
@@ -268,6 +280,10 @@ struct Opener {
     table: TableHandle,
     positions: Vec<usize>,
     restrictions: Vec<Restriction>,
+    /// Those on [`CTID`].
+    places: Vec<Restriction>,
+    /// Whether that is a column before rows' ids.
+    has_ctid: bool,
     /// Whether rows' ids come last.
     has_row_id: bool,
     /// The table's OID, if that is a column before them.
@@ -285,7 +301,11 @@ struct Opener {
 impl Opener {
     /// The parts of the table that have all wanted rows, to be read one after the other.
     fn parts(&self) -> crate::error::Result<Vec<Access>> {
-        let parts = ranges::parts(&self.table, &self.restrictions, &self.way);
+        let parts = match self.places.is_empty() {
+            true => ranges::parts(&self.table, &self.restrictions, &self.way),
+            false => ctids::ranges(&self.places)
+                .map(|ranges| ranges.into_iter().map(Access::Rows).collect()),
+        };
         parts.map_err(|e| super::sql_error(&e, ""))
     }
 
@@ -333,6 +353,8 @@ impl Opener {
         Ok(match (part, past) {
             (Access::Table, None) => scope.tx()?.scan(table, scan)?,
             (Access::Table, Some(past)) => past.scan(table, scan)?,
+            (Access::Rows(ids), None) => scope.tx()?.scan(table, scan.row_ids(ids))?,
+            (Access::Rows(ids), Some(past)) => past.scan(table, scan.row_ids(ids))?,
             (Access::Index { name, range, .. }, None) => {
                 scope.tx()?.index_scan(table, &name, range, scan)?
             }
@@ -369,6 +391,11 @@ impl Opener {
             read.collect::<crate::error::Result<_>>().map_err(external)?;
         if let Some(oid) = self.oid {
             columns.push(Arc::new(UInt32Array::from_value(oid, batch.len())));
+        }
+        if self.has_ctid {
+            let places = batch.row_ids.iter().map(|id| ctids::of_row(*id));
+            let places = places.collect::<crate::error::Result<Vec<_>>>().map_err(external)?;
+            columns.push(Arc::new(BinaryArray::from_iter_values(places)));
         }
         if self.has_row_id {
             let ids = batch.row_ids.iter().map(|id| match self.member {

@@ -15,7 +15,7 @@ use onlap_pg::bound::{Bound, EntryKind, QueryId};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::{Error, Oid, Result, TypeRef, bind, grammar};
 use onlap_query::{
-    Facts, Locker, ROW_ID, Read, Restriction, Scanned, Tables, View as BoundView, Wanted,
+    CTID, Facts, Locker, ROW_ID, Read, Restriction, Scanned, Tables, View as BoundView, Wanted,
 };
 
 use super::schema::Names;
@@ -216,6 +216,10 @@ impl Tables for Sources<'_> {
         restrictions: Vec<Restriction>,
         wanted: &Wanted,
     ) -> Result<Scanned> {
+        let is_table = self.known.handle(of.relation).is_some();
+        if columns.contains(&CTID) && !is_table {
+            return Err(Error::unserved("ctid of what is no table"));
+        }
         if let Some(sequence) = self.others.sequences.get(&of.relation) {
             let plan = sequences::scan(sequence, of.relation, columns)?;
             return Ok(Scanned { plan, ordered: false });
