@@ -20,6 +20,7 @@ use crate::catalog::objects::{Object, Pending};
 use crate::catalog::roles::Role;
 use crate::catalog::{Kind, Objects};
 use crate::error::{Result, SqlError, state};
+use crate::exported::Exported;
 use crate::plan::Runner;
 use crate::plan::room::Room;
 use crate::session::texts::Texts;
@@ -42,6 +43,8 @@ pub struct Instance {
     pub(crate) texts: Texts,
     /// Notifications on their way.
     pub(crate) exchange: Exchange,
+    /// Snapshots that other sessions may take over.
+    pub(crate) exported: Arc<Exported>,
     sessions: Mutex<HashMap<i32, Arc<Presence>>>,
     next_pid: AtomicI32,
     next_object: AtomicU32,
@@ -143,6 +146,7 @@ impl Instance {
             catalog_version: AtomicU64::new(1),
             texts: Texts::default(),
             exchange: Exchange::new(memory),
+            exported: Arc::default(),
             sessions: Mutex::default(),
             next_pid: AtomicI32::new(1),
             next_object,

@@ -18,6 +18,7 @@ mod ddl;
 mod deep;
 mod encoding;
 mod error;
+mod exported;
 mod fast;
 mod formulas;
 mod functions;

@@ -17,6 +17,7 @@ use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
 use crate::between::Between;
 use crate::error::{Result, SqlError, state};
+use crate::exported::Named;
 use crate::instance::Instance;
 use crate::plan::room::{Place, QUERY_BYTES, Room, Running};
 use crate::plan::turn::Turns;
@@ -53,6 +54,8 @@ pub struct Scope {
     lent: Lent,
     /// The number that it has, once it was asked for.
     number: OnceLock<u64>,
+    /// Its snapshots that others may take over.
+    exported: Mutex<Vec<Named>>,
 }
 
 impl Scope {
@@ -80,6 +83,7 @@ impl Scope {
             between: Arc::clone(between),
             lent: Lent::default(),
             number: OnceLock::new(),
+            exported: Mutex::default(),
         })
     }
 
@@ -126,7 +130,13 @@ impl Scope {
     /// Takes the transaction out, to end it.
     pub fn take(&self) -> Option<Transaction> {
         self.lent.end();
+        self.exported.lock().clear();
         self.tx.lock().take()
+    }
+
+    /// Its snapshots that others may take over, until it ends.
+    pub fn exported(&self) -> MutexGuard<'_, Vec<Named>> {
+        self.exported.lock()
     }
 
     /// What routines within it go by.

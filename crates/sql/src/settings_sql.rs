@@ -44,9 +44,7 @@ pub fn run(
             session.set_authorization(&view.judge, role.as_deref(), *reach == Reach::Local)?;
         }
         SetStatement::Transaction(modes) => session.set_modes(modes)?,
-        SetStatement::Snapshot(_) => {
-            return Err(SqlError::unsupported("SET TRANSACTION SNAPSHOT"));
-        }
+        SetStatement::Snapshot(name) => session.see_exported(name)?,
         SetStatement::Characteristics(modes) => characteristics(session, modes)?,
         SetStatement::Constraints(names, put_off) => {
             constraints(session, view, names, *put_off, client)?;

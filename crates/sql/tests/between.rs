@@ -26,6 +26,8 @@ fn differences(script: &str) -> Vec<String> {
     let mut theirs: BTreeMap<&str, SimpleClient> = BTreeMap::new();
     let mut ours: BTreeMap<&str, Talk> = BTreeMap::new();
     let mut differ = Vec::new();
+    // The names of the snapshots that were exported last, here and there.
+    let mut names = [String::new(), String::new()];
     for line in script.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let (session, sql) = line.split_once(": ").expect("a session and a statement");
         if sql == "end" {
@@ -37,8 +39,21 @@ fn differences(script: &str) -> Vec<String> {
         }
         let new = || SimpleClient::connect(postgres.port(), "postgres", "postgres");
         let client = theirs.entry(session).or_insert_with(|| new().expect("it is there"));
-        let other = shown(client.run(sql).expect("PostgreSQL answers"));
-        let own = shown(ours.entry(session).or_insert_with(|| fixture.session()).run(sql));
+        let texts = names.each_ref().map(|name| sql.replace("$snapshot", name));
+        let mut other = client.run(&texts[1]).expect("PostgreSQL answers");
+        let mut own = ours.entry(session).or_insert_with(|| fixture.session()).run(&texts[0]);
+        if sql.ends_with("pg_export_snapshot()") {
+            let name = |outcome: &mut Outcome| {
+                let cell = outcome.rows.first_mut().and_then(|row| row.first_mut());
+                cell.and_then(Option::take).unwrap_or_default()
+            };
+            names = [name(&mut own), name(&mut other)];
+        }
+        let hidden = |shown: String, name: &String| match name.is_empty() {
+            true => shown,
+            false => shown.replace(name, "$snapshot"),
+        };
+        let (own, other) = (hidden(shown(own), &names[0]), hidden(shown(other), &names[1]));
         if own != other {
             differ.push(format!("{line}\n  ours   {own}\n  theirs {other}"));
         }
@@ -52,6 +67,11 @@ fn same(script: &str) {
     }
     let differ = differences(script);
     assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+#[test]
+fn snapshots_are_taken_over_as_in_postgresql() {
+    same(include_str!("../testdata/exported.sessions"));
 }
 
 #[test]

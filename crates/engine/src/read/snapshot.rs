@@ -70,6 +70,14 @@ impl Snapshot {
         Snapshot { registration: Registration::new(shared) }
     }
 
+    pub(crate) fn registered(registration: Arc<Registration>) -> Snapshot {
+        Snapshot { registration }
+    }
+
+    pub(crate) fn registration(&self) -> &Arc<Registration> {
+        &self.registration
+    }
+
     pub(crate) fn of(shared: &Arc<Shared>, held: Arc<Held>) -> Snapshot {
         Snapshot { registration: Registration::of(shared, held) }
     }

@@ -21,7 +21,7 @@ use onlap_base::{Csn, Error, ErrorKind, PROVISIONAL_BASE, Result, RowId, stop};
 
 use crate::database::{Shared, Table, unknown_table};
 use crate::locks::{HeldLocks, LockMark, WaitContext};
-use crate::read::{ReadCounters, ReadView, Reader, Registration, Tally};
+use crate::read::{ReadCounters, ReadView, Reader, Registration, Snapshot, Tally};
 use crate::table::TableState;
 
 mod alter;
@@ -392,6 +392,37 @@ impl Transaction {
             return Err(Error::new(ErrorKind::InvalidInput, text));
         }
         self.snapshot = Registration::new(&self.shared);
+        self.reads = self.reads.as_ref().map(|_| ReadSet::new(&self.snapshot));
+        Ok(())
+    }
+
+    /// What the transaction sees of others now, for as long as the snapshot is there; its own changes are not in it.
+    ///
+    /// # Errors
+    /// The database was closed.
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        self.shared.check_open()?;
+        Ok(Snapshot::registered(match self.options.isolation {
+            // Each statement sees what was committed when it began.
+            Isolation::ReadCommitted => Registration::new(&self.shared),
+            _ => Arc::clone(&self.snapshot),
+        }))
+    }
+
+    /// Sees what a snapshot sees, if nothing was read or changed before. Locks and savepoints stay.
+    ///
+    /// # Errors
+    /// As [`Transaction::renew_snapshot`]; the snapshot was revoked ([`ErrorKind::SnapshotTooOld`]), or is one of the past
+    /// or of another database ([`ErrorKind::InvalidInput`]).
+    pub fn see(&mut self, snapshot: &Snapshot) -> Result<()> {
+        self.renew_snapshot()?;
+        let held = snapshot.registration();
+        if held.is_past() || !Arc::ptr_eq(held.shared(), &self.shared) {
+            let text = "a transaction sees what another of its database sees, and not the past";
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+        held.check()?;
+        self.snapshot = Arc::clone(held);
         self.reads = self.reads.as_ref().map(|_| ReadSet::new(&self.snapshot));
         Ok(())
     }

@@ -297,6 +297,7 @@ asked! {
     "pg_get_function_sqlbody(oid)",
     "pg_get_functiondef(oid)",
     "pg_get_indexdef(oid)",
+    "pg_export_snapshot()",
     "pg_get_indexdef(oid,int4,bool)",
     "pg_get_partition_constraintdef(oid)",
     "pg_get_partkeydef(oid)",

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use onlap::Isolation;
 use onlap_base::clock::{Clock, SystemClock};
 use onlap_base::tasks::{Tasks, ThreadTasks};
 
@@ -10,6 +11,7 @@ use super::Function;
 use crate::catalog::names::temporary;
 use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
+use crate::exported::Known;
 use crate::instance::Instance;
 use crate::rights::Judge;
 use crate::scope::Scope;
@@ -39,6 +41,10 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
             Function::new(move |_| {
                 Ok(i64::try_from(scope.number(&instance)).unwrap_or(i64::MAX).into())
             })
+        }
+        "pg_export_snapshot" => {
+            let view = view.clone();
+            Function::new(move |_| Ok(export(&view)?.as_str().into()))
         }
         "inet_client_addr" => {
             let sessions = view.instance.sessions();
@@ -175,4 +181,14 @@ fn setting(view: &View) -> Function {
             }
         }
     })
+}
+
+/// Gives what the transaction sees a name by which other sessions take it over until it ends.
+fn export(view: &View) -> Result<String> {
+    let known = {
+        let tx = view.scope.tx()?;
+        let serializable = tx.isolation() == Isolation::Serializable;
+        Known { snapshot: tx.snapshot()?, database: view.database.clone(), serializable }
+    };
+    view.instance.exported.add(view.pid, known, &mut view.scope.exported())
 }

@@ -130,6 +130,16 @@ impl Block {
         Ok(())
     }
 
+    /// Sees what a snapshot sees, if nothing was seen before.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn see(&mut self, snapshot: &onlap::Snapshot) -> Result<()> {
+        self.scope.tx()?.see(snapshot)?;
+        self.looked = true;
+        Ok(())
+    }
+
     /// Whether anything was asked or written in it.
     pub fn is_used(&self) -> bool {
         self.looked || self.changed

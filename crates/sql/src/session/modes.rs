@@ -4,6 +4,8 @@
 //! them, and SET of one is the same as SET TRANSACTION. A transaction that nothing was asked in may become any other, and
 //! keeps the tables that it has locked; one that was used may only become one that reads.
 
+use std::sync::Arc;
+
 use onlap::{Isolation as Level, TransactionOptions};
 use onlap_pg::ast::{Isolation, Mode};
 
@@ -144,6 +146,37 @@ impl Session {
         block.be(modes)?;
         self.show_modes(modes);
         Ok(())
+    }
+
+    /// SET TRANSACTION SNAPSHOT: sees what the transaction sees that gave a snapshot this name.
+    ///
+    /// # Errors
+    /// `25001`: it has seen something already; `0A000`: its level takes none, or not this one; `22023`: there is none.
+    pub(crate) fn see_exported(&mut self, name: &str) -> Result<()> {
+        let instance = Arc::clone(&self.instance);
+        let database = self.database.clone();
+        let block = self.block()?;
+        if block.is_used() || block.is_within() {
+            let text = "SET TRANSACTION SNAPSHOT must be called before any query";
+            return Err(SqlError::new(state::ACTIVE_TRANSACTION, text));
+        }
+        let level = block.modes.options().isolation;
+        if level == Level::ReadCommitted {
+            let text = "a snapshot-importing transaction must have isolation level SERIALIZABLE or \
+                        REPEATABLE READ";
+            return Err(SqlError::new(state::UNSUPPORTED, text));
+        }
+        let known = instance.exported.find(name)?;
+        if level == Level::Serializable && !known.serializable {
+            let text = "a serializable transaction cannot import a snapshot from a non-serializable \
+                        transaction";
+            return Err(SqlError::new(state::UNSUPPORTED, text));
+        }
+        if known.database != database {
+            let text = "cannot import a snapshot from a different database";
+            return Err(SqlError::new(state::UNSUPPORTED, text));
+        }
+        block.see(&known.snapshot)
     }
 
     /// SET of a setting that is a mode of the transaction: the checked text of its value, or DEFAULT.
