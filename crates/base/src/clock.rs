@@ -38,6 +38,21 @@ impl Clock for SystemClock {
     }
 }
 
+/// Nanoseconds of processor time that the calling thread has used. For accounts of what work cost: it is
+/// no part of a decision, so a replay needs no double of it. A call is a system call.
+pub fn thread_cpu_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let (seconds, ns) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_nsec));
+    seconds.unwrap_or(0).saturating_mul(1_000_000_000).saturating_add(ns.unwrap_or(0))
+}
+
+/// Runs `f` and says how much processor time of this thread it took.
+pub fn with_cpu_ns<T>(f: impl FnOnce() -> T) -> (T, u64) {
+    let before = thread_cpu_ns();
+    let made = f();
+    (made, thread_cpu_ns().saturating_sub(before))
+}
+
 /// A clock that stands still until it is moved.
 #[derive(Debug)]
 pub struct ManualClock {

@@ -227,14 +227,14 @@ pub(crate) fn run_job(shared: &Shared, job: Job) -> Result<()> {
         Job::Memtable(..) => None,
     };
     let mut ending = JobEnd { shared, claim, done: false };
-    let result = match job {
+    let result = shared.ledger.working(|| match job {
         Job::Claimed(claim) => run_claimed(shared, claim),
         Job::Memtable(state, work) => {
             work.run();
             state.count_memory();
             Ok(())
         }
-    };
+    });
     if let Err(e) = &result {
         background.note_error(e.clone());
     }

@@ -28,6 +28,7 @@ use onlap_storage::version::{IndexVersion, TableVersion};
 
 use crate::background;
 use crate::database::Shared;
+use crate::ledger::Work;
 use crate::pace::owed::Owed;
 use crate::schema_change::truncate;
 use crate::table::{TableState, TableView};
@@ -166,17 +167,22 @@ pub(crate) fn run(shared: &Shared, table: TableId) -> Result<()> {
                 file_bytes: shared.options.tuning.run_file_bytes,
                 block_bytes: shared.options.tuning.block_bytes,
             };
-            let merge = || merge::worker::merge(shared, table, index, &choice, &options);
+            let merge = || {
+                let merge = || merge::worker::merge(shared, table, index, &choice, &options);
+                shared.ledger.doing(table, index, Work::Merge, merge)
+            };
             match choice.reason {
                 Reason::Dead => margin::lending(shared, merge)?,
                 _ => merge()?,
             };
         }
         Some(Task::Marks(files)) => {
-            margin::lending(shared, || merge::marks::merge(shared, table, &files))?;
+            let merge = || merge::marks::merge(shared, table, &files);
+            margin::lending(shared, || shared.ledger.marking(merge))?;
         }
         Some(Task::Compact(candidate)) => {
-            margin::lending(shared, || compact::compact(shared, table, &candidate))?;
+            let compact = || compact::compact(shared, table, &candidate);
+            margin::lending(shared, || shared.ledger.compacting(compact))?;
         }
     }
     drop(version);

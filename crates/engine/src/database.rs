@@ -28,6 +28,7 @@ use crate::debts::SnapshotDebt;
 use crate::derive::{Calculator, Formulas};
 use crate::history::Timeline;
 use crate::index_build::BuildControl;
+use crate::ledger::Ledger;
 use crate::locks::Locks;
 use crate::log::{LogSync, LogWriter};
 use crate::margin::{self, Margin};
@@ -83,6 +84,7 @@ pub(crate) struct Shared {
     pub quiet: Quiet,
     pub calculator: Calculator,
     pub counters: crate::read::ReadTotals,
+    pub ledger: Arc<Ledger>,
     closed: AtomicBool,
     poisoned: OnceLock<Error>,
     /// Keeps other processes out until the last handle goes.
@@ -138,6 +140,7 @@ impl Shared {
             quiet: Quiet::default(),
             calculator: Calculator::default(),
             counters: crate::read::ReadTotals::default(),
+            ledger: Arc::new(Ledger::new(&options.clock)),
             closed: AtomicBool::new(false),
             poisoned: OnceLock::new(),
             _lock: lock,
@@ -236,10 +239,12 @@ impl Shared {
             floors.splice(0..0, edits.iter().cloned());
         }
         let edits = if floors.is_empty() { edits } else { &floors };
-        self.versions.commit(edits, publish).map_err(|e| match e.kind() {
+        let done = self.versions.commit(edits, publish).map_err(|e| match e.kind() {
             ErrorKind::Conflict | ErrorKind::DiskFull => e,
             _ => self.poison("writing the manifest", e),
-        })
+        })?;
+        self.ledger.follow(edits);
+        Ok(done)
     }
 
     pub(crate) fn has_frozen(&self) -> bool {

@@ -32,6 +32,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use onlap_base::clock::with_cpu_ns;
 use onlap_base::names::FileKind;
 use onlap_base::{Csn, ErrorKind, Result, RowId, TableId};
 use onlap_format::changes::Sweep;
@@ -50,6 +51,7 @@ use crate::background::{self, Claim, Job};
 use crate::commit::Leader;
 use crate::compaction;
 use crate::database::Shared;
+use crate::ledger::Work;
 use crate::options::SyncMode;
 use crate::pace::owed;
 use crate::relog;
@@ -157,6 +159,10 @@ pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
         shared.pressure.flush_failed(e.clone());
         return Err(e);
     }
+    for index in &schema.indexes {
+        let account = shared.ledger.account(table, index.id);
+        account.spend(Work::Sort, frozen.sorted_ns(index.id));
+    }
     let now = shared.clock.monotonic_ns();
     shared.pressure.drained(bytes, now.saturating_sub(started), now);
     let (files, merges) = cost(shared, &state.view().version, &edits);
@@ -210,7 +216,8 @@ fn write_files(
     let table = state.id;
     if (frozen.rows() as u64) > dead.len() as u64 {
         let progress = |work| progress.add(work);
-        let segment = write_rows(shared, schema, frozen, dead, Some(csn), &progress)?;
+        let write = || write_rows(shared, schema, frozen, dead, Some(csn), &progress);
+        let segment = shared.ledger.writing_rows(write)?;
         let rows = (frozen.rows() - dead.len()) as u64;
         assert_eq!(segment.count, rows, "a flush writes each row that lives");
         edits.push(Edit::AddSegment(table, segment));
@@ -222,7 +229,8 @@ fn write_files(
             edits.push(Edit::AddRun(table, index.id, run));
         }
     }
-    write_marks(shared, table, frozen, dead, shared.horizon_of(state), edits)?;
+    let horizon = shared.horizon_of(state);
+    shared.ledger.marking(|| write_marks(shared, table, frozen, dead, horizon, edits))?;
     edits.push(Edit::Flushed(table, frozen.end_row(), csn));
     if let Some(serial) = schema.columns.iter().find(|c| c.is_serial()) {
         edits.push(Edit::Serial(table, serial.id, state.serial_now()));
@@ -334,8 +342,28 @@ pub(crate) fn write_rows(
     writer.finish()
 }
 
-/// Writes the entries of a memtable that gets no more.
+/// Writes the entries of a memtable that gets no more, at the index's expense.
 pub(crate) fn write_index(
+    shared: &Shared,
+    schema: &TableSchema,
+    index: &IndexSchema,
+    frozen: &Memtable,
+    dead: &DeadRows,
+    cache: bool,
+    progress: &dyn Fn(usize),
+) -> Result<RunMeta> {
+    let sorted = frozen.sorted_ns(index.id);
+    let (run, ns) = with_cpu_ns(|| write_run(shared, schema, index, frozen, dead, cache, progress));
+    let account = shared.ledger.account(schema.id, index.id);
+    // What was not in order yet was sorted meanwhile, and noted by the memtable.
+    account.spend(Work::Flush, ns.saturating_sub(frozen.sorted_ns(index.id) - sorted));
+    if run.is_ok() {
+        account.told((frozen.rows() - dead.len()) as u64);
+    }
+    run
+}
+
+fn write_run(
     shared: &Shared,
     schema: &TableSchema,
     index: &IndexSchema,

@@ -27,6 +27,7 @@ mod derive;
 mod flush;
 mod history;
 mod index_build;
+mod ledger;
 mod locks;
 mod log;
 mod margin;
@@ -61,6 +62,7 @@ pub use database::{Database, Table};
 pub use derive::{Formula, Formulas};
 pub use history::AsOf;
 pub use index_build::{BuildControl, BuildProgress};
+pub use ledger::{IndexSpent, IndexUse, SpentReport};
 pub use locks::{
     AdvisoryKey, AdvisoryLock, AdvisoryMark, AdvisoryOwner, AdvisoryWish, LockWait, RowLock,
     TableLock,

@@ -36,6 +36,7 @@ use parking_lot::Mutex;
 
 use crate::database::Shared;
 use crate::derive::Calculator;
+use crate::ledger::Work;
 use crate::{flush, index_build};
 use onlap_memtable::{DeadRows, Memtable};
 
@@ -455,10 +456,13 @@ fn write_files(
     dead: &DeadRows,
     files: &mut PrivateFiles,
 ) -> Result<()> {
-    files.segments.push(flush::write_rows(shared, schema, memtable, dead, None, &|_| ())?);
+    let write = || flush::write_rows(shared, schema, memtable, dead, None, &|_| ());
+    files.segments.push(shared.ledger.writing_rows(write)?);
     for index in &schema.indexes {
         let run = flush::write_index(shared, schema, index, memtable, dead, false, &|_| ())?;
         files.runs.push((index.id, run));
+        let sorted = memtable.sorted_ns(index.id);
+        shared.ledger.account(schema.id, index.id).spend(Work::Sort, sorted);
     }
     Ok(())
 }

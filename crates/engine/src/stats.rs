@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use onlap_base::memory::PartReport;
 use onlap_base::pattern::{InsertPattern, Pattern};
-use onlap_base::{Csn, Error, IndexId, Result, RowId};
+use onlap_base::{Csn, Error, IndexId, Result, RowId, TableId};
 use onlap_format::{Column, IndexSchema};
 use onlap_storage::written::{IndexWritten, WrittenReport};
 
@@ -20,6 +20,7 @@ use crate::commit::CommitLockStats;
 use crate::compaction;
 use crate::database::{Database, Shared};
 use crate::debts;
+use crate::ledger::{IndexSpent, IndexUse, SpentReport};
 use crate::read::{ReadCounters, ReadView, Registration, Scan};
 use crate::table::{TableState, index_positions, key_def};
 
@@ -36,6 +37,8 @@ pub struct Stats {
     pub tables: Vec<TableStats>,
     /// Bytes passed to write calls since the database was created, by purpose.
     pub written: WrittenReport,
+    /// Processor time of work for no index alone, and of all jobs.
+    pub spent: SpentReport,
     /// Limits and use of the parts of the memory budget.
     pub memory: Vec<PartReport>,
     /// What reads did since the database was opened.
@@ -111,6 +114,8 @@ pub struct TableStats {
     pub segments: usize,
     /// Rows in them.
     pub segment_rows: u64,
+    /// Blocks of rows in them.
+    pub segment_blocks: u64,
     /// Their size.
     pub segment_bytes: u64,
     /// Mark runs.
@@ -127,6 +132,8 @@ pub struct TableStats {
     pub debts: TableDebts,
     /// Indexes in creation order.
     pub indexes: Vec<IndexStats>,
+    /// Its id.
+    pub id: TableId,
 }
 
 /// An index in numbers.
@@ -144,6 +151,12 @@ pub struct IndexStats {
     pub bytes: u64,
     /// Bytes written for it since creation.
     pub written: IndexWritten,
+    /// What was written before the database was opened.
+    pub written_before: IndexWritten,
+    /// What it cost since the database was opened.
+    pub spent: IndexSpent,
+    /// What it was good for since the database was opened.
+    pub used: IndexUse,
     /// The order in which the newest keys arrived.
     pub pattern: InsertPattern,
     /// Estimates about the keys in runs, from what stays in memory of them.
@@ -174,6 +187,8 @@ const PATTERN_ROWS: u64 = onlap_base::pattern::WINDOW_KEYS;
 struct Look<'a> {
     shared: &'a Arc<Shared>,
     written: WrittenReport,
+    /// The same when the database was opened.
+    before: &'a WrittenReport,
     /// Whether keys are read.
     keys: bool,
 }
@@ -195,7 +210,8 @@ impl Database {
         let shared = self.shared();
         shared.check_open()?;
         let named = shared.catalog.named();
-        let look = Look { shared, written: shared.storage.written.report(), keys };
+        let written = &shared.storage.written;
+        let look = Look { shared, written: written.report(), before: written.before(), keys };
         let tables = named.iter().map(|(name, t)| look.table(name, t)).collect::<Result<_>>()?;
         let csn = shared.snapshots.published();
         let (log_bytes, log_margin) =
@@ -204,6 +220,7 @@ impl Database {
             csn,
             tables,
             written: look.written,
+            spent: shared.ledger.report(),
             memory: shared.storage.memory.report(),
             reads: shared.counters.report(),
             log_bytes,
@@ -249,6 +266,7 @@ impl Look<'_> {
             memtable_bytes: (view.active.heap_bytes() + frozen) as u64,
             segments: version.segments.len(),
             segment_rows: version.segments.iter().map(|s| s.meta.count).sum(),
+            segment_blocks: version.segments().map(|s| s.footer().blocks.len() as u64).sum(),
             segment_bytes: version.segments.iter().map(|s| s.meta.bytes).sum(),
             mark_runs: version.marks.len(),
             marks: version.marks.iter().map(|m| m.meta.marks).sum(),
@@ -257,6 +275,7 @@ impl Look<'_> {
             unflushed_changes: view.memtables_newest_first().map(|m| m.changes() as u64).sum(),
             debts: state.owed.look(&view, compaction::dead_share(shared)),
             indexes,
+            id: state.id,
         })
     }
 
@@ -277,6 +296,11 @@ impl Look<'_> {
             });
         }
         runs.sort_by_key(|r| r.level);
+        let account = self.shared.ledger.known(index.id);
+        let mut spent = account.as_ref().map(|account| account.spent()).unwrap_or_default();
+        // What lies in memory was sorted as well.
+        spent.sorted_ns +=
+            view.memtables_newest_first().map(|m| m.sorted_ns(index.id)).sum::<u64>();
         let (pattern, keys) = match self.keys {
             false => (InsertPattern::Unknown, KeyEstimates::default()),
             true => (
@@ -291,6 +315,9 @@ impl Look<'_> {
             bytes: runs.iter().map(|r| r.bytes).sum(),
             runs,
             written: self.written.indexes.get(&index.id).copied().unwrap_or_default(),
+            written_before: self.before.indexes.get(&index.id).copied().unwrap_or_default(),
+            spent,
+            used: account.map(|account| account.used()).unwrap_or_default(),
             pattern,
             keys,
         })

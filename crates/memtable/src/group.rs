@@ -107,7 +107,8 @@ impl Group {
             debug_assert_eq!(self.chunks.len(), 1, "larger groups are made sorted");
             debug_assert!(!shape.indexes[index].multi_entry, "lists have postings, not orders");
             let rows = &self.chunks[0].rows;
-            Arc::new(Order::of_rows(&shape.indexes[index], &books[index], &shape.forms, rows))
+            let of = &shape.indexes[index];
+            Arc::new(of.sorting(|| Order::of_rows(of, &books[index], &shape.forms, rows)))
         })
     }
 
@@ -120,7 +121,8 @@ impl Group {
     pub(crate) fn sort_all(&self, shape: &Shape, books: &[PlanBook]) {
         for (at, index) in shape.indexes.iter().enumerate() {
             if index.multi_entry {
-                self.chunks.iter().for_each(|chunk| drop(chunk.postings(index.fields[0].column)));
+                let postings = |chunk: &Chunk| drop(chunk.postings(index.fields[0].column));
+                index.sorting(|| self.chunks.iter().for_each(postings));
             } else {
                 self.order(shape, books, at);
             }
@@ -285,8 +287,18 @@ pub(crate) fn merge_groups(groups: &[Arc<Group>], shape: &Shape, books: &[PlanBo
 }
 
 fn merge_orders(groups: &[Arc<Group>], shape: &Shape, books: &[PlanBook], index: usize) -> Order {
-    let fields = &shape.indexes[index].fields;
     let orders: Vec<&Arc<Order>> = groups.iter().map(|g| g.order(shape, books, index)).collect();
+    shape.indexes[index].sorting(|| merged_order(groups, &orders, shape, books, index))
+}
+
+fn merged_order(
+    groups: &[Arc<Group>],
+    orders: &[&Arc<Order>],
+    shape: &Shape,
+    books: &[PlanBook],
+    index: usize,
+) -> Order {
+    let fields = &shape.indexes[index].fields;
     if orders.iter().all(|o| matches!(***o, Order::Rising)) {
         let in_order = groups.windows(2).all(|w| {
             let (a, b) = (&w[0].chunks[w[0].chunks.len() - 1], &w[1].chunks[0]);
@@ -297,14 +309,14 @@ fn merge_orders(groups: &[Arc<Group>], shape: &Shape, books: &[PlanBook], index:
         }
     }
     let batches: Vec<&Batch> = groups.iter().flat_map(|g| g.batches()).collect();
-    let plan = common_plan(&orders).unwrap_or_else(|| {
+    let plan = common_plan(orders).unwrap_or_else(|| {
         let pairs = groups.iter().zip(orders.iter().copied());
         covering(shape, &books[index], index, pairs)
     });
     let mut first_chunk = 0;
-    let entries = groups.iter().zip(&orders).map(|(g, order)| order.entries(g.rows()));
+    let entries = groups.iter().zip(orders).map(|(g, order)| order.entries(g.rows()));
     let mut runs = Runs::with_capacity(entries.sum());
-    for (group, order) in groups.iter().zip(&orders) {
+    for (group, order) in groups.iter().zip(orders) {
         let order = group.with_plan(order, &plan);
         extract(&order, 0..order.entries(group.rows()), first_chunk, &mut runs);
         first_chunk += group.chunks.len();

@@ -206,6 +206,12 @@ impl Memtable {
         &self.shared.shape.schema
     }
 
+    /// Processor time that sorting for an index took so far, in nanoseconds; 0 of an index that it does not know.
+    pub fn sorted_ns(&self, index: IndexId) -> u64 {
+        let of = self.shared.shape.indexes.iter().find(|i| i.id == index);
+        of.map_or(0, |of| of.sorted_ns.load(Ordering::Relaxed))
+    }
+
     /// Lowest row id it may hold.
     pub fn first_row(&self) -> RowId {
         self.shared.first

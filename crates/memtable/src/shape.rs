@@ -5,8 +5,10 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use onlap_base::IndexId;
+use onlap_base::clock::with_cpu_ns;
 use onlap_format::key::{KeyColumn, KeyDef};
 use onlap_format::{Batch, Column, DataType, Physical, TableSchema, Vector};
 
@@ -56,9 +58,18 @@ pub struct IndexShape {
     pub multi_entry: bool,
     /// Whether a key stands for one row.
     pub unique: bool,
+    /// Processor time that its orders took in this memtable, in nanoseconds.
+    pub(crate) sorted_ns: AtomicU64,
 }
 
 impl IndexShape {
+    /// Runs what makes an order of the index, and notes what it took.
+    pub(crate) fn sorting<T>(&self, sort: impl FnOnce() -> T) -> T {
+        let (made, ns) = with_cpu_ns(sort);
+        self.sorted_ns.fetch_add(ns, Relaxed);
+        made
+    }
+
     /// Whether a row has an entry.
     #[inline]
     pub(crate) fn has(&self, rows: &Batch, i: usize) -> bool {
@@ -111,6 +122,7 @@ impl Shape {
                 filter: schema.filter_position(index),
                 multi_entry: index.multi_entry,
                 unique: index.unique,
+                sorted_ns: AtomicU64::new(0),
             }
         });
         let indexes: Vec<IndexShape> = indexes.collect();

@@ -16,6 +16,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::json;
 
 use crate::between::exchange::Exchange;
+use crate::calls::Calls;
 use crate::catalog::objects::{Object, Pending};
 use crate::catalog::roles::Role;
 use crate::catalog::{Kind, Objects};
@@ -41,6 +42,8 @@ pub struct Instance {
     catalog_version: AtomicU64,
     /// What texts mean that came before.
     pub(crate) texts: Texts,
+    /// Statements that ran.
+    pub(crate) calls: Calls,
     /// Notifications on their way.
     pub(crate) exchange: Exchange,
     /// Snapshots that other sessions may take over.
@@ -145,6 +148,7 @@ impl Instance {
             changing: Mutex::default(),
             catalog_version: AtomicU64::new(1),
             texts: Texts::default(),
+            calls: Calls::default(),
             exchange: Exchange::new(memory),
             exported: Arc::default(),
             sessions: Mutex::default(),

@@ -9,6 +9,7 @@
 
 mod assign;
 mod between;
+mod calls;
 mod catalog;
 mod change;
 mod columns;

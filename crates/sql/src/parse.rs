@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 use onlap_pg::ast::{self, Statement};
 use onlap_pg::grammar::{self, Keyword, Kind, Tokens};
 
+use crate::calls::Fingerprint;
 use crate::deep::{self, Depth};
 use crate::error::{Result, SqlError, state};
 use crate::query::sql_error;
@@ -37,6 +38,8 @@ pub struct Parsed {
     pub before: usize,
     /// What others are shown of it, once it has run.
     shown: OnceLock<Arc<str>>,
+    /// What it is without its literals, once it has run.
+    fingerprint: OnceLock<Arc<Fingerprint>>,
 }
 
 /// Bytes of a statement that pg_stat_activity shows, as PostgreSQL does without other settings: sessions that wait
@@ -52,6 +55,11 @@ impl Parsed {
     /// What others are shown of it.
     pub fn shown(&self) -> &Arc<str> {
         self.shown.get_or_init(|| shown(&self.text))
+    }
+
+    /// What it is without its literals.
+    pub fn fingerprint(&self) -> &Arc<Fingerprint> {
+        self.fingerprint.get_or_init(|| Arc::new(Fingerprint::of(&self.text)))
     }
 
     /// What it says.
@@ -271,6 +279,7 @@ impl Making<'_> {
             tree,
             before: self.before,
             shown: OnceLock::new(),
+            fingerprint: OnceLock::new(),
         }
     }
 }

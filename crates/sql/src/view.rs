@@ -124,6 +124,8 @@ pub const PG_CATALOG: &str = "pg_catalog";
 pub const OF_OTHERS: &str = "cannot access temporary tables of other sessions";
 /// The standard's catalog.
 pub const INFORMATION_SCHEMA: &str = "information_schema";
+/// What Onlap tells of itself.
+pub const ONLAP_STAT: &str = "onlap_stat";
 
 impl View {
     /// The objects as they are now, with those of transactions that have committed since the statement began.
@@ -196,7 +198,7 @@ impl View {
 
     /// Whether a schema is there.
     pub fn has_schema(&self, schema: &str) -> bool {
-        matches!(schema, "public" | PG_CATALOG | INFORMATION_SCHEMA)
+        matches!(schema, "public" | PG_CATALOG | INFORMATION_SCHEMA | ONLAP_STAT)
             || schema == TEMPORARY && self.temporary
             || self.objects.get(Kind::Schema, &format!("{}/{schema}", self.database)).is_some()
     }

@@ -6,8 +6,8 @@
 //! Thread safety: shared freely; adding is one relaxed atomic addition.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use onlap_base::IndexId;
 use parking_lot::RwLock;
@@ -83,6 +83,7 @@ pub struct Written {
     marks: AtomicU64,
     manifest: AtomicU64,
     indexes: RwLock<BTreeMap<IndexId, Arc<IndexCounters>>>,
+    before: OnceLock<WrittenReport>,
 }
 
 impl Written {
@@ -97,6 +98,17 @@ impl Written {
             Purpose::Index(index) => self.index(index).flushed.fetch_add(bytes, Relaxed),
             Purpose::Merge(index) => self.index(index).merged.fetch_add(bytes, Relaxed),
         };
+    }
+
+    /// Says that what was counted so far was written before the database was opened; the first call counts.
+    pub fn opened(&self) {
+        let _ = self.before.set(self.report());
+    }
+
+    /// What was written before the database was opened.
+    pub fn before(&self) -> &WrittenReport {
+        static NOTHING: LazyLock<WrittenReport> = LazyLock::new(WrittenReport::default);
+        self.before.get().unwrap_or(&NOTHING)
     }
 
     fn index(&self, index: IndexId) -> Arc<IndexCounters> {

@@ -9,6 +9,7 @@ statements end with a semicolon; Ctrl-C cancels, Ctrl-D ends
   \\d [NAME]     tables, views, sequences and indexes, or one of them
   \\dt \\di \\dv \\ds [NAME]   tables, indexes, views, sequences
   \\dn \\du \\l   schemas, roles, databases
+  \\ledger [NAME]   what indexes cost and what they are good for, of a table or all
   \\x            one value per line, or not
   \\timing       tell how long statements take, or not
   \\copy TABLE FROM|TO FILE [OPTIONS]   a file of this side

@@ -26,8 +26,27 @@ pub(super) fn statements(command: &str, name: &str) -> Option<Vec<String>> {
              FROM pg_catalog.pg_database ORDER BY 1"
                 .to_string(),
         ],
+        "ledger" => vec![ledger(name)],
         _ => return None,
     })
+}
+
+/// What each index cost, and what it was good for.
+fn ledger(name: &str) -> String {
+    let of = match name {
+        "" => String::new(),
+        name => format!(" WHERE {0} IN (table_name, index_name)", literal(name)),
+    };
+    format!(
+        "SELECT table_name AS \"Table\", index_name AS \"Index\", \
+         pg_catalog.round(cpu_ns_per_row) AS \"CPU ns/row\", \
+         pg_catalog.round(bytes_per_row::numeric, 1) AS \"Bytes/row\", \
+         pg_catalog.pg_size_pretty(bytes_on_disk) AS \"On disk\", \
+         pg_catalog.round((merge_share * 100)::numeric, 1) AS \"Merges %\", scans AS \"Scans\", \
+         entries_read AS \"Entries read\", rows_not_read AS \"Rows not read\", \
+         last_use AS \"Last use\", advice AS \"Advice\" \
+         FROM onlap_stat.indexes{of} ORDER BY schema_name, table_name, index_name"
+    )
 }
 
 fn relations(kinds: &str, name: &str) -> String {

@@ -21,8 +21,14 @@ pub(super) fn replaced(state: &TableState, rows: &[RowId]) -> Result<Vec<Mark>> 
         Error::damaged(format!("table {} takes blind writes without a key", view.schema.name))
     })?;
     let (positions, _) = index_positions(&view.schema, &primary);
-    let everything =
-        ReadView { view: view.clone(), csn: Csn::MAX, count: RowId::MAX, own: None, tally: None };
+    let everything = ReadView {
+        view: view.clone(),
+        csn: Csn::MAX,
+        count: RowId::MAX,
+        own: None,
+        tally: None,
+        ledger: None,
+    };
     let forms = positions.iter().map(|&p| view.schema.columns[p].ty.physical());
     let (mut columns, mut found) = (Batch::new(forms), Vec::with_capacity(rows.len()));
     everything.read_rows(

@@ -34,6 +34,7 @@ use super::{BuildControl, check, join};
 use crate::database::Shared;
 use crate::derive::{Needed, has_entry};
 use crate::flush;
+use crate::ledger::Work;
 use crate::table::{index_positions, key_def};
 use crate::unique;
 
@@ -90,7 +91,10 @@ pub(super) fn write(
         return Err(failed);
     }
     let lists = indexes.iter().filter(|index| index.multi_entry);
-    lists.into_iter().try_for_each(|index| join::join(shared, schema, index, control, out))
+    lists.into_iter().try_for_each(|index| {
+        let join = || join::join(shared, schema, index, control, out);
+        shared.ledger.doing(schema.id, index.id, Work::Build, join)
+    })
 }
 
 /// Rows that become one run of each index.
@@ -273,12 +277,18 @@ impl Pass {
         self.check_keys(piece, &lives)?;
         for wanted in &self.wanted {
             check(&self.shared, &self.control)?;
-            if wanted.index.multi_entry {
-                self.write_lists(wanted, piece, end, &lives)?;
-                continue;
-            }
-            let run = self.write_run(wanted, piece, piece.start..end)?;
-            self.runs.lock().push((wanted.index.id, run));
+            let (table, index) = (self.schema.id, wanted.index.id);
+            let build = || match wanted.index.multi_entry {
+                true => self.write_lists(wanted, piece, end, &lives),
+                false => {
+                    let run = self.write_run(wanted, piece, piece.start..end)?;
+                    self.runs.lock().push((index, run));
+                    Ok(())
+                }
+            };
+            let ledger = &self.shared.ledger;
+            ledger.doing(table, index, Work::Build, build)?;
+            ledger.account(table, index).told(piece.row_ids.len() as u64);
         }
         self.control.advance(piece.row_ids.len() as u64);
         Ok(())

@@ -24,6 +24,7 @@ use super::judge::{Judge, Unresolved};
 use super::merge::Merge;
 use super::rows::{BATCH_ROWS, FIRST_ROWS, RowBatch, take_column};
 use super::{KeyRange, Scan};
+use crate::ledger::Account;
 use crate::table::key_def;
 use onlap_memtable::Memtable;
 
@@ -194,6 +195,7 @@ pub(super) struct IndexScan {
     /// Entries so far, and once they are many, which rows are dead.
     walked: u64,
     dead: Option<DeadPages>,
+    account: Option<Arc<Account>>,
 }
 
 impl IndexScan {
@@ -229,6 +231,8 @@ impl IndexScan {
         };
         let first = FIRST_ROWS.min(scan.row_limit());
         let cursor = open(&view, &resolved, direction, wanted, first)?;
+        let account = view.account(resolved.index.id);
+        account.iter().for_each(|account| account.begin(1, view.count));
         Ok(IndexScan {
             view,
             judge,
@@ -239,6 +243,7 @@ impl IndexScan {
             row_ids: Vec::new(),
             walked: 0,
             dead: None,
+            account,
         })
     }
 
@@ -257,6 +262,7 @@ impl IndexScan {
         {
             stop::check()?;
             counters.index_entries_read += self.entries.len() as u64;
+            self.account.iter().for_each(|account| account.read(self.entries.len() as u64));
             let mut some_hidden = self.pick_visible()?;
             if let Some(judge) = &mut self.judge {
                 if !some_hidden {

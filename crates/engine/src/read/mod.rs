@@ -17,12 +17,13 @@
 
 use std::sync::Arc;
 
-use onlap_base::{Csn, Error, ErrorKind, Result, RowId};
+use onlap_base::{Csn, Error, ErrorKind, IndexId, Result, RowId};
 use onlap_format::IndexSchema;
 
 use crate::blind;
 use crate::history::count_of_past;
 use crate::index_build::NOT_YET;
+use crate::ledger::{Account, Ledger};
 use crate::table::{TableState, TableView};
 use onlap_memtable::Memtable;
 
@@ -74,6 +75,8 @@ pub(crate) struct ReadView {
     pub own: Option<Arc<OwnRows>>,
     /// The statement of a transaction that reads.
     pub tally: Option<Arc<Tally>>,
+    /// Where reads of indexes are noted; not those that the engine makes for itself.
+    pub ledger: Option<Arc<Ledger>>,
 }
 
 impl ReadView {
@@ -109,7 +112,21 @@ impl ReadView {
             return Err(Error::new(ErrorKind::UnknownTable, text));
         };
         hide_younger_indexes(&mut view, csn);
-        Ok(ReadView { view, csn, count, own: None, tally: None })
+        let ledger = Some(Arc::clone(&at.shared().ledger));
+        Ok(ReadView { view, csn, count, own: None, tally: None, ledger })
+    }
+
+    /// The account of an index, where its reads are noted.
+    fn account(&self, index: IndexId) -> Option<Arc<Account>> {
+        self.ledger.as_ref().map(|ledger| ledger.account(self.view.schema.id, index))
+    }
+
+    /// Notes that an index answered.
+    pub(crate) fn note_use(&self, index: IndexId, scans: u64, entries: u64) {
+        if let Some(account) = self.account(index) {
+            account.begin(scans, self.count);
+            account.read(entries);
+        }
     }
 
     /// The memtables that may hold rows of this view, oldest first.

@@ -55,6 +55,12 @@ impl Reader {
         }
     }
 
+    /// The same of reads of one index.
+    fn count_up_of(&self, index: &IndexSchema, scans: usize, counters: &ReadCounters) {
+        self.view.note_use(index.id, scans as u64, counters.index_entries_read);
+        self.count_up(counters);
+    }
+
     pub(crate) fn get(&self, key: &[Value], columns: Option<&[&str]>) -> Result<Option<Row>> {
         let schema = &self.view.view.schema;
         let primary = schema.primary().ok_or_else(|| {
@@ -100,7 +106,7 @@ impl Reader {
             false => self.resolved()?,
         };
         let row = view.get_by(index, key, &columns, &mut counters);
-        self.count_up(&counters);
+        self.count_up_of(index, 1, &counters);
         row
     }
 
@@ -117,7 +123,9 @@ impl Reader {
         let view = if index.primary { Cow::Borrowed(&self.view) } else { self.resolved()? };
         let mut counters = ReadCounters::default();
         let found = view.rows_with_keys(index, keys, &columns, &mut counters);
-        self.count_up(&counters);
+        // Where it did not answer another read does.
+        let scans = if matches!(found, Ok(None)) { 0 } else { keys.len() };
+        self.count_up_of(index, scans, &counters);
         Ok(found?.map(|(row_ids, columns)| RowBatch::of(&types, row_ids, columns)))
     }
 
@@ -152,7 +160,7 @@ impl Reader {
         let range = Range::resolve(&view, index, range)?;
         let mut counters = ReadCounters::default();
         let rows = view.index_row_ids(&range, &mut counters);
-        self.count_up(&counters);
+        self.count_up_of(range.index, 1, &counters);
         rows
     }
 
@@ -164,7 +172,7 @@ impl Reader {
         let range = Range::resolve(&view, index, range)?;
         let mut counters = ReadCounters::default();
         let n = view.index_count(&range, &mut counters);
-        self.count_up(&counters);
+        self.count_up_of(range.index, 1, &counters);
         n
     }
 
@@ -178,7 +186,7 @@ impl Reader {
         let range = Range::resolve(&view, index, range)?;
         let mut counters = ReadCounters::default();
         let rows = view.distinct(&range, prefix_columns, &mut counters);
-        self.count_up(&counters);
+        self.count_up_of(range.index, 1, &counters);
         rows
     }
 
@@ -194,7 +202,7 @@ impl Reader {
         let range = Range::resolve(&view, index, range)?;
         let mut counters = ReadCounters::default();
         let rows = view.first_per_group(&range, prefix_columns, scan, &columns, &mut counters);
-        self.count_up(&counters);
+        self.count_up_of(range.index, 1, &counters);
         rows
     }
 

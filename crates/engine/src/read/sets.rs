@@ -106,7 +106,12 @@ impl ReadView {
                 Ok(none.not())
             }
             Predicate::Index { name, ranges } => {
-                let rows = self.in_ranges(name, ranges, counters)?;
+                let index = index_by_name(&self.view.schema, name)?.id;
+                let before = counters.index_entries_read;
+                let rows = self.in_ranges(name, ranges, counters);
+                let entries = counters.index_entries_read - before;
+                self.note_use(index, ranges.len() as u64, entries);
+                let rows = rows?;
                 Ok(Named { rows, all_but: false })
             }
         }
@@ -229,7 +234,9 @@ impl ReadView {
                 version.run_cursor(&entry.run, KeyBounds::all(), Direction::Forward, wants);
             while cursor.next(BATCH_ROWS, &mut batch)? {
                 stop::check()?;
-                counters.index_entries_read += batch.len() as u64;
+                let entries = batch.len() as u64;
+                counters.index_entries_read += entries;
+                self.account(index).iter().for_each(|account| account.read(entries));
                 found.push(&batch.row_ids);
             }
         }

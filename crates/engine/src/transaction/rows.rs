@@ -263,6 +263,7 @@ impl Transaction {
         }
         let mut counters = ReadCounters::default();
         let row = view.row_by_key(primary.id, &bytes, &mut counters);
+        view.note_use(primary.id, 1, counters.index_entries_read);
         view.count_up(&counters);
         let row = row?.filter(|r| !buffer.has_marked(*r));
         self.note_key(table, primary.id, &bytes)?;

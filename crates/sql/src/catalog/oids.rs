@@ -26,6 +26,8 @@ pub const PG_CATALOG: u32 = 11;
 pub const PUBLIC: u32 = 2200;
 /// Schema information_schema.
 pub const INFORMATION_SCHEMA: u32 = 13_183;
+/// Schema onlap_stat; its views have the OIDs from 16,210 on, which PostgreSQL gives to nothing.
+pub const ONLAP_STAT: u32 = 16_200;
 /// Role postgres.
 pub const POSTGRES: u32 = 10;
 /// Database postgres.

@@ -132,7 +132,8 @@ pub fn must_drop(view: &View, schema: &str) -> Result<()> {
     let key = view.schema_key(schema).unwrap_or(Key::of(0));
     view.must_one(Action::Drop, Class::Schema, key, schema)?;
     if view.objects.get(Kind::Schema, &format!("{}/{schema}", view.database)).is_none() {
-        let system = matches!(schema, "public" | "pg_catalog" | "information_schema");
+        let system =
+            matches!(schema, "public" | "pg_catalog" | "information_schema" | "onlap_stat");
         return Err(match system {
             true => SqlError::unsupported(format!("dropping the schema {schema}")),
             false => crate::view::no_schema(schema),

@@ -21,7 +21,7 @@ use crate::columns::ColumnType;
 use crate::plan::TableHandle;
 use crate::system::definitions;
 use crate::types::PgType;
-use crate::view::{self, INFORMATION_SCHEMA, PG_CATALOG, View};
+use crate::view::{self, INFORMATION_SCHEMA, ONLAP_STAT, PG_CATALOG, View};
 
 /// The relations of a statement.
 #[derive(Clone)]
@@ -247,8 +247,10 @@ impl Schema for Names<'_> {
             None if let Some(found) = self.sequence(&parts)? => Some(found),
             None if self.composite_named(&parts).is_some() => self.composite_named(&parts),
             None => match &parts[..] {
-                [name] if self.view.path().any(|schema| schema == INFORMATION_SCHEMA) => {
-                    self.system(&[INFORMATION_SCHEMA.to_string(), name.clone()])
+                [name] => {
+                    let known = |schema: &&str| matches!(*schema, INFORMATION_SCHEMA | ONLAP_STAT);
+                    let mut path = self.view.path().filter(known);
+                    path.find_map(|schema| self.system(&[schema.to_string(), name.clone()]))
                 }
                 _ => None,
             },

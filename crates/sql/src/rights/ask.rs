@@ -12,7 +12,7 @@ use super::{Acl, Key, Need, Rights};
 use crate::catalog::{Kind, Name, oids};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
-use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, View};
+use crate::view::{INFORMATION_SCHEMA, ONLAP_STAT, PG_CATALOG, View};
 
 /// The OID of a database.
 pub fn database_oid(objects: &crate::catalog::Objects, database: &str) -> u32 {
@@ -50,6 +50,7 @@ impl View {
             "public" => oids::PUBLIC,
             PG_CATALOG => oids::PG_CATALOG,
             INFORMATION_SCHEMA => oids::INFORMATION_SCHEMA,
+            ONLAP_STAT => oids::ONLAP_STAT,
             _ => {
                 let object = self.objects.get(Kind::Schema, &format!("{}/{schema}", self.database));
                 oids::of_object(object?.number)

@@ -541,6 +541,9 @@ impl Session {
             lent: version,
             within: true,
             bodies: crate::routine::Bodies::default(),
+            begun_ns: 0,
+            native: false,
+            insert: None,
         })
     }
 

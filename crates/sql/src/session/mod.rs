@@ -15,6 +15,7 @@ use onlap_base::clock::{Clock, SystemClock};
 use parking_lot::Mutex;
 
 use crate::between::Between;
+use crate::calls::{Call, Fingerprint, values_end};
 use crate::catalog::oids;
 use crate::encoding::{Encoding, Form};
 use crate::error::{Result, SqlError, state};
@@ -139,6 +140,12 @@ pub struct Session {
     within: bool,
     /// Bodies of routines that it has read.
     pub(crate) bodies: crate::routine::Bodies,
+    /// When the statement under way began, by the monotonic clock.
+    begun_ns: u64,
+    /// Whether it took the native way.
+    native: bool,
+    /// The beginning of the last INSERT of literals, and which statement that is.
+    insert: Option<(String, Arc<Fingerprint>)>,
 }
 
 /// The roles that a session goes by, as OIDs.
@@ -278,6 +285,9 @@ impl Session {
             lent: 0,
             within: false,
             bodies: crate::routine::Bodies::default(),
+            begun_ns: 0,
+            native: false,
+            insert: None,
         }
     }
 
@@ -379,6 +389,7 @@ impl Session {
         if let Some(literals) = self.uses_fast_path().then(|| literals::scan(sql)).flatten()
             && let Some(tag) = self.run_literals(sql, &literals)?
         {
+            self.count_literals(sql, &tag);
             return Ok(Some(tag));
         }
         self.make_room(sql)?;
@@ -412,6 +423,7 @@ impl Session {
         self.hand_on(client)?;
         let tag = self.send_whole(&mut answer, client)?;
         self.hand_on(client)?;
+        prepared.parsed.iter().for_each(|parsed| self.count(parsed.fingerprint(), &tag));
         Ok(tag)
     }
 
@@ -643,6 +655,7 @@ impl Session {
             Answer::Done(tag) => {
                 self.warn(client);
                 client.reply().complete(tag);
+                self.count(parsed.fingerprint(), tag);
             }
             Answer::Rows(answer) => {
                 let sent = answer.send(rows, &portal.formats, style, client);
@@ -650,7 +663,11 @@ impl Session {
                 let is_whole = sent?;
                 self.hand_on(client)?;
                 match is_whole {
-                    true => client.reply().complete(&answer.tag()),
+                    true => {
+                        let tag = answer.tag();
+                        client.reply().complete(&tag);
+                        self.count(parsed.fingerprint(), &tag);
+                    }
                     false => {
                         client.reply().suspended();
                         if portal.open.is_none() {
@@ -737,9 +754,30 @@ impl Session {
         portal.prepared.parsed.as_ref().map(|p| p.text.as_str())
     }
 
-    fn note_statement(&self, shown: &Arc<str>) {
+    fn note_statement(&mut self, shown: &Arc<str>) {
+        (self.begun_ns, self.native) = (SystemClock.monotonic_ns(), false);
         *self.presence.statement.lock() = Arc::clone(shown);
         *self.presence.state.lock() = "active";
+    }
+
+    /// Counts a statement that has ended, by what its tag says of rows.
+    fn count(&self, fingerprint: &Arc<Fingerprint>, tag: &str) {
+        let rows = tag.rsplit(' ').next().and_then(|rows| rows.parse().ok()).unwrap_or(0);
+        let ns = SystemClock.monotonic_ns().saturating_sub(self.begun_ns);
+        let call = Call { rows, ns, native: self.native };
+        self.instance.calls.add(fingerprint, self.roles.current, &self.database, &call);
+    }
+
+    /// The same of an INSERT of literals, which may be long: all that begin alike are one.
+    fn count_literals(&mut self, sql: &str, tag: &str) {
+        if !self.insert.as_ref().is_some_and(|(head, _)| sql.starts_with(head.as_str())) {
+            let head = sql[..values_end(sql)].to_owned();
+            self.insert = Some((head, Arc::new(Fingerprint::of(sql))));
+        }
+        if let Some((_, fingerprint)) = self.insert.clone() {
+            self.native = true;
+            self.count(&fingerprint, tag);
+        }
     }
 
     fn note_state(&self) {

@@ -272,6 +272,7 @@ impl Session {
             let scope = Arc::clone(&self.current()?.scope);
             fast.await_table(&scope)?;
             if let Some(answer) = fast.run(&scope, values)? {
+                self.native = true;
                 return Ok(answer);
             }
         }
@@ -288,6 +289,7 @@ impl Session {
                 {
                     fast.await_table(&view.scope)?;
                     if let Some(answer) = fast.run(&view.scope, values)? {
+                        self.native = true;
                         return Ok(answer);
                     }
                 }

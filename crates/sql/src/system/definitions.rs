@@ -1,7 +1,8 @@
 //! Which tables do PostgreSQL's catalogs have, with which columns?
 //!
 //! As PostgreSQL 15 says: `pg15/tables.txt` was made by `pg15/tables.sql`. A table without a meaning here
-//! is there all the same, and empty.
+//! is there all the same, and empty. The views of schema `onlap_stat`, which PostgreSQL has not, stand in
+//! `onlap/tables.txt`, in the same form.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -28,8 +29,9 @@ pub struct Definition {
 }
 
 static ALL: LazyLock<Vec<Arc<Definition>>> = LazyLock::new(|| {
-    let parsed = include_str!("pg15/tables.txt").lines().filter_map(parse);
-    parsed.map(Arc::new).collect()
+    let theirs = include_str!("pg15/tables.txt").lines();
+    let all = theirs.chain(include_str!("onlap/tables.txt").lines());
+    all.filter_map(parse).map(Arc::new).collect()
 });
 
 static BY_NAME: LazyLock<HashMap<(&str, &str), Arc<Definition>>> =

@@ -1,12 +1,13 @@
 //! What do the system catalogs say?
 //!
-//! Tables of pg_catalog and information_schema, with PostgreSQL 15's columns. Each is a function from a
+//! Tables of pg_catalog and information_schema, with PostgreSQL 15's columns, and those of onlap_stat. Each is a function from a
 //! [`View`] to rows, called when a query reads it; what has no meaning here is there and empty.
 
 pub mod classes;
 pub mod cluster;
 pub mod definitions;
 pub mod extensions;
+mod figures;
 pub mod fixed;
 pub mod functions;
 pub mod grants;
@@ -28,7 +29,7 @@ pub use made_types::{check as domain_check, check_of as domain_check_of};
 use crate::catalog::oids;
 use crate::error::Result;
 use crate::rights::{Class, Key};
-use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, View};
+use crate::view::{INFORMATION_SCHEMA, ONLAP_STAT, PG_CATALOG, View};
 use definitions::Definition;
 use rows::Rows;
 
@@ -65,6 +66,7 @@ pub fn rows_of(view: &View, definition: &Definition) -> Result<Rows> {
             found => found,
         },
         INFORMATION_SCHEMA => standard::rows(view, name)?,
+        ONLAP_STAT => figures::rows(view, name)?,
         _ => None,
     };
     Ok(made.or_else(|| fixed::rows(definition)).unwrap_or_default())

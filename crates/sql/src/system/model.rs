@@ -13,7 +13,7 @@ use crate::catalog::names::{TEMPORARY, quote, temporary};
 use crate::catalog::{Kind, Name, oids};
 use crate::error::Result;
 use crate::types::PgType;
-use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, View};
+use crate::view::{INFORMATION_SCHEMA, ONLAP_STAT, PG_CATALOG, View};
 
 /// Something that pg_class has a row of.
 #[derive(Clone, Debug)]
@@ -231,6 +231,7 @@ fn schemas(view: &View) -> Vec<(u32, String, String)> {
         (oids::PG_CATALOG, PG_CATALOG.to_string(), owner(PG_CATALOG)),
         (oids::PUBLIC, "public".to_string(), owner("public")),
         (oids::INFORMATION_SCHEMA, INFORMATION_SCHEMA.to_string(), owner(INFORMATION_SCHEMA)),
+        (oids::ONLAP_STAT, ONLAP_STAT.to_string(), owner(ONLAP_STAT)),
     ];
     for (name, object) in view.objects.of_kind(Kind::Schema) {
         if let Some((database, schema)) = name.split_once('/')

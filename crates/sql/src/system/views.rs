@@ -4,7 +4,7 @@ use super::classes::owner_of;
 use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
 use super::sight::Sight;
-use super::{rules, text};
+use super::{figures, rules, text};
 use onlap_pg::print::Look;
 
 use crate::catalog::oids;
@@ -25,8 +25,8 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "pg_rules" => rules::rules(view, &Model::of(view)?),
         "pg_indexes" => indexes(view, &Model::of(view)?),
         "pg_sequences" => sequences(view, &Model::of(view)?),
-        "pg_stat_user_tables" | "pg_stat_all_tables" => table_figures(view, &Model::of(view)?)?,
-        "pg_stat_user_indexes" | "pg_stat_all_indexes" => index_figures(&Model::of(view)?),
+        "pg_stat_user_tables" | "pg_stat_all_tables" => figures::as_pg_tables(view)?,
+        "pg_stat_user_indexes" | "pg_stat_all_indexes" => figures::as_pg_indexes(view)?,
         _ => return Ok(None),
     }))
 }
@@ -135,32 +135,6 @@ fn sequences(view: &View, model: &Model) -> Rows {
             s.cache.max(1),
             current,
         ]);
-    }
-    rows
-}
-
-fn table_figures(view: &View, model: &Model) -> Result<Rows> {
-    let mut rows = Rows::of("relid schemaname relname n_live_tup n_dead_tup");
-    let stats = view.instance.db.stats_without_keys()?;
-    for relation in &model.relations {
-        let Some(table) = relation.table() else { continue };
-        let figures = stats.tables.iter().find(|t| t.name == table.name);
-        let name = &relation.name;
-        let held = figures.map(|t| (t.segment_rows + t.unflushed_rows) as i64);
-        let marked = figures.map(|t| t.marks as i64);
-        rows.push(row![relation.oid, &name.schema, &name.name, held, marked]);
-    }
-    Ok(rows)
-}
-
-fn index_figures(model: &Model) -> Rows {
-    let mut rows = Rows::of("relid indexrelid schemaname relname indexrelname");
-    for relation in &model.relations {
-        let Some((table, _)) = relation.index() else { continue };
-        let table = oids::of_table(table.id);
-        let parent = model.relation(table).map(|p| p.name.name.clone());
-        let name = &relation.name;
-        rows.push(row![table, relation.oid, &name.schema, parent, &name.name]);
     }
     rows
 }

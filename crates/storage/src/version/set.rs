@@ -60,6 +60,7 @@ impl Versions {
         let tables = manifest.read(|state| {
             context.skip_file_ids(FileId(state.next_file - 1));
             resume_counters(&context.written, state);
+            context.written.opened();
             let version = |table| TableVersion::build(&files, table, None).map(Arc::new);
             let tables = state.tables.iter().map(|(id, table)| Ok((*id, version(table)?)));
             tables.collect::<Result<_>>()

@@ -1,0 +1,298 @@
+//! Which statements ran, how often, and how long did they take?
+//!
+//! Statements that differ in literals and parameters alone are one: a [`Fingerprint`] is a text without them, found once
+//! per parsed text. [`Calls`] counts by fingerprint, role and database. Statements within routines are part of
+//! those that called them; what failed is not counted, as in pg_stat_statements.
+//!
+//! Invariants: at most [`MOST`] statements are known, in parts that have a lock each; where a part is full the one with
+//! the fewest calls goes. Texts have no literals, so that no value or password is kept.
+//!
+//! Thread safety: shared by all sessions; a part's lock is held for one look-up and some additions.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use onlap_pg::grammar::{Keyword, Kind, Token, Tokens};
+use parking_lot::Mutex;
+
+#[cfg(test)]
+mod tests;
+
+/// Statements that are known: at most 1.6 KiB each, mostly text and histogram, so some 3 MiB.
+const MOST: usize = 2048;
+const PARTS: usize = 16;
+/// Bytes of a statement's text, as pg_stat_activity shows.
+const TEXT_BYTES: usize = 1023;
+/// Bytes of a text that are looked at: what differs behind is one statement.
+const SCANNED_BYTES: usize = 4 << 10;
+/// Parts of a histogram for each doubling of the time, from a microsecond on: quantiles err by a tenth.
+const STEPS: usize = 4;
+/// 26 doublings: more than a minute is one.
+const BUCKETS: usize = 26 * STEPS;
+
+/// A statement without its literals.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// The text as it came first, with `$n` for literals.
+    pub text: Arc<str>,
+    /// The same for all texts that are one statement.
+    pub hash: u64,
+}
+
+impl Fingerprint {
+    /// That of the text of one statement.
+    pub fn of(text: &str) -> Fingerprint {
+        let is_cut = text.len() > SCANNED_BYTES;
+        let text = &text[..text.floor_char_boundary(SCANNED_BYTES)];
+        let tokens = Tokens::of(text);
+        let mut writer = Writer {
+            is_cut,
+            tokens: &tokens,
+            text: String::with_capacity(text.len().min(TEXT_BYTES)),
+            hasher: DefaultHasher::new(),
+            next: 1 + tokens.all.iter().filter_map(param).max().unwrap_or(0),
+            end: None,
+        };
+        let mut at = 0;
+        while at < tokens.all.len() {
+            at += writer.write(at);
+        }
+        Fingerprint { hash: writer.hasher.finish(), text: writer.text.into() }
+    }
+}
+
+fn param(token: &Token) -> Option<i32> {
+    match token.kind {
+        Kind::Param(n) => Some(n),
+        _ => None,
+    }
+}
+
+fn is_value(token: &Token) -> bool {
+    let literal = matches!(token.kind, Kind::Text | Kind::Bits | Kind::Hex | Kind::Number);
+    literal || matches!(token.kind, Kind::Int(_) | Kind::Param(_))
+}
+
+/// What may stand in a list of values: words that are values are written out elsewhere.
+fn is_listed(token: &Token) -> bool {
+    use Keyword::{Default, False, Null, True};
+    is_value(token) || matches!(token.word(), Some(Null | True | False | Default))
+}
+
+/// Where the first VALUES of a text ends: what comes before is what an INSERT of literals is told by.
+pub fn values_end(text: &str) -> usize {
+    let start = &text[..text.floor_char_boundary(SCANNED_BYTES)];
+    let tokens = Tokens::of(start);
+    let values = tokens.all.iter().find(|token| token.word() == Some(Keyword::Values));
+    values.map_or(start.len(), |token| token.end as usize)
+}
+
+/// Writes a text anew, token by token.
+struct Writer<'a> {
+    tokens: &'a Tokens<'a>,
+    is_cut: bool,
+    text: String,
+    hasher: DefaultHasher,
+    /// The number that the next literal gets.
+    next: i32,
+    /// Where the last token ended in the text that came.
+    end: Option<u32>,
+}
+
+impl Writer<'_> {
+    /// Writes what stands at a token; how many tokens that is.
+    fn write(&mut self, at: usize) -> usize {
+        let token = self.tokens.all[at];
+        if matches!(token.kind, Kind::Bad | Kind::End) {
+            return 1;
+        }
+        let lists =
+            at > 0 && matches!(self.tokens.all[at - 1].word(), Some(Keyword::Values | Keyword::In));
+        if lists && let Some(end) = self.lists(at) {
+            // As many rows, or values, as there may be.
+            self.put(token, "(...)", "(...)");
+            self.end = Some(self.tokens.all[end - 1].end);
+            return end - at;
+        }
+        let as_written = &self.tokens.text[token.start as usize..token.end as usize];
+        match token.kind {
+            Kind::Param(_) => self.put(token, as_written, "?"),
+            _ if is_value(&token) => {
+                let number = format!("${}", self.next);
+                self.next += 1;
+                self.put(token, &number, "?");
+            }
+            Kind::Word(_) => self.put(token, as_written, &as_written.to_ascii_lowercase()),
+            Kind::Name => self.put(token, as_written, self.tokens.value(token)),
+            _ => self.put(token, as_written, as_written),
+        }
+        1
+    }
+
+    /// The end of one or several lists of values that begin at a token, in parentheses and with commas between. They may
+    /// go on where the text was cut.
+    fn lists(&self, start: usize) -> Option<usize> {
+        let all = &self.tokens.all;
+        let cut = |at: usize| {
+            // The last token is the end, or what was cut in two.
+            (self.is_cut && at + 1 >= all.len()).then_some(all.len() - 1)
+        };
+        let is = |at: usize, c: char| all.get(at).is_some_and(|token| token.kind == Kind::Char(c));
+        let mut at = start;
+        loop {
+            if !is(at, '(') {
+                return cut(at);
+            }
+            at += 1;
+            loop {
+                // A sign belongs to its number.
+                at += usize::from(is(at, '-') || is(at, '+'));
+                if !all.get(at).is_some_and(is_listed) {
+                    return cut(at);
+                }
+                at += 1;
+                if !is(at, ',') {
+                    break;
+                }
+                at += 1;
+            }
+            if !is(at, ')') {
+                return cut(at);
+            }
+            at += 1;
+            if !(is(at, ',') && is(at + 1, '(')) {
+                return cut(at + 1).filter(|_| is(at, ',')).or(Some(at));
+            }
+            at += 1;
+        }
+    }
+
+    fn put(&mut self, token: Token, shown: &str, hashed: &str) {
+        hashed.hash(&mut self.hasher);
+        let blank = self.end.is_some_and(|end| end < token.start);
+        self.end = Some(token.end);
+        if self.text.len() + shown.len() + usize::from(blank) <= TEXT_BYTES {
+            self.text.extend(blank.then_some(' '));
+            self.text.push_str(shown);
+        }
+    }
+}
+
+/// Whose statement it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    hash: u64,
+    role: u32,
+    database: u64,
+}
+
+/// What is known of a statement. Times are in nanoseconds.
+#[derive(Clone, Debug)]
+pub struct Called {
+    /// Its text and number.
+    pub fingerprint: Arc<Fingerprint>,
+    /// The role that ran it.
+    pub role: u32,
+    /// The database where it ran.
+    pub database: Arc<str>,
+    /// How often it ran to its end.
+    pub calls: u64,
+    /// How many of them took the native way.
+    pub native: u64,
+    /// Rows that it gave or changed.
+    pub rows: u64,
+    /// All its time.
+    pub total_ns: u64,
+    /// The shortest.
+    pub min_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+    histogram: [u32; BUCKETS],
+}
+
+impl Called {
+    fn add(&mut self, call: &Call) {
+        self.calls += 1;
+        self.native += u64::from(call.native);
+        self.rows += call.rows;
+        self.total_ns += call.ns;
+        self.min_ns = self.min_ns.min(call.ns);
+        self.max_ns = self.max_ns.max(call.ns);
+        let bucket = &mut self.histogram[bucket(call.ns)];
+        *bucket = bucket.saturating_add(1);
+    }
+
+    /// The time that this share of the calls did not exceed, within a tenth.
+    pub fn quantile_ns(&self, share: f64) -> u64 {
+        let all: u64 = self.histogram.iter().map(|n| u64::from(*n)).sum();
+        let wanted = (all as f64 * share).ceil().max(1.0) as u64;
+        let mut passed = 0;
+        let at = self.histogram.iter().position(|n| {
+            passed += u64::from(*n);
+            passed >= wanted
+        });
+        let middle = 1000.0 * 2f64.powf((at.unwrap_or(BUCKETS - 1) as f64 + 0.5) / STEPS as f64);
+        (middle as u64).clamp(self.min_ns, self.max_ns)
+    }
+}
+
+/// Where a time stands in a histogram.
+fn bucket(ns: u64) -> usize {
+    let octaves = (ns.max(1000) as f64 / 1000.0).log2();
+    ((octaves * STEPS as f64) as usize).min(BUCKETS - 1)
+}
+
+/// A statement that ran.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// Rows that it gave or changed.
+    pub rows: u64,
+    /// How long it took.
+    pub ns: u64,
+    /// Whether it took the native way.
+    pub native: bool,
+}
+
+/// Statements that ran.
+#[derive(Debug, Default)]
+pub struct Calls([Mutex<HashMap<Key, Called>>; PARTS]);
+
+impl Calls {
+    /// Counts a call.
+    pub fn add(&self, fingerprint: &Arc<Fingerprint>, role: u32, database: &str, call: &Call) {
+        let mut hasher = DefaultHasher::new();
+        database.hash(&mut hasher);
+        let key = Key { hash: fingerprint.hash, role, database: hasher.finish() };
+        let mut part = self.0[key.hash as usize % PARTS].lock();
+        if part.len() >= MOST / PARTS && !part.contains_key(&key) {
+            let least = part.iter().min_by_key(|(_, called)| called.calls).map(|(key, _)| *key);
+            least.iter().for_each(|key| drop(part.remove(key)));
+        }
+        let new = || Called {
+            fingerprint: Arc::clone(fingerprint),
+            role,
+            database: database.into(),
+            calls: 0,
+            native: 0,
+            rows: 0,
+            total_ns: 0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+            histogram: [0; BUCKETS],
+        };
+        match part.entry(key) {
+            Entry::Occupied(known) => known.into_mut().add(call),
+            Entry::Vacant(free) => free.insert(new()).add(call),
+        }
+    }
+
+    /// All that are known, those that took most time first.
+    pub fn all(&self) -> Vec<Called> {
+        let mut all = Vec::new();
+        self.0.iter().for_each(|part| all.extend(part.lock().values().cloned()));
+        all.sort_by_key(|called| std::cmp::Reverse(called.total_ns));
+        all
+    }
+}

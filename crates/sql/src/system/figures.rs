@@ -1,0 +1,369 @@
+//! What do the views of schema onlap_stat say, and PostgreSQL's views of use?
+//!
+//! Rows are made from [`onlap::Stats`] when a query reads a view: its counters are the only ones there are, so that
+//! what the views say adds up to it. Figures of relations are for all roles, as in PostgreSQL.
+
+use onlap::{IndexStats, Stats, TableStats};
+
+use super::model::{Model, Relation};
+use super::rows::{Datum, Rows};
+use crate::catalog::oids;
+use crate::error::Result;
+use crate::row;
+use crate::view::View;
+
+/// Rows that a block of a segment has at least, where none was written yet.
+const BLOCK_ROWS_MIN: u64 = 1;
+
+/// An index is called unused when its table got this many rows meanwhile: fewer tell nothing.
+const ROWS_TO_JUDGE: u64 = 10_000;
+
+/// The rows of a view of the schema.
+///
+/// # Errors
+/// The transaction has ended; the database is closed.
+pub fn rows(view: &View, name: &str) -> Result<Option<Rows>> {
+    Ok(Some(match name {
+        "indexes" => indexes(&Figures::of(view)?),
+        "tables" => tables(&Figures::of(view)?),
+        "runs" => runs(&Figures::of(view)?),
+        "merges" => merges(&Figures::of(view)?),
+        "writes" => writes(&Figures::of(view)?.stats),
+        "memory" => memory(&Figures::of(view)?.stats),
+        "waits" => waits(&Figures::of(view)?.stats),
+        "settings" => settings(view),
+        "statements" => statements(view),
+        _ => return Ok(None),
+    }))
+}
+
+/// What all views look at.
+struct Figures {
+    stats: Stats,
+    model: Model,
+}
+
+/// An index, its table, and what is known of both.
+struct Known<'a> {
+    relation: &'a Relation,
+    table: &'a Relation,
+    index: &'a IndexStats,
+    of: &'a TableStats,
+    /// Whether rows are refused because of it.
+    is_rule: bool,
+}
+
+impl Figures {
+    fn of(view: &View) -> Result<Figures> {
+        Ok(Figures { stats: view.instance.db.stats_without_keys()?, model: Model::of(view)? })
+    }
+
+    /// The tables of the session's database.
+    fn tables(&self) -> impl Iterator<Item = (&Relation, &TableStats)> {
+        self.model.relations.iter().filter_map(|relation| {
+            let id = relation.table()?.id;
+            Some((relation, self.stats.tables.iter().find(|t| t.id == id)?))
+        })
+    }
+
+    /// The indexes of the session's database.
+    fn indexes(&self) -> impl Iterator<Item = Known<'_>> {
+        self.model.relations.iter().filter_map(|relation| {
+            let (table, index) = relation.index()?;
+            let of = self.stats.tables.iter().find(|t| t.id == table.id)?;
+            Some(Known {
+                relation,
+                table: self.model.relation(oids::of_table(table.id))?,
+                index: of.indexes.iter().find(|i| i.id == index.id)?,
+                of,
+                is_rule: index.is_unique(),
+            })
+        })
+    }
+
+    /// Bytes that merges of all indexes wrote since the database was opened.
+    fn merged(&self) -> u64 {
+        self.stats.tables.iter().flat_map(|t| &t.indexes).map(|i| since_open(i).1).sum()
+    }
+}
+
+/// Bytes written since the database was opened: at flush or build, and by merges.
+fn since_open(index: &IndexStats) -> (u64, u64) {
+    let (now, before) = (index.written, index.written_before);
+    (now.flushed.saturating_sub(before.flushed), now.merged.saturating_sub(before.merged))
+}
+
+/// A number of the engine's. They stay far below 2^63.
+fn int(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+fn share(part: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| part as f64 / all as f64)
+}
+
+/// Blocks of segments that hold this many of a table's rows.
+fn blocks(of: &TableStats, rows: u64) -> i64 {
+    let per_block = of.segment_rows / of.segment_blocks.max(1);
+    int(rows / per_block.max(BLOCK_ROWS_MIN))
+}
+
+/// What to think of an index, in a word or two; NULL where nothing can be said yet.
+fn advice(known: &Known<'_>) -> Option<&'static str> {
+    match known.index.used.scans {
+        0 if known.is_rule => Some("keeps a rule"),
+        0 if known.index.spent.rows >= ROWS_TO_JUDGE => Some("never used"),
+        0 => None,
+        _ => Some("used"),
+    }
+}
+
+fn indexes(figures: &Figures) -> Rows {
+    let mut rows = Rows::of(
+        "schema_name table_name index_name table_oid index_oid rows cpu_ns cpu_sort_ns \
+         cpu_flush_ns cpu_merge_ns cpu_build_ns cpu_ns_per_row bytes_written bytes_flushed \
+         bytes_merged bytes_per_row bytes_on_disk entries runs levels merge_share scans \
+         entries_read rows_not_read blocks_not_read last_use advice",
+    );
+    let merged_by_all = figures.merged();
+    for known in figures.indexes() {
+        let (index, spent, used) = (known.index, known.index.spent, known.index.used);
+        let (flushed, merged) = since_open(index);
+        let levels = index.runs.iter().map(|run| u64::from(run.level) + 1).max().unwrap_or(0);
+        rows.push(row![
+            &known.relation.name.schema,
+            &known.table.name.name,
+            &known.relation.name.name,
+            known.table.oid,
+            known.relation.oid,
+            int(spent.rows),
+            int(spent.cpu_ns()),
+            int(spent.sorted_ns),
+            int(spent.flushed_ns),
+            int(spent.merged_ns),
+            int(spent.built_ns),
+            share(spent.cpu_ns(), spent.rows),
+            int(flushed + merged),
+            int(flushed),
+            int(merged),
+            share(flushed + merged, spent.rows),
+            int(index.bytes),
+            int(index.entries),
+            index.runs.len(),
+            int(levels),
+            share(merged, merged_by_all),
+            int(used.scans),
+            int(used.entries_read),
+            int(used.rows_not_read),
+            blocks(known.of, used.rows_not_read),
+            (used.last_us > 0).then_some(used.last_us),
+            advice(&known),
+        ]);
+    }
+    rows
+}
+
+fn tables(figures: &Figures) -> Rows {
+    let mut rows = Rows::of(
+        "schema_name table_name table_oid row_ids rows_in_memory memtable_bytes segments \
+         segment_rows segment_bytes mark_runs marks mark_bytes indexes index_bytes dead_rows \
+         dead_rows_limit dead_entries dead_entries_limit changes changes_limit pending_rows \
+         pending_rows_limit history_bytes",
+    );
+    for (relation, t) in figures.tables() {
+        rows.push(row![
+            &relation.name.schema,
+            &relation.name.name,
+            relation.oid,
+            int(t.row_ids),
+            int(t.unflushed_rows),
+            int(t.memtable_bytes),
+            t.segments,
+            int(t.segment_rows),
+            int(t.segment_bytes),
+            t.mark_runs,
+            int(t.marks),
+            int(t.mark_bytes),
+            t.indexes.len(),
+            int(t.indexes.iter().map(|index| index.bytes).sum()),
+            int(t.debts.dead_rows),
+            int(t.debts.dead_rows_limit),
+            int(t.debts.dead_entries),
+            int(t.debts.dead_entries_limit),
+            int(t.debts.pending_changes),
+            int(t.debts.pending_changes_limit),
+            int(t.pending_rows),
+            int(t.pending_rows_limit),
+            int(t.history_debt_bytes),
+        ]);
+    }
+    rows
+}
+
+fn runs(figures: &Figures) -> Rows {
+    let mut rows = Rows::of(
+        "schema_name table_name index_name level first_row end_row files entries bytes form",
+    );
+    for known in figures.indexes() {
+        for run in &known.index.runs {
+            rows.push(row![
+                &known.relation.name.schema,
+                &known.table.name.name,
+                &known.relation.name.name,
+                run.level,
+                int(run.rows.start),
+                int(run.rows.end),
+                run.files,
+                int(run.entries),
+                int(run.bytes),
+                run.form,
+            ]);
+        }
+    }
+    rows
+}
+
+fn merges(figures: &Figures) -> Rows {
+    let mut rows = Rows::of("schema_name table_name index_name runs bytes_merged cpu_ns share");
+    let all = figures.merged();
+    for known in figures.indexes() {
+        let merged = since_open(known.index).1;
+        rows.push(row![
+            &known.relation.name.schema,
+            &known.table.name.name,
+            &known.relation.name.name,
+            known.index.runs.len(),
+            int(merged),
+            int(known.index.spent.merged_ns),
+            share(merged, all),
+        ]);
+    }
+    rows
+}
+
+/// Every byte and the work for it, by purpose: the bytes are all that were written, of all databases.
+fn writes(stats: &Stats) -> Rows {
+    let mut rows = Rows::of("purpose bytes_ever cpu_ns");
+    let (written, spent) = (&stats.written, &stats.spent);
+    let here: Vec<&IndexStats> = stats.tables.iter().flat_map(|t| &t.indexes).collect();
+    let of_all: u64 = written.indexes.values().map(|i| i.flushed + i.merged).sum();
+    let of_here: u64 = here.iter().map(|i| i.written.flushed + i.written.merged).sum();
+    let cpu: u64 = here.iter().map(|i| i.spent.cpu_ns()).sum();
+    // The client's thread writes the log and the manifest, on the way of something else.
+    let unknown = || None::<i64>;
+    rows.push(row!["log", int(written.log), unknown()]);
+    rows.push(row!["segments", int(written.segments), int(spent.segments_ns)]);
+    rows.push(row!["compaction", int(written.compaction), int(spent.compaction_ns)]);
+    rows.push(row!["marks", int(written.marks), int(spent.marks_ns)]);
+    rows.push(row!["manifest", int(written.manifest), unknown()]);
+    rows.push(row!["indexes", int(of_here), int(cpu)]);
+    rows.push(row!["dropped indexes", int(of_all - of_here), int(spent.gone.cpu_ns())]);
+    rows
+}
+
+fn memory(stats: &Stats) -> Rows {
+    let mut rows = Rows::of("part used_bytes limit_bytes");
+    for part in &stats.memory {
+        rows.push(row![part.part.name(), int(part.used), int(part.limit)]);
+    }
+    rows
+}
+
+fn waits(stats: &Stats) -> Rows {
+    let mut rows = Rows::of("name count total_us");
+    let (of, none) = (&stats.transactions, || Datum::Null);
+    rows.push(row!["waits for locks", int(of.lock_waits), none()]);
+    rows.push(row!["deadlocks", int(of.deadlocks), none()]);
+    rows.push(row!["refused for what was read", int(of.failed_reads), none()]);
+    rows.push(row!["writers paced", none(), int(stats.delayed_us)]);
+    rows.push(row!["snapshots revoked", int(stats.snapshots_revoked), none()]);
+    rows.push(row!["histories shortened", int(stats.histories_shortened), none()]);
+    rows
+}
+
+fn settings(view: &View) -> Rows {
+    let mut rows = Rows::of("name setting unit source context description");
+    for row in (view.setting_rows)() {
+        rows.push(row![row.name, row.setting, row.unit, row.source, row.context, row.short_desc]);
+    }
+    rows
+}
+
+/// Those of others are shown without a text to those who may not see it, as in pg_stat_statements.
+fn statements(view: &View) -> Rows {
+    let mut rows = Rows::of(
+        "database_name role_name query_id query calls native_calls rows total_ms mean_ms min_ms \
+         max_ms p50_ms p99_ms",
+    );
+    let sees_all = view.judge.has_rights_of(oids::PG_READ_ALL_STATS);
+    let ms = |ns: u64| ns as f64 / 1e6;
+    for called in view.instance.calls.all() {
+        let sees = sees_all || view.judge.has_rights_of(called.role);
+        let text = if sees { &*called.fingerprint.text } else { "<insufficient privilege>" };
+        rows.push(row![
+            &*called.database,
+            view.judge.rights().name_of(called.role),
+            sees.then_some(called.fingerprint.hash.cast_signed()),
+            text,
+            int(called.calls),
+            int(called.native),
+            int(called.rows),
+            ms(called.total_ns),
+            ms(called.total_ns) / called.calls.max(1) as f64,
+            ms(called.min_ns),
+            ms(called.max_ns),
+            ms(called.quantile_ns(0.5)),
+            ms(called.quantile_ns(0.99)),
+        ]);
+    }
+    rows
+}
+
+/// `pg_stat_user_tables`: reads of indexes, and rows.
+///
+/// # Errors
+/// As [`rows`].
+pub fn as_pg_tables(view: &View) -> Result<Rows> {
+    let mut rows =
+        Rows::of("relid schemaname relname idx_scan idx_tup_fetch n_live_tup n_dead_tup");
+    let figures = Figures::of(view)?;
+    for (relation, t) in figures.tables() {
+        let used = || t.indexes.iter().map(|index| index.used);
+        let has = !t.indexes.is_empty();
+        rows.push(row![
+            relation.oid,
+            &relation.name.schema,
+            &relation.name.name,
+            has.then(|| int(used().map(|used| used.scans).sum())),
+            has.then(|| int(used().map(|used| used.entries_read).sum())),
+            int(t.segment_rows + t.unflushed_rows),
+            int(t.marks),
+        ]);
+    }
+    Ok(rows)
+}
+
+/// `pg_stat_user_indexes`.
+///
+/// # Errors
+/// As [`rows`].
+pub fn as_pg_indexes(view: &View) -> Result<Rows> {
+    let mut rows = Rows::of(
+        "relid indexrelid schemaname relname indexrelname idx_scan idx_tup_read idx_tup_fetch",
+    );
+    let figures = Figures::of(view)?;
+    for known in figures.indexes() {
+        let used = known.index.used;
+        rows.push(row![
+            known.table.oid,
+            known.relation.oid,
+            &known.relation.name.schema,
+            &known.table.name.name,
+            &known.relation.name.name,
+            int(used.scans),
+            int(used.entries_read),
+            int(used.entries_read),
+        ]);
+    }
+    Ok(rows)
+}

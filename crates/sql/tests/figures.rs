@@ -1,0 +1,153 @@
+//! Do the views of onlap_stat, and PostgreSQL's views of use, say what the engine counted?
+
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
+mod support;
+
+use support::{Fixture, Talk, texts};
+
+fn filled() -> (Fixture, Talk) {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows("create table t (id bigint primary key, a bigint, b bigint)");
+    talk.rows("create index t_a on t (a)");
+    talk.rows("create index t_b on t (b)");
+    let insert =
+        "insert into t select i, i * 7919 % 20000, i % 100 from generate_series(1, 20000) i";
+    talk.rows(insert);
+    fixture.instance.database().flush().unwrap();
+    (fixture, talk)
+}
+
+fn number(talk: &mut Talk, sql: &str) -> i64 {
+    let rows = talk.rows(sql);
+    rows[0][0].as_deref().unwrap_or_else(|| panic!("NULL: {sql}")).parse().unwrap()
+}
+
+#[test]
+fn indexes_have_costs_and_uses() {
+    let (_fixture, mut talk) = filled();
+    for _ in 0..3 {
+        talk.rows("select a from t where id = 7");
+    }
+    assert_eq!(number(&mut talk, "select count(*) from t where b = 8"), 200);
+    let of = |name: &str, what: &str| {
+        format!("select {what} from onlap_stat.indexes where index_name = '{name}'")
+    };
+    assert_eq!(number(&mut talk, &of("t_pkey", "scans")), 3);
+    assert_eq!(number(&mut talk, &of("t_b", "entries_read")), 200);
+    assert_eq!(number(&mut talk, &of("t_b", "rows_not_read")), 20_000 - 200);
+    for name in ["t_pkey", "t_a", "t_b"] {
+        assert_eq!(number(&mut talk, &of(name, "rows")), 20_000, "{name}");
+        let adds_up = "(cpu_sort_ns + cpu_flush_ns + cpu_merge_ns + cpu_build_ns = cpu_ns \
+                       and bytes_flushed + bytes_merged = bytes_written \
+                       and bytes_on_disk > 0 and cpu_ns > 0)::int";
+        assert_eq!(number(&mut talk, &of(name, adds_up)), 1, "{name}");
+    }
+    let advice = talk.rows("select index_name, advice from onlap_stat.indexes order by 1");
+    assert_eq!(texts(&advice), ["t_a|never used", "t_b|used", "t_pkey|used"]);
+    let last = "(last_use > now() - interval '1 hour' and last_use <= clock_timestamp())::int";
+    assert_eq!(number(&mut talk, &of("t_b", last)), 1);
+}
+
+#[test]
+fn sums_are_those_of_the_engine() {
+    let (fixture, mut talk) = filled();
+    assert_eq!(number(&mut talk, "select count(*) from t where b between 8 and 10"), 600);
+    talk.rows("drop index t_a");
+    let stats = fixture.instance.database().stats_without_keys().unwrap();
+    let sum = number(&mut talk, "select sum(bytes_ever) from onlap_stat.writes");
+    // Reading the views writes nothing.
+    assert_eq!(sum as u64, stats.written.total());
+    let read = number(&mut talk, "select sum(entries_read) from onlap_stat.indexes");
+    assert_eq!(read as u64 + stats.spent.gone_entries_read, stats.reads.index_entries_read);
+    let cpu = "select (w.cpu_ns = (select sum(cpu_ns) from onlap_stat.indexes))::int \
+               from onlap_stat.writes w where purpose = 'indexes'";
+    assert_eq!(number(&mut talk, cpu), 1);
+    let runs = "select (sum(bytes) = (select sum(bytes_on_disk) from onlap_stat.indexes))::int \
+                from onlap_stat.runs";
+    assert_eq!(number(&mut talk, runs), 1);
+    let memory = stats.memory.iter().map(|part| part.limit).sum::<u64>();
+    let limits = number(&mut talk, "select sum(limit_bytes) from onlap_stat.memory");
+    assert_eq!(limits as u64, memory);
+    assert_eq!(number(&mut talk, "select row_ids from onlap_stat.tables"), 20_000);
+    for view in ["merges", "waits", "settings"] {
+        assert!(
+            number(&mut talk, &format!("select count(*) from onlap_stat.{view}")) > 0,
+            "{view}"
+        );
+    }
+}
+
+#[test]
+fn the_schema_is_listed_and_anyone_may_look() {
+    let (fixture, mut talk) = filled();
+    let listed = "select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace \
+                  where n.nspname = 'onlap_stat' and c.relkind = 'v'";
+    assert_eq!(number(&mut talk, listed), 9);
+    let columns = "select count(*) from information_schema.columns \
+                   where table_schema = 'onlap_stat' and table_name = 'memory'";
+    assert_eq!(number(&mut talk, columns), 3);
+    talk.rows("create role anyone login");
+    let mut other = fixture.session_of("anyone");
+    assert_eq!(number(&mut other, "select count(*) from onlap_stat.indexes"), 3);
+    other.rows("set search_path = onlap_stat");
+    assert_eq!(number(&mut other, "select count(*) from runs"), 3);
+    for sql in
+        ["create table onlap_stat.x (a int)", "drop schema onlap_stat", "create schema onlap_stat"]
+    {
+        assert!(other.run(sql).error.is_some(), "{sql}");
+    }
+    assert!(other.run("drop view onlap_stat.runs").error.is_some());
+}
+
+#[test]
+fn views_of_postgresql_have_the_same_counts() {
+    let (_fixture, mut talk) = filled();
+    assert_eq!(number(&mut talk, "select count(*) from t where b = 8"), 200);
+    let indexes =
+        "select indexrelname, idx_scan, idx_tup_read from pg_stat_user_indexes order by 1";
+    assert_eq!(texts(&talk.rows(indexes)), ["t_a|0|0", "t_b|1|200", "t_pkey|0|0"]);
+    let tables = "select relname, idx_scan, idx_tup_fetch, n_live_tup from pg_stat_user_tables";
+    assert_eq!(texts(&talk.rows(tables)), ["t|1|200|20000"]);
+}
+
+#[test]
+fn statements_are_counted_without_their_literals() {
+    let (fixture, mut talk) = filled();
+    for id in [3, 7, 9] {
+        talk.rows(&format!("select a from t where id = {id}"));
+    }
+    assert!(talk.run("select a from t where id = 1 / (id - id)").error.is_some());
+    for first in [30_000, 40_000] {
+        let values: Vec<_> = (first..first + 40).map(|i| format!("({i}, {i}, -1)")).collect();
+        talk.rows(&format!("insert into t values {}", values.join(", ")));
+    }
+    let of = |what: &str, like: &str| {
+        format!("select {what} from onlap_stat.statements where query like '{like}'")
+    };
+    let select = of("query, calls, rows, native_calls", "select a from t%");
+    assert_eq!(texts(&talk.rows(&select)), ["select a from t where id = $1|3|3|3"]);
+    let insert = of("query, calls, rows, native_calls", "insert into t values%");
+    assert_eq!(texts(&talk.rows(&insert)), ["insert into t values (...)|2|80|2"]);
+    let times = of(
+        "(min_ms <= p50_ms and p50_ms <= p99_ms and p99_ms <= max_ms and total_ms > 0)::int",
+        "select a from t%",
+    );
+    assert_eq!(number(&mut talk, &times), 1);
+
+    talk.rows("create role watcher login");
+    talk.rows("create role other login");
+    let seen = |talk: &mut Talk| {
+        let sql = "select count(*) filter (where query_id is null and query = '<insufficient privilege>'), \
+                   count(*) filter (where query like 'select a from t%') from onlap_stat.statements \
+                   where role_name = 'postgres'";
+        let rows = talk.rows(sql);
+        let number = |at: usize| rows[0][at].as_ref().unwrap().parse::<i64>().unwrap();
+        (number(0) > 0, number(1))
+    };
+    assert_eq!(seen(&mut fixture.session_of("other")), (true, 0));
+    talk.rows("grant pg_read_all_stats to watcher");
+    assert_eq!(seen(&mut fixture.session_of("watcher")), (false, 1));
+    assert_eq!(seen(&mut talk), (false, 1));
+}
