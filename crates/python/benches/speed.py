@@ -61,6 +61,7 @@ def load(path, count, commit, answer):
 def read(path, answer):
     import onlap
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     with onlap.open(path, memory=MEMORY, sync="os") as db:
         seconds = []
@@ -69,7 +70,7 @@ def read(path, answer):
             count, total = 0, 0
             for batch in pa.RecordBatchReader.from_stream(db.sql("SELECT * FROM bench")):
                 count += batch.num_rows
-                total += pa.compute.sum(batch["id"]).as_py()
+                total += pc.sum(batch["id"]).as_py()
             seconds.append(time.perf_counter() - began)
         answer.put((min(seconds), count, total))
 
@@ -79,7 +80,10 @@ def apart(work, *arguments):
     answer = context.Queue()
     process = context.Process(target=work, args=(*arguments, answer))
     process.start()
-    given = answer.get()
+    while process.is_alive() and answer.empty():
+        time.sleep(0.05)
+    # One that has failed has said why.
+    given = answer.get(timeout=1)
     process.join()
     return given
 
@@ -109,7 +113,7 @@ def main():
             "engine_s": engine, "python_s": round(python, 3), "ratio": round(engine / python, 3),
             "python_rows_per_s": round(count / python),
         }  # fmt: skip
-    print(json.dumps(report, indent=2))
+        print(json.dumps(report, indent=2), flush=True)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 
 use arrow_array::{ArrayRef, RecordBatch, StructArray};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
@@ -26,6 +27,10 @@ use crate::worker::{State, Worker};
 /// Bytes of an answer that are taken at once. Enough for what people look at, and little next to what a program that asks
 /// for more has to have anyway.
 const EAGER: usize = 16 << 20;
+
+/// Rows and bytes that one hand-over of the session's thread gives: a hand-over costs as much as some thousand rows.
+const GROUP_ROWS: usize = 1 << 16;
+const GROUP_BYTES: usize = 4 << 20;
 
 /// What a statement has given so far.
 pub struct Begun {
@@ -141,6 +146,14 @@ struct Inner {
     taken: bool,
     lease: Option<Lease>,
     failure: Option<PyErr>,
+    /// What was asked for already: outside of a transaction the session works while the caller does.
+    next: Option<Receiver<Result<Group>>>,
+}
+
+/// Some batches, and the tag where there are no more.
+struct Group {
+    batches: VecDeque<RecordBatch>,
+    tag: Option<String>,
 }
 
 impl Answer {
@@ -158,8 +171,9 @@ impl Answer {
                 return Err(errors::ended());
             }
         }
-        let (name, shape, alone) = (self.portal.clone(), self.shape.clone(), self.alone);
-        let fetched = self.worker.run_anywhere(move |state| fetch(state, &name, shape, alone));
+        let asked = self.inner.lock().next.take().or_else(|| self.ask());
+        let fetched = asked.ok_or_else(errors::ended);
+        let fetched = fetched.and_then(|asked| self.worker.await_anywhere(asked));
         let fetched = fetched.and_then(|fetched| {
             fetched.map_err(|e| {
                 let raised = Python::try_attach(|py| errors::raised(py, &e));
@@ -171,10 +185,14 @@ impl Answer {
         let kept = kept.and_then(|e| Python::try_attach(|py| e.clone_ref(py)));
         let mut inner = self.inner.lock();
         match fetched {
-            Ok(Fetched::Rows(batch)) => Ok(Some(batch)),
-            Ok(Fetched::Done(tag)) => {
-                (inner.tag, inner.lease) = (Some(tag), None);
-                Ok(None)
+            Ok(group) => {
+                match group.tag {
+                    Some(tag) => (inner.tag, inner.lease) = (Some(tag), None),
+                    None if self.alone && inner.lease.is_some() => inner.next = self.ask(),
+                    None => {}
+                }
+                inner.batches.extend(group.batches);
+                Ok(inner.batches.pop_front())
             }
             Err(e) => {
                 (inner.lease, inner.failure) = (None, kept);
@@ -182,24 +200,46 @@ impl Answer {
             }
         }
     }
+
+    /// Asks for the next batches.
+    fn ask(&self) -> Option<Receiver<Result<Group>>> {
+        let (name, shape, alone) = (self.portal.clone(), self.shape.clone(), self.alone);
+        self.worker.ask(move |state| fetch(state, &name, shape.as_deref(), alone))
+    }
 }
 
-fn fetch(
-    state: &mut State,
-    portal: &str,
-    shape: Option<Arc<Shape>>,
-    alone: bool,
-) -> Result<Fetched> {
-    let fetched = state.session.fetch_columns(portal, shape.as_deref(), &mut state.client);
-    match &fetched {
-        Ok(Fetched::Rows(_)) => {}
-        Ok(Fetched::Done(_)) => {
-            state.session.close_portal(portal);
-            finish(state, alone)?;
+impl Drop for Answer {
+    fn drop(&mut self) {
+        // Outside of a transaction the lease ends it.
+        if !self.alone && self.inner.get_mut().tag.is_none() {
+            let portal = std::mem::take(&mut self.portal);
+            self.worker.post(move |state| state.session.close_portal(&portal));
         }
-        Err(_) => fail(state),
     }
-    fetched
+}
+
+fn fetch(state: &mut State, portal: &str, shape: Option<&Shape>, alone: bool) -> Result<Group> {
+    let (mut batches, mut rows, mut bytes) = (VecDeque::new(), 0, 0);
+    loop {
+        match state.session.fetch_columns(portal, shape, &mut state.client) {
+            Ok(Fetched::Rows(batch)) => {
+                (rows, bytes) = (rows + batch.num_rows(), bytes + batch.get_array_memory_size());
+                batches.push_back(batch);
+                if rows >= GROUP_ROWS || bytes >= GROUP_BYTES {
+                    return Ok(Group { batches, tag: None });
+                }
+            }
+            Ok(Fetched::Done(tag)) => {
+                state.session.close_portal(portal);
+                finish(state, alone)?;
+                return Ok(Group { batches, tag: Some(tag) });
+            }
+            Err(e) => {
+                fail(state);
+                return Err(e);
+            }
+        }
+    }
 }
 
 /// Reads an answer from its first row.
@@ -244,6 +284,7 @@ impl Rows {
             taken: false,
             lease,
             failure: None,
+            next: None,
         };
         Rows(Arc::new(Answer {
             shape: begun.shape.map(Arc::new),
@@ -342,6 +383,7 @@ impl Rows {
         }
         inner.batches.clear();
         (inner.taken, inner.tag) = (true, Some(String::new()));
+        inner.next = None;
         let lease = inner.lease.take();
         drop(inner);
         let portal = self.0.portal.clone();

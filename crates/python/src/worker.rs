@@ -129,14 +129,12 @@ impl Worker {
         py.detach(move || self.wait(answer))
     }
 
-    /// The same for a caller who may or may not have the interpreter: one who reads a stream of Arrow's.
+    /// Waits for what a job gives that was asked for before. For a caller who may or may not have the interpreter: one who
+    /// reads a stream of Arrow's.
     ///
     /// # Errors
     /// As [`Worker::run`]; Python is about to end; the session's own thread asks, which would wait for itself.
-    pub fn run_anywhere<T: Send + 'static>(
-        &self,
-        job: impl FnOnce(&mut State) -> T + Send + 'static,
-    ) -> PyResult<T> {
+    pub fn await_anywhere<T: Send + 'static>(&self, answer: Receiver<T>) -> PyResult<T> {
         let is_own = RUNS.get() == Some(self.key);
         let ran = Python::try_attach(|py| match is_own {
             true => {
@@ -145,7 +143,10 @@ impl Worker {
                 Err(errors::raised(py, &SqlError::new("24000", text).hint(hint)))
             }
             // Answers that come fast leave no time to look while they are waited for.
-            false => py.check_signals().and_then(|()| self.run(py, job)),
+            false => {
+                py.check_signals()?;
+                py.detach(move || self.wait(answer))
+            }
         });
         ran.unwrap_or_else(|| Err(errors::ended()))
     }
@@ -182,7 +183,8 @@ impl Worker {
         }
     }
 
-    fn ask<T: Send + 'static>(
+    /// Asks for a job; `None` where the session has ended.
+    pub fn ask<T: Send + 'static>(
         &self,
         job: impl FnOnce(&mut State) -> T + Send + 'static,
     ) -> Option<Receiver<T>> {

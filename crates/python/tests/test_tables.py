@@ -36,6 +36,13 @@ def test_scan(db, events):
         events.scan(index="absent")
 
 
+def test_last_per_of_what_a_condition_holds_for(events):
+    got = events.last_per("device", order="at", columns=["device", "at"], where="device = $1", params=["d3"]).fetchall()
+    assert [device for device, _ in got] == ["d3"]
+    with pytest.raises(TypeError):
+        events.last_per(order="at")
+
+
 def test_last_per(db, events):
     got = events.last_per("device", order="at", columns=["device", "at"]).fetchall()
     assert sorted(got) == db.sql("SELECT device, max(at) FROM events GROUP BY device ORDER BY device").fetchall()

@@ -114,9 +114,16 @@ class Table:
             query += f" LIMIT {int(limit)}"
         return self._database.sql(query, params)
 
-    def last_per(self, *by: str, order: str, columns: Sequence[str] | None = None, where: str | None = None) -> Result:
+    def last_per(
+        self,
+        *by: str,
+        order: str,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        params: Sequence[Any] | None = None,
+    ) -> Result:
         """The last row of each value of some columns: the one that is highest by ``order``. An index on these columns
-        and ``order`` answers without reading the others.
+        and ``order`` has them in that order.
         """
         if not by:
             raise TypeError("last_per needs a column")
@@ -126,7 +133,7 @@ class Table:
         # The same order backwards is that of an index on the columns as they are.
         order_by = ", ".join(f"{quoted(name)} DESC" for name in (*by, order))
         return self._database.sql(
-            f"SELECT DISTINCT ON ({groups}) {listed} FROM {self._relation}{condition} ORDER BY {order_by}"
+            f"SELECT DISTINCT ON ({groups}) {listed} FROM {self._relation}{condition} ORDER BY {order_by}", params
         )
 
     def count(self) -> int:

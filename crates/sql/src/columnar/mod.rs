@@ -38,10 +38,12 @@ const EPOCH_DAYS: i32 = 10_957;
 const EPOCH_US: i64 = 946_684_800_000_000;
 
 /// What the columns of an answer are to Arrow.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Shape {
     schema: SchemaRef,
     columns: Vec<Column>,
+    /// What their types are found in.
+    catalog: Arc<Catalog>,
 }
 
 /// One of them.
@@ -72,14 +74,14 @@ enum Form {
 
 impl Shape {
     /// Of these columns.
-    pub fn new(catalog: &Catalog, columns: &[AnswerColumn]) -> Shape {
+    pub fn new(catalog: &Arc<Catalog>, columns: &[AnswerColumn]) -> Shape {
         let one = |column: &AnswerColumn| {
             let ty = column.sent;
             let form = form(catalog, ty);
             (field(catalog, &column.name, ty, &form), Column { ty, form })
         };
         let (fields, columns): (Vec<Field>, Vec<Column>) = columns.iter().map(one).unzip();
-        Shape { schema: Arc::new(Schema::new(fields)), columns }
+        Shape { schema: Arc::new(Schema::new(fields)), columns, catalog: Arc::clone(catalog) }
     }
 
     /// As Arrow describes it.

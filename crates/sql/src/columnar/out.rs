@@ -31,7 +31,8 @@ impl Shape {
     ///
     /// # Errors
     /// Arrow has no place for a value: NaN as a decimal, an array of several dimensions.
-    pub fn batch(&self, catalog: &Catalog, style: &Style, chunk: Chunk) -> Result<RecordBatch> {
+    pub fn batch(&self, style: &Style, chunk: Chunk) -> Result<RecordBatch> {
+        let catalog = &*self.catalog;
         let rows = chunk.len();
         let mut arrays = Vec::with_capacity(self.columns.len());
         match &chunk {

@@ -96,7 +96,6 @@ impl Session {
                 &found
             }
         };
-        let objects = self.in_view(|_, view| Ok(std::sync::Arc::clone(&view.objects)))?;
-        shape.batch(objects.made_types().catalog(), &style, chunk).map(Fetched::Rows)
+        shape.batch(&style, chunk).map(Fetched::Rows)
     }
 }
