@@ -16,18 +16,23 @@ pub enum Outcome {
     NotOpened(Error),
 }
 
-/// Says on standard error what went wrong, under the program's name, and gives the exit code.
+/// Says on standard error what went wrong, under the program's name, and ends with the exit code.
 pub fn end(program: &str, result: Result<Outcome>) -> ExitCode {
+    ExitCode::from(told(program, result))
+}
+
+/// The same; the exit code as a number.
+pub fn told(program: &str, result: Result<Outcome>) -> u8 {
     match result {
-        Ok(Outcome::Good) => ExitCode::SUCCESS,
-        Ok(Outcome::Finding) => ExitCode::from(1),
+        Ok(Outcome::Good) => 0,
+        Ok(Outcome::Finding) => 1,
         Ok(Outcome::NotOpened(error)) => {
             eprintln!("{program}: {error}");
-            ExitCode::from(2)
+            2
         }
         Err(error) => {
             eprintln!("{program}: {error}");
-            ExitCode::from(code(&error))
+            code(&error)
         }
     }
 }

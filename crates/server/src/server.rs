@@ -121,6 +121,18 @@ impl Server {
     /// # Errors
     /// The database could not write what is in memory; what was acknowledged is in its log all the same.
     pub fn stop(&self) -> Result<()> {
+        self.leave();
+        let Shared { log, instance, .. } = &*self.shared;
+        let closed = instance.close();
+        match &closed {
+            Ok(()) => log.info("stopped, the database is closed"),
+            Err(e) => log.error(format_args!("stopped, but the database was not closed: {e}")),
+        }
+        closed
+    }
+
+    /// Ends all sessions and listens no more; the database stays open for the program that has it.
+    pub fn leave(&self) {
         let Shared { connections, config, log, instance, .. } = &*self.shared;
         log.info("stopping: no more connections, running statements end");
         connections.stop();
@@ -140,12 +152,6 @@ impl Server {
                 log.error(format_args!("a task of the server panicked: {panic}"));
             }
         }
-        let closed = instance.close();
-        match &closed {
-            Ok(()) => log.info("stopped, the database is closed"),
-            Err(e) => log.error(format_args!("stopped, but the database was not closed: {e}")),
-        }
-        closed
     }
 
     fn wait_for_end(&self, time: Duration) -> bool {

@@ -7,6 +7,8 @@
 //! Must not know how bytes travel. Formats: PostgreSQL 15 documentation, chapter 55.7. Thread safety:
 //! belongs to its session.
 
+use arrow_array::RecordBatch;
+
 use crate::encoding::{Encoding, Form};
 use crate::error::{Result, SqlError};
 
@@ -30,8 +32,10 @@ pub trait Client {
 }
 
 /// What a client sends during COPY FROM STDIN.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub enum CopyData {
+    /// Rows as columns, one for each that the statement names: a client in this process may have them.
+    Columns(RecordBatch),
     /// Some bytes, cut anywhere.
     Piece(Vec<u8>),
     /// That was all.

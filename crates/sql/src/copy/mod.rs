@@ -1,7 +1,7 @@
 //! How do rows come and go in bulk?
 //!
 //! COPY FROM STDIN takes a stream apart ([`text`], [`csv`], [`binary`]) and writes it straight into
-//! batches of the engine ([`sink`]), some thousand rows at a time: memory stays bounded whatever the
+//! batches of the engine ([`sink`]), some thousand rows at a time (a client in this process may bring columns): memory stays bounded whatever the
 //! stream's length, for the engine's transaction spills. COPY TO STDOUT ([`out`]) writes the rows of a
 //! table or query. Options: [`options`]. Formats: PostgreSQL 15 documentation, COPY.
 
@@ -17,6 +17,7 @@ use onlap_pg::ast::{CopyOf, CopyRows, CopyWith, ExprId};
 
 use crate::catalog::Name;
 use crate::change::fires::Queue;
+use crate::columnar::input;
 use crate::ddl;
 use crate::encoding::Encoding;
 use crate::error::{Result, SqlError, state};
@@ -172,6 +173,13 @@ fn take(
     loop {
         let piece = match client.copy_data()? {
             CopyData::Piece(bytes) => bytes,
+            CopyData::Columns(rows) => {
+                for piece in input::pieces(&rows) {
+                    view.scope.go_on()?;
+                    sink.columns(&piece).map_err(|e| sink.located(e))?;
+                }
+                continue;
+            }
             CopyData::Done => break,
             CopyData::Failed(why) => {
                 let text = format!("COPY from stdin failed: {why}");

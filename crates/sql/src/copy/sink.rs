@@ -3,12 +3,14 @@
 //! Into the columns of a batch, as the engine has them; integers and text without a detour. Full batches
 //! go to the transaction.
 
+use arrow_array::RecordBatch;
 use onlap::{Batch, DataType, Row, Table, Value, Vector, convert};
 
 use super::filter::Filter;
 use crate::catalog::Name;
 use crate::change::fires::{Event, Fires, Queue};
 use crate::change::{Router, hold};
+use crate::columnar::input;
 use crate::columns::{ColumnType, Types};
 use crate::ddl::defaults;
 use crate::encoding::{Encoding, Form};
@@ -247,6 +249,28 @@ impl<'a> Sink<'a> {
             self.failed = Some((self.at - 1, None));
         }
         pushed
+    }
+
+    /// Rows as columns, in the order of those that are given.
+    ///
+    /// # Errors
+    /// There are more or fewer columns; a value is none of its column's type; those of the transaction.
+    pub fn columns(&mut self, rows: &RecordBatch) -> Result<()> {
+        if rows.num_columns() != self.targets.len() {
+            let (given, wanted) = (rows.num_columns(), self.targets.len());
+            let text = format!("{given} columns are given for {wanted}");
+            return Err(SqlError::new(state::BAD_COPY, text));
+        }
+        self.flush()?;
+        for (at, (target, array)) in self.targets.iter().zip(rows.columns()).enumerate() {
+            let made = input::column(&self.reader, target.ty, &target.name, array);
+            self.batch.columns[at] = made.inspect_err(|_| self.failed = Some((at, None)))?;
+        }
+        self.batch.rows = rows.num_rows();
+        if self.filter.is_some() {
+            self.lines.resize(self.batch.rows, 0);
+        }
+        self.flush()
     }
 
     /// Ends a row that has too few values.

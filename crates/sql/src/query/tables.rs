@@ -7,18 +7,22 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 
-use arrow_array::{
-    ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryArray, Float32Array, Float64Array,
-    Int16Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt32Array,
+use arrow_array::types::{
+    ArrowPrimitiveType, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
 };
+use arrow_array::{
+    ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryArray, Int64Array, PrimitiveArray,
+    RecordBatch, StringArray, UInt32Array,
+};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
 use arrow_schema::{Field, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use datafusion_common::DataFusionError;
 use datafusion_execution::TaskContext;
 use datafusion_physical_plan::ExecutionPlan;
 use onlap::{
-    Column, DataType, KeyRange, Predicate, RowBatch, Rows, Scan, TableId, TableSchema, Value,
-    Vector, convert,
+    BytesVec, Column, DataType, KeyRange, Predicate, RowBatch, Rows, Scan, TableId, TableSchema,
+    Value, Vector, convert,
 };
 use onlap_kernels::{Repr, arrow_type};
 use onlap_pg::ast::{LockStrength, LockWait};
@@ -559,22 +563,21 @@ impl Reader {
 pub fn to_arrow(ty: DataType, column: &Column) -> ArrayRef {
     let n = column.len();
     match (&column.data, ty) {
-        (Vector::Int(v), DataType::Bool) => present(column, n, |i| v[i] != 0, BooleanArray::from),
-        (Vector::Int(v), DataType::Int2) => present(column, n, |i| v[i] as i16, Int16Array::from),
-        (Vector::Int(v), DataType::Int4) => present(column, n, |i| v[i] as i32, Int32Array::from),
-        (Vector::Int(v), DataType::Date) => {
-            present(column, n, |i| super::stored::date_of(v[i]), Int32Array::from)
+        (Vector::Int(v), DataType::Bool) => {
+            let values = BooleanBuffer::collect_bool(n, |i| v[i] != 0);
+            Arc::new(BooleanArray::new(values, nulls(column)))
         }
+        (Vector::Int(v), DataType::Int2) => present::<Int16Type>(column, v, |v| v as i16),
+        (Vector::Int(v), DataType::Int4) => present::<Int32Type>(column, v, |v| v as i32),
+        (Vector::Int(v), DataType::Date) => present::<Int32Type>(column, v, super::stored::date_of),
         (Vector::Int(v), DataType::Timestamp | DataType::Timestamptz) => {
-            present(column, n, |i| super::stored::moment_of(v[i]), Int64Array::from)
+            present::<Int64Type>(column, v, super::stored::moment_of)
         }
         (Vector::Int(v), DataType::Float4) => {
-            present(column, n, |i| convert::f64_of(v[i]) as f32, Float32Array::from)
+            present::<Float32Type>(column, v, |v| convert::f64_of(v) as f32)
         }
-        (Vector::Int(v), DataType::Float8) => {
-            present(column, n, |i| convert::f64_of(v[i]), Float64Array::from)
-        }
-        (Vector::Int(v), _) => present(column, n, |i| v[i], Int64Array::from),
+        (Vector::Int(v), DataType::Float8) => present::<Float64Type>(column, v, convert::f64_of),
+        (Vector::Int(v), _) => present::<Int64Type>(column, v, |v| v),
         (Vector::Wide(v), DataType::Uuid) => {
             let bytes = |i: usize| match convert::wide_value(ty, v[i]) {
                 Value::Uuid(uuid) => uuid.to_vec(),
@@ -590,28 +593,50 @@ pub fn to_arrow(ty: DataType, column: &Column) -> ArrayRef {
             numerics(column, n, |i| onlap::Numeric { mantissa: mantissa[i], scale: scale[i] })
         }
         (Vector::Bytes(bytes), DataType::Bytea) => {
-            let values = (0..n).map(|i| (!column.is_null(i)).then(|| bytes.get(i)));
-            Arc::new(BinaryArray::from_iter(values))
+            let (offsets, data) = strings(bytes);
+            Arc::new(BinaryArray::new(offsets, data, nulls(column)))
         }
         (Vector::Bytes(bytes), DataType::Char(length)) => {
             let values = (0..n).map(|i| (!column.is_null(i)).then(|| padded(bytes.get(i), length)));
             Arc::new(StringArray::from_iter(values))
         }
         (Vector::Bytes(bytes), _) => {
-            let text = |i| std::str::from_utf8(bytes.get(i)).unwrap_or_default();
-            let values = (0..n).map(|i| (!column.is_null(i)).then(|| text(i)));
-            Arc::new(StringArray::from_iter(values))
+            let (offsets, data) = strings(bytes);
+            match StringArray::try_new(offsets, data, nulls(column)) {
+                Ok(texts) => Arc::new(texts),
+                // Texts are checked when they are written: one that is none is damage, and empty here.
+                Err(_) => {
+                    let text = |i| std::str::from_utf8(bytes.get(i)).unwrap_or_default();
+                    let values = (0..n).map(|i| (!column.is_null(i)).then(|| text(i)));
+                    Arc::new(StringArray::from_iter(values))
+                }
+            }
         }
     }
 }
 
-fn present<T, A: arrow_array::Array + 'static>(
+/// Numbers of a column; where it is NULL the engine has zero, whatever that becomes.
+fn present<T: ArrowPrimitiveType>(
     column: &Column,
-    rows: usize,
-    value: impl Fn(usize) -> T,
-    make: impl Fn(Vec<Option<T>>) -> A,
+    stored: &[i64],
+    value: impl Fn(i64) -> T::Native,
 ) -> ArrayRef {
-    Arc::new(make((0..rows).map(|i| (!column.is_null(i)).then(|| value(i))).collect()))
+    let values: Vec<T::Native> = stored.iter().map(|v| value(*v)).collect();
+    Arc::new(PrimitiveArray::<T>::new(values.into(), nulls(column)))
+}
+
+/// Which rows of a column are not NULL.
+fn nulls(column: &Column) -> Option<NullBuffer> {
+    let mask = column.nulls.as_ref()?;
+    let valid: Vec<u64> = mask.words.iter().map(|word| !word).collect();
+    Some(NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(valid), 0, mask.len)))
+}
+
+/// Strings as Arrow has them: batches of the engine stay far below 2 GiB.
+fn strings(bytes: &BytesVec) -> (OffsetBuffer<i32>, Buffer) {
+    assert!(bytes.data.len() <= i32::MAX as usize, "a batch is bounded");
+    let offsets: Vec<i32> = bytes.offsets.iter().map(|offset| *offset as i32).collect();
+    (OffsetBuffer::new(offsets.into()), Buffer::from_slice_ref(&bytes.data))
 }
 
 fn fixed(column: &Column, rows: usize, bytes: impl Fn(usize) -> Vec<u8>) -> ArrayRef {

@@ -175,6 +175,25 @@ impl RowsAnswer {
         self.sent += rows as u64;
     }
 
+    /// The next rows, all that come at once, for a program that takes columns.
+    ///
+    /// # Errors
+    /// Those of the statement; the client is gone.
+    pub fn next_chunk(&mut self, client: &mut dyn Client) -> Result<Option<Chunk>> {
+        let next = match self.left.take() {
+            Some((chunk, from)) => Some(chunk.slice_from(from)),
+            None => self.source.next()?,
+        };
+        if let Some(scope) = &self.scope {
+            scope.lent().hand_on(client)?;
+        }
+        let rows = next.as_ref().map_or(0, Chunk::len) as u64;
+        self.sent += rows;
+        // The tag is of all of them.
+        self.sent_last = self.sent;
+        Ok(next)
+    }
+
     /// How many rows were sent or taken out.
     pub fn sent(&self) -> u64 {
         self.sent
@@ -328,6 +347,11 @@ impl Chunk {
                 Chunk::Rows(rows)
             }
         })
+    }
+    /// Rows from one on.
+    fn slice_from(self, from: usize) -> Chunk {
+        let to = self.len();
+        if from == 0 { self } else { self.slice(from, to) }
     }
     /// Rows `from..to`.
     pub fn slice(&self, from: usize, to: usize) -> Chunk {

@@ -35,6 +35,7 @@ use crate::wire::{Client, format_of, send_if_large};
 
 pub mod answer;
 mod block;
+mod columnar;
 mod cursors;
 pub(crate) mod lent;
 mod modes;
@@ -52,6 +53,7 @@ pub mod values;
 use answer::{Answer, AnswerColumn};
 use block::Block;
 pub(crate) use block::Place;
+pub use columnar::Fetched;
 use cursors::cannot_run;
 pub use modes::level_name;
 pub use prepare::{Prepared, Stamp, missing_parameter};
@@ -637,18 +639,11 @@ impl Session {
         rows: usize,
         client: &mut dyn Client,
     ) -> Result<()> {
-        let Some(parsed) = &portal.prepared.parsed else {
+        if portal.prepared.parsed.is_none() {
             client.reply().empty();
             return Ok(());
-        };
-        self.limit_time();
-        if portal.answer.is_none() {
-            self.cancel.store(false, Ordering::Relaxed);
-            self.note_statement(parsed.shown());
-            let prepared = Arc::clone(&portal.prepared);
-            self.make_room(&parsed.text)?;
-            portal.answer = Some(self.run(&prepared, &portal.values, client)?);
         }
+        self.start_answer(portal, client)?;
         self.hand_on(client)?;
         let style = self.style();
         match portal.answer.as_mut().expect("was just made") {
@@ -677,6 +672,21 @@ impl Session {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Runs a portal's statement, unless it has begun.
+    fn start_answer(&mut self, portal: &mut Portal, client: &mut dyn Client) -> Result<()> {
+        self.limit_time();
+        let Some(parsed) = portal.prepared.parsed.as_ref().filter(|_| portal.answer.is_none())
+        else {
+            return Ok(());
+        };
+        self.cancel.store(false, Ordering::Relaxed);
+        self.note_statement(parsed.shown());
+        let prepared = Arc::clone(&portal.prepared);
+        self.make_room(&parsed.text)?;
+        portal.answer = Some(self.run(&prepared, &portal.values, client)?);
         Ok(())
     }
 

@@ -1,0 +1,64 @@
+//! What do a database's own numbers look like to Python?
+//!
+//! Dicts and lists; `onlap._stats` gives them names and a table.
+
+use onlap::{IndexStats, Stats, TableStats, Value};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+/// A database in numbers.
+pub fn of<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyAny>> {
+    let made = PyDict::new(py);
+    made.set_item("csn", stats.csn)?;
+    made.set_item("log_bytes", stats.log_bytes)?;
+    made.set_item("merge_debt_bytes", stats.merge_debt_bytes)?;
+    made.set_item("merge_debt_limit", stats.merge_debt_limit)?;
+    made.set_item("written_bytes", stats.written.total())?;
+    made.set_item("snapshots", stats.snapshots)?;
+    let tables = stats.tables.iter().map(|one| table(py, one));
+    made.set_item("tables", PyList::new(py, tables.collect::<PyResult<Vec<_>>>()?)?)?;
+    Ok(made.into_any())
+}
+
+fn table<'py>(py: Python<'py>, stats: &TableStats) -> PyResult<Bound<'py, PyDict>> {
+    let made = PyDict::new(py);
+    made.set_item("name", &stats.name)?;
+    made.set_item("row_ids", stats.row_ids)?;
+    made.set_item("unflushed_rows", stats.unflushed_rows)?;
+    made.set_item("segments", stats.segments)?;
+    made.set_item("segment_rows", stats.segment_rows)?;
+    made.set_item("segment_bytes", stats.segment_bytes)?;
+    made.set_item("memtable_bytes", stats.memtable_bytes)?;
+    made.set_item("marks", stats.marks)?;
+    let indexes = stats.indexes.iter().map(|one| index(py, one));
+    made.set_item("indexes", PyList::new(py, indexes.collect::<PyResult<Vec<_>>>()?)?)?;
+    Ok(made)
+}
+
+fn index<'py>(py: Python<'py>, stats: &IndexStats) -> PyResult<Bound<'py, PyDict>> {
+    let made = PyDict::new(py);
+    made.set_item("name", &stats.name)?;
+    made.set_item("pattern", stats.pattern.to_string())?;
+    made.set_item("entries", stats.entries)?;
+    made.set_item("bytes", stats.bytes)?;
+    made.set_item("runs", stats.runs.len())?;
+    made.set_item("flushed_bytes", stats.written.flushed)?;
+    made.set_item("merged_bytes", stats.written.merged)?;
+    made.set_item("distinct", stats.keys.distinct.first().copied())?;
+    let quantiles = stats.keys.quantiles.iter().filter_map(text);
+    made.set_item("quantiles", quantiles.collect::<Vec<String>>())?;
+    Ok(made)
+}
+
+/// A key as PostgreSQL writes it.
+fn text(value: &Value) -> Option<String> {
+    let ty = match value {
+        Value::Null => return None,
+        Value::Timestamp(_) => onlap::DataType::Timestamptz,
+        Value::Bytes(_) => onlap::DataType::Bytea,
+        _ => onlap::DataType::Text,
+    };
+    let mut out = String::new();
+    onlap::convert::format_text(ty, value, &mut out);
+    Some(out)
+}

@@ -1,0 +1,101 @@
+//! How does a program in this process get an answer as columns?
+//!
+//! Parse and Bind as any client; then [`Session::shape`] in the place of Describe and [`Session::fetch_columns`], again and again,
+//! in the place of Execute: each gives as many rows as come at once, so that memory stays bounded.
+
+use super::answer::Answer;
+use super::{Portal, Session, cannot_run, no_portal};
+use crate::columnar::Shape;
+use crate::error::Result;
+use crate::wire::Client;
+use arrow_array::RecordBatch;
+
+/// What a portal gives next.
+#[derive(Debug)]
+pub enum Fetched {
+    /// Some rows.
+    Rows(RecordBatch),
+    /// There are no more: the statement's tag, empty for an empty statement.
+    Done(String),
+}
+
+impl Session {
+    /// What a portal's rows are to Arrow; `None` for a statement that gives none.
+    ///
+    /// # Errors
+    /// There is no such portal.
+    pub fn shape(&mut self, portal: &str) -> Result<Option<Shape>> {
+        let columns = self.portals.get(portal).ok_or_else(|| no_portal(portal))?;
+        let Some(columns) = columns.prepared.columns.clone() else { return Ok(None) };
+        self.in_view(|_, view| Ok(Some(Shape::new(view.objects.made_types().catalog(), &columns))))
+    }
+
+    /// The next rows of a portal.
+    ///
+    /// # Errors
+    /// Those of the statement.
+    pub fn fetch_columns(
+        &mut self,
+        name: &str,
+        shape: Option<&Shape>,
+        client: &mut dyn Client,
+    ) -> Result<Fetched> {
+        let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
+        if portal.prepared.parsed.is_some() {
+            self.must_answer(&portal.prepared)?;
+        }
+        let mut portal = self.start_portal(name)?;
+        let result = match portal.is_done() || portal.cursor {
+            true => Err(cannot_run(name)),
+            false => self.fetch_portal(&mut portal, shape, client),
+        };
+        let told = self.hand_on(client);
+        let result = result.map_err(|e| self.whole(e));
+        self.room = None;
+        self.stop_portal(portal);
+        told.and(result)
+    }
+
+    fn fetch_portal(
+        &mut self,
+        portal: &mut Portal,
+        shape: Option<&Shape>,
+        client: &mut dyn Client,
+    ) -> Result<Fetched> {
+        if portal.prepared.parsed.is_none() {
+            return Ok(Fetched::Done(String::new()));
+        }
+        self.start_answer(portal, client)?;
+        self.hand_on(client)?;
+        let style = self.style();
+        let next = match portal.answer.as_mut().expect("was just made") {
+            Answer::Done(tag) => {
+                let tag = tag.clone();
+                self.warn(client);
+                return Ok(Fetched::Done(tag));
+            }
+            Answer::Rows(answer) => answer.next_chunk(client),
+        };
+        self.warn(client);
+        let Some(chunk) = next? else {
+            let Some(Answer::Rows(answer)) = &portal.answer else { unreachable!("rows stay rows") };
+            return Ok(Fetched::Done(answer.tag()));
+        };
+        if portal.open.is_none() {
+            portal.open = self.open(self.tables_of(&portal.prepared));
+        }
+        let found;
+        let shape = match shape {
+            Some(shape) => shape,
+            None => {
+                let Some(Answer::Rows(answer)) = &portal.answer else { unreachable!("as above") };
+                let columns = &answer.columns;
+                found = self.in_view(|_, view| {
+                    Ok(Shape::new(view.objects.made_types().catalog(), columns))
+                })?;
+                &found
+            }
+        };
+        shape.batch(&style, chunk).map(Fetched::Rows)
+    }
+}
