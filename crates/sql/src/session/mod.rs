@@ -639,10 +639,11 @@ impl Session {
         rows: usize,
         client: &mut dyn Client,
     ) -> Result<()> {
-        if portal.prepared.parsed.is_none() {
+        let prepared = Arc::clone(&portal.prepared);
+        let Some(parsed) = &prepared.parsed else {
             client.reply().empty();
             return Ok(());
-        }
+        };
         self.start_answer(portal, client)?;
         self.hand_on(client)?;
         let style = self.style();
