@@ -289,9 +289,13 @@ impl Plan {
 
     fn constraint_of(&self, column: ColumnId) -> Option<String> {
         let check = self.schema.checks.iter().find(|c| c.expr.columns().contains(&column));
-        let key = self.schema.foreign_keys.iter().find(|f| f.columns.contains(&column));
         let check = check.map(|c| format!("check {}", c.name));
-        check.or_else(|| key.map(|k| format!("foreign key {}", k.name)))
+        check.or_else(|| self.key_of(column))
+    }
+
+    fn key_of(&self, column: ColumnId) -> Option<String> {
+        let key = self.schema.foreign_keys.iter().find(|f| f.columns.contains(&column));
+        key.map(|k| format!("foreign key {}", k.name))
     }
 
     fn set_type(&mut self, name: &str, ty: DataType, references: &References) -> Result<()> {
@@ -310,7 +314,12 @@ impl Plan {
             let text = format!("column {name} is filled by a counter and stays {}", old.ty);
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
-        if let Some(user) = self.constraint_of(old.id).or_else(|| self.reader_of(old.id)) {
+        // What is calculated from a text, and judged of it, stays where the text may only be longer.
+        let user = match gets_longer(old.ty, ty) && self.schema.generated(old.id).is_none() {
+            true => self.key_of(old.id),
+            false => self.constraint_of(old.id).or_else(|| self.reader_of(old.id)),
+        };
+        if let Some(user) = user {
             return Err(in_use(&self.schema, name, &user));
         }
         let mut column = old.clone();
@@ -409,6 +418,11 @@ fn is_lossless(from: DataType, to: DataType) -> bool {
         (Numeric(Some((p, s))), Numeric(Some((q, t)))) => p <= q && s == t,
         _ => false,
     }
+}
+
+/// Whether texts keep to the other type as they are, and it is a text with a length.
+fn gets_longer(from: DataType, to: DataType) -> bool {
+    matches!((from, to), (DataType::Varchar(a), DataType::Varchar(b)) if a <= b)
 }
 
 /// Whether keys of both types are the same bytes.

@@ -148,6 +148,22 @@ impl Transaction {
         self.judge_undeferred()
     }
 
+    /// Judges rules of these tables that are put off, too: of tables that were emptied together nothing is left that could
+    /// break one, and what follows in the transaction may change them.
+    ///
+    /// # Errors
+    /// As [`Transaction::commit`] of what is judged.
+    pub fn judge_put_off(&mut self, tables: &[Table]) -> Result<()> {
+        for at in 0..self.due.rules.len() {
+            let id = self.due.rules[at].table.state.id;
+            if tables.iter().any(|table| table.state.id == id) {
+                self.judge_due(at, true)?;
+            }
+        }
+        self.charge();
+        Ok(())
+    }
+
     /// Whether a rule of a table, or one that refers to it, is still to be judged.
     pub fn has_due(&self, table: &Table) -> bool {
         let id = table.state.id;

@@ -73,6 +73,8 @@ pub fn truncate(
             return Err(e);
         }
     }
+    // Nothing was put off of them before, and deferred keys find no row left that refers to a lost one.
+    view.scope.tx()?.judge_put_off(&found)?;
     if restart {
         for table in &found {
             restart_of(session, view, table)?;

@@ -366,23 +366,39 @@ fn defaults(view: &View, model: &Model) -> Rows {
     rows
 }
 
-/// The operator class of btree that orders a type.
+/// The operator class of btree that orders a type, by the numbers of rows of `pg_opclass`.
 pub fn operator_class(ty: PgType) -> i64 {
     match ty.oid {
-        oid::BOOL => 424,
+        oid::BOOL => 10003,
         oid::INT2 => 1979,
         oid::INT4 => 1978,
         oid::INT8 => 3124,
-        oid::FLOAT4 => 1970,
+        oid::OID => 1981,
+        oid::FLOAT4 => 10012,
         oid::FLOAT8 => 3123,
         oid::NUMERIC => 3125,
-        oid::BPCHAR => 426,
-        oid::BYTEA => 427,
-        oid::UUID => 2968,
+        oid::BPCHAR => 10004,
+        oid::BYTEA => 10006,
+        oid::UUID => 10065,
         oid::DATE => 3122,
-        oid::TIME => 3125,
+        oid::TIME => 10038,
+        oid::TIMETZ => 10041,
         oid::TIMESTAMP => 3128,
         oid::TIMESTAMPTZ => 3127,
+        oid::INTERVAL => 10022,
+        // inet, macaddr and macaddr8.
+        869 => 10015,
+        829 => 10024,
+        774 => 10026,
+        oid::BIT => 10002,
+        oid::VARBIT => 10043,
+        oid::NAME => 10028,
+        oid::CHAR => 10007,
+        // money.
+        790 => 10047,
+        oid::JSONB => 10088,
+        oid if crate::query::catalog().range_element(oid).is_some() => 10076,
+        oid if crate::query::catalog().element(oid).is_some() => 10000,
         oid => extensions::class_of(oid).unwrap_or(3126),
     }
 }

@@ -262,3 +262,24 @@ alter table bad alter constraint bad_a_b_fkey no inherit
 alter table bad alter constraint bad_a_b_fkey not valid
 create table chk (a int, constraint z check (a > 0), constraint y check (a > 1))
 insert into chk values (-1)
+create table above (id serial primary key)
+create table below (id serial primary key, a int references above deferrable initially deferred)
+insert into above default values
+insert into below (a) values (1)
+begin
+truncate above, below restart identity
+alter table above add column w text
+insert into above default values
+insert into below (a) values (1)
+commit
+select * from above, below
+begin
+insert into below (a) values (9)
+truncate above, below
+rollback
+begin
+savepoint s
+truncate above, below
+rollback to s
+insert into below (a) values (7)
+commit

@@ -1,6 +1,6 @@
 //! Which steps do actions on columns take?
 
-use onlap::{ForeignKeySchema, TableChanges, Value, convert};
+use onlap::{DataType, ForeignKeySchema, TableChanges, Value, convert};
 use onlap_pg::ast::{ColumnChange, Expr, ExprId, NewColumn, SequenceOption};
 use serde_json::json;
 
@@ -222,7 +222,7 @@ impl Actions<'_> {
                     return Err(SqlError::unsupported("ALTER COLUMN TYPE with this USING")
                         .hint("Add a column of the new type, UPDATE it, and drop the old one."));
                 }
-                self.must_be_unread(at)?;
+                self.must_be_unread(at, ty)?;
                 return self.set_type(at, ty);
             }
         };
@@ -330,12 +330,16 @@ impl Actions<'_> {
         Ok(())
     }
 
-    /// Fails where a view reads a column.
-    fn must_be_unread(&self, at: usize) -> Result<()> {
-        let column = &self.schema.columns[at];
+    /// Fails where what reads a column does not take it as another type. A greater length changes nothing for an index.
+    fn must_be_unread(&self, at: usize, ty: ColumnType) -> Result<()> {
+        let (column, old) = (&self.schema.columns[at], self.types[at]);
+        let lengths = (old.engine, ty.engine);
+        let gets_longer = matches!(lengths, (DataType::Varchar(a), DataType::Varchar(b)) if a <= b);
+        let is_as_before = old == ty || old.pg.oid == ty.pg.oid && gets_longer;
         let (table, number) = (oids::of_table(self.schema.id), column.id.0 + 1);
         let readers = crate::ddl::view::users_of_column(self.view, table, number);
-        if let Some(derived) = self.schema.derived.iter().find(|d| d.reads.contains(&column.id)) {
+        let derived = self.schema.derived.iter().find(|d| d.reads.contains(&column.id));
+        if let Some(derived) = derived.filter(|_| !is_as_before) {
             let text = format!(
                 "ALTER COLUMN TYPE of a column that {} in an index reads",
                 derived.column.name

@@ -3,7 +3,7 @@
 use onlap::{CheckSpec, ForeignKeySpec, IndexSpec, Table, TableChanges, Time};
 use serde_json::Value as Json;
 
-use crate::catalog::Kind;
+use crate::catalog::{Kind, oids};
 use crate::catalog::triggers::Trigger;
 use crate::ddl::cascade::{self, Object};
 use crate::ddl::change::of_waiting;
@@ -208,6 +208,24 @@ fn note_unique(session: &mut Session, view: &View, table: &str, index: &str) -> 
     }
 }
 
+/// An index that was made anew has another id: what was noted of it moves.
+fn move_notes_of_indexes(
+    session: &mut Session,
+    view: &View,
+    (before, after): (&onlap::TableSchema, &onlap::TableSchema),
+) -> Result<()> {
+    for old in before.indexes.iter().filter(|index| after.index(index.id).is_none()) {
+        for kind in [Kind::Unique, Kind::IndexKin] {
+            let Some(object) = view.objects.get(kind, &old.id.0.to_string()) else { continue };
+            session.put(kind, &old.id.0.to_string(), None)?;
+            if let Some(new) = after.index_by_name(&old.name) {
+                session.put(kind, &new.id.0.to_string(), Some(object.body.clone()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// A column whose type changed may have another id, and what was noted of it moves.
 fn move_notes(
     session: &mut Session,
@@ -216,6 +234,7 @@ fn move_notes(
     name: &str,
 ) -> Result<()> {
     let after = view.scope.tx()?.table(name)?.schema();
+    move_notes_of_indexes(session, view, (before, &after))?;
     for old in &before.columns {
         if after.position(old.id).is_some() {
             continue;
@@ -228,6 +247,13 @@ fn move_notes(
             // Who changes a type notes what it is now.
             if let Some(new) = new.filter(|_| kind != Kind::ColumnType) {
                 session.put(kind, &defaults::key(after.id, new), Some(object.body.clone()))?;
+            }
+        }
+        let comment = |id: onlap::ColumnId| format!("{}:{}", oids::of_table(before.id), id.0 + 1);
+        if let Some(object) = view.objects.get(Kind::Comment, &comment(old.id)) {
+            session.put(Kind::Comment, &comment(old.id), None)?;
+            if let Some(new) = new {
+                session.put(Kind::Comment, &comment(new), Some(object.body.clone()))?;
             }
         }
         for sequence in super::super::sequence::owned_by(view, before.id, Some(old.id)) {
