@@ -18,7 +18,7 @@ use onlap_pg::{Oid, Result, TypeRef};
 
 use crate::build::{Rel, schema_of};
 use crate::compile::{Compiler, Lateral, slots, unsupported};
-use crate::env::{CTID, Env, ROW_ID, Read, RestrictionKind, TABLE_OID, Wanted};
+use crate::env::{CTID, Env, Facts, ROW_ID, Read, Restriction, RestrictionKind, TABLE_OID, Wanted};
 use crate::error::external;
 use crate::joins::Part;
 use crate::keyed::SHARE_OF_KEYS;
@@ -220,15 +220,8 @@ impl Compiler<'_> {
         for id in conditions {
             keyed.extend(self.said_of_keys(entry, *id, &facts)?);
         }
-        let mut rows = facts.rows * SHARE_OF_KEYS.powi(keyed.len().min(2) as i32);
-        for restriction in &restrictions {
-            rows *= match restriction.kind {
-                RestrictionKind::Equal if facts.unique.contains(&restriction.column) => 0.0,
-                RestrictionKind::Equal => 0.01,
-                RestrictionKind::OneOf => (SOME_VALUES / rows).min(0.2),
-                _ => 0.4,
-            };
-        }
+        let rows = facts.rows * SHARE_OF_KEYS.powi(keyed.len().min(2) as i32);
+        let rows = restricted(rows, &restrictions, &facts);
         let mut layout = Layout::default();
         for column in used {
             layout.add_var((entry, *column), of.types[*column as usize - 1]);
@@ -422,4 +415,17 @@ fn given(name: &'static str, columns: Vec<ArrayRef>) -> Result<Plan> {
         Ok(stream_of(Arc::clone(&out), batches))
     };
     Ok(Step::make(name, "", Vec::new(), schema, Arc::new(run)))
+}
+
+/// About how many of some rows meet restrictions.
+fn restricted(mut rows: f64, restrictions: &[Restriction], facts: &Facts) -> f64 {
+    for restriction in restrictions {
+        rows *= match restriction.kind {
+            RestrictionKind::Equal if facts.unique.contains(&restriction.column) => 0.0,
+            RestrictionKind::Equal => 0.01,
+            RestrictionKind::OneOf => (SOME_VALUES / rows).min(0.2),
+            _ => 0.4,
+        };
+    }
+    rows
 }

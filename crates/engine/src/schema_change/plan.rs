@@ -298,13 +298,9 @@ impl Plan {
         key.map(|k| format!("foreign key {}", k.name))
     }
 
-    fn set_type(&mut self, name: &str, ty: DataType, references: &References) -> Result<()> {
-        check_type(name, ty)?;
-        let at = self.column(name)?;
-        let old = self.schema.columns[at].clone();
-        if old.ty == ty {
-            return Ok(());
-        }
+    /// Fails where something keeps a column from having another type.
+    fn may_change(&self, old: &ColumnSchema, ty: DataType) -> Result<()> {
+        let name = &old.name;
         let in_key = |p: &onlap_format::IndexSchema| p.key.iter().any(|k| k.column == old.id);
         if self.schema.blind && self.schema.primary().is_some_and(in_key) {
             let text = format!("column {name} is of the key of a table with blind writes");
@@ -322,6 +318,17 @@ impl Plan {
         if let Some(user) = user {
             return Err(in_use(&self.schema, name, &user));
         }
+        Ok(())
+    }
+
+    fn set_type(&mut self, name: &str, ty: DataType, references: &References) -> Result<()> {
+        check_type(name, ty)?;
+        let at = self.column(name)?;
+        let old = self.schema.columns[at].clone();
+        if old.ty == ty {
+            return Ok(());
+        }
+        self.may_change(&old, ty)?;
         let mut column = old.clone();
         column.ty = ty;
         if let Some(ColumnDefault::Constant(value)) = &old.default {
