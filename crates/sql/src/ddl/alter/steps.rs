@@ -3,8 +3,8 @@
 use onlap::{CheckSpec, ForeignKeySpec, IndexSpec, Table, TableChanges, Time};
 use serde_json::Value as Json;
 
-use crate::catalog::{Kind, oids};
 use crate::catalog::triggers::Trigger;
+use crate::catalog::{Kind, oids};
 use crate::ddl::cascade::{self, Object};
 use crate::ddl::change::of_waiting;
 use crate::ddl::defaults;
