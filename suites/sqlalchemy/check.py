@@ -223,7 +223,7 @@ for table, schema in (("kinds", None), ("people", None), ("coders", None), ("fri
 check("reflected names", lambda: (sorted(inspector.get_table_names()), inspector.get_view_names(), sorted(inspector.get_schema_names()), sorted(inspector.get_sequence_names()), inspector.get_materialized_view_names()))
 check("reflected enums", lambda: inspector.get_enums())
 check("has table", lambda: (inspector.has_table("kinds"), inspector.has_table("none"), inspector.has_sequence("numbers"), inspector.has_index("kinds", "ix_low"), inspector.has_schema("other")))
-check("sorted tables", lambda: inspector.get_sorted_table_and_fkc_names())
+check("sorted tables", lambda: [(table, sorted(keys)) for table, keys in inspector.get_sorted_table_and_fkc_names()])
 
 
 def reflected():
