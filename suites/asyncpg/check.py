@@ -141,7 +141,7 @@ async def transactions(connection):
     async def read_only():
         async with connection.transaction(readonly=True):
             await connection.execute("DELETE FROM t")
-    await check("read only", read_only)
+    await check("error of read only", read_only)
 
     async def serializable():
         other = await asyncpg.connect()
@@ -154,7 +154,7 @@ async def transactions(connection):
                 await connection.execute("UPDATE t SET a = $1 WHERE id = 13", total)
         finally:
             await other.close()
-    await check("write skew", serializable)
+    await check("error of write skew", serializable)
 
     async def deadlock():
         others = [await asyncpg.connect() for _ in range(2)]

@@ -23,21 +23,14 @@ exports.up = (knex) => knex.schema.alterTable("item", (t) => { t.string("note", 
 exports.down = (knex) => knex.schema.alterTable("item", (t) => { t.dropColumn("note"); t.renameColumn("source", "raw"); t.index(["day", "at"], "item_times"); t.tinyint("ti"); });
 exports.config = { transaction: true };
 `);
-fs.writeFileSync("migrations/3_checked.js", `
-exports.up = (knex) => knex.schema.alterTable("item", (t) => { t.string("kind", 40).alter(); });
-exports.down = async () => {};
-`);
 const quiet = () => {};
 const db = knex({ client: "pg", log: { warn: quiet, error: quiet, deprecate: quiet, debug: quiet }, connection: { host: process.env.PGHOST, port: process.env.PGPORT, user: "postgres", password: "none", database: process.env.PGDATABASE }, pool: { min: 0, max: 5 }, migrations: { directory: path.resolve("migrations") } });
 
 async function schema() {
   await check("up 1", async () => (await db.migrate.up({ name: "1_first.js" }))[1]);
   await check("up 2", async () => (await db.migrate.up({ name: "2_second.js" }))[1]);
-  await check("type of a column with a check", async () => (await db.migrate.latest())[1]);
+  await check("type of a column with a check", async () => { await db.schema.createTable("checked", (t) => t.enu("kind", ["a", "b"])); await db.schema.alterTable("checked", (t) => t.string("kind", 40).alter()); });
   await check("status", async () => [await db.migrate.currentVersion(), (await db.migrate.list())[0].map((m) => m.name)]);
-  // So that both servers go on alike.
-  fs.writeFileSync("migrations/3_checked.js", "exports.up = exports.down = async () => {};");
-  await check("latest", async () => Boolean(await db.migrate.latest()));
   await check("latest again", async () => (await db.migrate.latest())[1]);
   await check("two at once", async () => (await Promise.allSettled([db.migrate.latest(), db.migrate.latest()])).map((r) => r.status));
   await check("down", async () => [(await db.migrate.down())[1], (await db.migrate.down())[1]]);
@@ -66,9 +59,9 @@ async function queries() {
   for (const [name, run] of Object.entries(q)) await check(name, run);
   await check("stream", async () => { let n = 0; for await (const row of db("item").select("id").orderBy("id").stream({ highWaterMark: 10 })) n += row.id > 0; return n; });
   await check("lock", () => db.transaction(async (t) => { await t("owner").where({ id: 1 }).forUpdate(); return db.transaction((o) => o("owner").pluck("id").orderBy("id").forUpdate().skipLocked()); }));
-  await check("nowait", () => db.transaction(async (t) => { await t("owner").where({ id: 1 }).forNoKeyUpdate(); return db("owner").where({ id: 1 }).forUpdate().noWait(); }));
+  await check("error of nowait", () => db.transaction(async (t) => { await t("owner").where({ id: 1 }).forNoKeyUpdate(); return db("owner").where({ id: 1 }).forUpdate().noWait(); }));
   await check("savepoint", () => db.transaction(async (t) => { await t("owner").insert({ name: "T" }); await t.transaction((n) => n("owner").insert({ name: "T" })).catch(() => {}); return t("owner").pluck("name").orderBy("id"); }, { isolationLevel: "serializable" }));
-  await check("read only", () => db.transaction((t) => t("owner").del(), { readOnly: true }));
+  await check("error of read only", () => db.transaction((t) => t("owner").del(), { readOnly: true }));
   for (const [name, run] of Object.entries({ unique: () => db("owner").insert({ name: "Bert" }), foreign: () => db("item").insert({ owner_id: 99 }), check: () => db("item").insert({ price: -1 }), enum: () => db("item").insert({ state: "gone" }), kind: () => db("item").insert({ kind: "c" }), deferred: () => db("item").insert([{ owner_id: 1, body: "twice" }, { owner_id: 1, body: "twice" }]), syntax: () => db.raw("SELEC") })) await check(`error ${name}`, run);
   await check("timeout", () => db.raw("SELECT pg_sleep(3)").timeout(100, { cancel: true }).catch((e) => e.name));
   await check("pool", async () => (await Promise.all(Array.from({ length: 50 }, (_, n) => db.raw("SELECT ?::int AS n", [n]).then((r) => r.rows[0].n)))).reduce((a, b) => a + b));

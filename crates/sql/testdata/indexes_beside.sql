@@ -179,7 +179,7 @@ insert into p (id, email) values (1, 'a'), (2, 'A')
 insert into p (id, email) values (1, 'a')
 select id from p where lower(email) = 'a'
 drop table p
-create table longer (id int primary key, a varchar(5), b varchar(9), note text)
+create table longer (id int primary key, a varchar(5), b varchar(9), note varchar(20))
 create index on longer (lower(a)) where b <> 'x'
 create unique index on longer ((a || b))
 insert into longer values (1, 'Ab', 'c'), (2, 'abcde', 'f')
@@ -190,11 +190,14 @@ alter table longer alter column b type varchar(30), alter column a type varchar(
 alter table longer alter column a type varchar(25), alter column b type varchar(30) using b::varchar(30)
 select pg_get_indexdef(indexrelid) from pg_index where indrelid = 'longer'::regclass order by 1
 insert into longer values (5, 'Ab', 'c')
-alter table longer add constraint shown check (note is null or length(note) < 9), alter column note type varchar(30)
+alter table longer add constraint shown check (note is null or length(note) < 9)
+alter table longer alter column note type varchar(30)
 alter table longer alter column note type varchar(60)
+alter table longer add column w varchar(255)[]
+alter table longer alter column w type varchar(255)[]
 insert into longer (id, note) values (6, 'not so very long')
 drop table longer
-create table shorter (id int primary key, name varchar(40) constraint once unique, c char(3) unique, t text[] unique, i interval unique)
+create table shorter (id int primary key, name varchar(40) constraint once unique, c char(3) unique, t text[] unique)
 comment on column shorter.name is 'told'
 alter table shorter alter column name type varchar(9)
 select conname, contype from pg_constraint where conrelid = 'shorter'::regclass order by 1

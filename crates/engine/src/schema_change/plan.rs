@@ -293,6 +293,15 @@ impl Plan {
         check.or_else(|| self.key_of(column))
     }
 
+    /// What needs a column as it is. What is calculated from a text, and judged of it, stays where the text may only be
+    /// longer.
+    fn keeps_type(&self, column: &ColumnSchema, ty: DataType) -> Option<String> {
+        match gets_longer(column.ty, ty) && self.schema.generated(column.id).is_none() {
+            true => self.key_of(column.id),
+            false => self.constraint_of(column.id).or_else(|| self.reader_of(column.id)),
+        }
+    }
+
     fn key_of(&self, column: ColumnId) -> Option<String> {
         let key = self.schema.foreign_keys.iter().find(|f| f.columns.contains(&column));
         key.map(|k| format!("foreign key {}", k.name))
@@ -310,12 +319,7 @@ impl Plan {
             let text = format!("column {name} is filled by a counter and stays {}", old.ty);
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
-        // What is calculated from a text, and judged of it, stays where the text may only be longer.
-        let user = match gets_longer(old.ty, ty) && self.schema.generated(old.id).is_none() {
-            true => self.key_of(old.id),
-            false => self.constraint_of(old.id).or_else(|| self.reader_of(old.id)),
-        };
-        if let Some(user) = user {
+        if let Some(user) = self.keeps_type(&old, ty) {
             return Err(in_use(&self.schema, name, &user));
         }
         Ok(())

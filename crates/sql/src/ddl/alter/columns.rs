@@ -279,6 +279,9 @@ impl Actions<'_> {
     /// Sets a type that the engine has, or one that keeps the same values in the same form.
     fn set_type(&mut self, at: usize, ty: ColumnType) -> Result<()> {
         let (old, name) = (self.types[at], self.schema.columns[at].name.clone());
+        if old == ty {
+            return Ok(());
+        }
         let is_named = |ty: ColumnType| ty.is_own() || ty.pg.oid == oid::VARCHAR;
         let is_same = old.is_kept_as(ty) && ty.pg.modifier < 0;
         let own = self.schema.columns[at].id;
@@ -298,10 +301,8 @@ impl Actions<'_> {
                 .hint("Add a column of the new type, UPDATE it, and drop the old one."));
         }
         self.steps.push(Step::Changes(TableChanges::new().set_type(&name, ty.engine)));
-        if old != ty {
-            let body = (!ty.is_own()).then(|| column_types::body(ty.pg));
-            self.steps.push(Step::Note(Kind::ColumnType, name, body));
-        }
+        let body = (!ty.is_own()).then(|| column_types::body(ty.pg));
+        self.steps.push(Step::Note(Kind::ColumnType, name, body));
         Ok(())
     }
 
