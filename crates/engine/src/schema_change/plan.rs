@@ -319,7 +319,7 @@ impl Plan {
             let text = format!("column {name} is filled by a counter and stays {}", old.ty);
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
-        if let Some(user) = self.keeps_type(&old, ty) {
+        if let Some(user) = self.keeps_type(old, ty) {
             return Err(in_use(&self.schema, name, &user));
         }
         Ok(())
