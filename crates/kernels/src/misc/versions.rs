@@ -16,7 +16,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     ("tidle(tid,tid)", |_| two::<Bytes, Bytes, Bool>(|a, b, _| Ok(a <= b))),
     ("tidgt(tid,tid)", |_| two::<Bytes, Bytes, Bool>(|a, b, _| Ok(a > b))),
     ("tidge(tid,tid)", |_| two::<Bytes, Bytes, Bool>(|a, b, _| Ok(a >= b))),
-    ("bttidcmp(tid,tid)", |_| two::<Bytes, Bytes, Int4>(|a, b, _| Ok(a.cmp(&b) as i32))),
+    ("bttidcmp(tid,tid)", |_| two::<Bytes, Bytes, Int4>(|a, b, _| Ok(a.cmp(b) as i32))),
     ("tidlarger(tid,tid)", |_| two::<Bytes, Bytes, Bytes>(|a, b, _| Ok(a.max(b).to_vec()))),
     ("tidsmaller(tid,tid)", |_| two::<Bytes, Bytes, Bytes>(|a, b, _| Ok(a.min(b).to_vec()))),
 ];
