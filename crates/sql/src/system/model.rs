@@ -147,7 +147,9 @@ impl Model {
             }
         }
         relations.sort_by(|a, b| a.name.cmp(&b.name));
-        relations.extend(definitions::all().iter().map(|definition| {
+        // Schema onlap_stat is found by its name alone: tools would take it for one of the user's, and dump it.
+        let listed = definitions::all().iter().filter(|of| of.schema != ONLAP_STAT);
+        relations.extend(listed.map(|definition| {
             let name = Name::new(definition.schema, definition.name);
             Relation::plain(definition.oid, name, What::System(Arc::clone(definition)))
         }));
@@ -231,7 +233,6 @@ fn schemas(view: &View) -> Vec<(u32, String, String)> {
         (oids::PG_CATALOG, PG_CATALOG.to_string(), owner(PG_CATALOG)),
         (oids::PUBLIC, "public".to_string(), owner("public")),
         (oids::INFORMATION_SCHEMA, INFORMATION_SCHEMA.to_string(), owner(INFORMATION_SCHEMA)),
-        (oids::ONLAP_STAT, ONLAP_STAT.to_string(), owner(ONLAP_STAT)),
     ];
     for (name, object) in view.objects.of_kind(Kind::Schema) {
         if let Some((database, schema)) = name.split_once('/')

@@ -507,7 +507,7 @@ SELECT schema_name, schema_owner FROM information_schema.schemata WHERE schema_n
 SELECT sequence_schema, sequence_name FROM information_schema.sequences ORDER BY 1, 2
 SELECT grantor, grantee, table_schema, table_name, privilege_type, is_grantable FROM information_schema.table_privileges WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2, 3, 4, 5
 SELECT grantor, grantee, table_schema, table_name, privilege_type, is_grantable FROM information_schema.role_table_grants WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2, 3, 4, 5
-SELECT grantor, grantee, table_name, column_name, privilege_type, is_grantable FROM information_schema.column_privileges WHERE table_schema NOT IN ('pg_catalog', 'information_schema', 'onlap_stat') ORDER BY 1, 2, 3, 4, 5
+SELECT grantor, grantee, table_name, column_name, privilege_type, is_grantable FROM information_schema.column_privileges WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2, 3, 4, 5
 SELECT grantor, grantee, table_name, column_name, privilege_type, is_grantable FROM information_schema.role_column_grants WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2, 3, 4, 5
 SELECT grantor, grantee, object_schema, object_name, object_type, privilege_type, is_grantable FROM information_schema.usage_privileges WHERE object_type = 'SEQUENCE' ORDER BY 1, 2, 3, 4
 SELECT grantee, role_name, is_grantable FROM information_schema.applicable_roles ORDER BY 1, 2
