@@ -3,6 +3,8 @@
 //! Parse and Bind as any client; then [`Session::shape`] in the place of Describe and [`Session::fetch_columns`], again and again,
 //! in the place of Execute: each gives as many rows as come at once, so that memory stays bounded.
 
+use std::sync::Arc;
+
 use super::answer::Answer;
 use super::{Portal, Session, cannot_run, no_portal};
 use crate::columnar::Shape;
@@ -62,9 +64,10 @@ impl Session {
         shape: Option<&Shape>,
         client: &mut dyn Client,
     ) -> Result<Fetched> {
-        if portal.prepared.parsed.is_none() {
+        let prepared = Arc::clone(&portal.prepared);
+        let Some(parsed) = &prepared.parsed else {
             return Ok(Fetched::Done(String::new()));
-        }
+        };
         self.start_answer(portal, client)?;
         self.hand_on(client)?;
         let style = self.style();
@@ -72,6 +75,7 @@ impl Session {
             Answer::Done(tag) => {
                 let tag = tag.clone();
                 self.warn(client);
+                self.count(parsed.fingerprint(), &tag);
                 return Ok(Fetched::Done(tag));
             }
             Answer::Rows(answer) => answer.next_chunk(client),
@@ -79,7 +83,9 @@ impl Session {
         self.warn(client);
         let Some(chunk) = next? else {
             let Some(Answer::Rows(answer)) = &portal.answer else { unreachable!("rows stay rows") };
-            return Ok(Fetched::Done(answer.tag()));
+            let tag = answer.tag();
+            self.count(parsed.fingerprint(), &tag);
+            return Ok(Fetched::Done(tag));
         };
         if portal.open.is_none() {
             portal.open = self.open(self.tables_of(&portal.prepared));
