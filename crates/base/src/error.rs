@@ -161,6 +161,8 @@ pub struct Subject {
     pub constraint: Option<String>,
     /// The columns of a key and their values, as texts.
     pub key: Vec<(String, String)>,
+    /// The columns of the row that breaks it with their values as texts, `None` for NULL; empty where no row is known.
+    pub row: Vec<(String, Option<String>)>,
     /// The table at the other end of a foreign key.
     pub other: Option<OtherEnd>,
 }

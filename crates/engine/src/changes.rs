@@ -23,7 +23,6 @@ use onlap_format::{Column, ColumnSchema, DataType, Numeric, TableSchema, Value};
 
 use crate::commit::TableWrite;
 use crate::database::Shared;
-use crate::rules::not_null;
 use crate::table::{TableState, TableView};
 
 pub(crate) mod replace;
@@ -64,7 +63,8 @@ pub(crate) fn op_of(
         Change::Set(value) => {
             let is_generated = schema.generated(column.id).is_some();
             if *value == Value::Null && !column.nullable && !is_generated {
-                return Err(not_null(&schema.name, &column.name));
+                // The refusal tells the row.
+                return Ok(None);
             }
             let mut one = Column::new(column.ty.physical());
             convert::push_value(column.ty, value, &mut one, &column.name)?;

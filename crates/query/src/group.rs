@@ -15,7 +15,7 @@ use datafusion_physical_expr::aggregate::{AggregateExprBuilder, AggregateFunctio
 use datafusion_physical_plan::ExecutionPlan;
 use datafusion_physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
 use onlap_kernels::{Types, find_aggregate};
-use onlap_pg::bound::{Aggregate, Expr, ExprId, Query, QueryId};
+use onlap_pg::bound::{Aggregate, EntryKind, Expr, ExprId, Query, QueryId};
 use onlap_pg::catalog::oids;
 use onlap_pg::{Result, TypeRef};
 
@@ -178,6 +178,7 @@ impl Compiler<'_> {
             let at = place.at(keys);
             layout.types[at] = ty;
             layout.exprs.push((id, at));
+            self.name_column(query, id, at, &mut layout);
         }
         for (var, ty, call) in dependent {
             layout.types[keys + call] = ty;
@@ -185,6 +186,17 @@ impl Compiler<'_> {
         }
         self.frame().layout = layout;
         self.grouping_calls(query, plan, sets.zip(set_at))
+    }
+
+    /// A column that is grouped by has its name in subqueries, too, also the one that it has behind a join.
+    fn name_column(&self, query: &Query, id: ExprId, at: usize, layout: &mut Layout) {
+        let Expr::Var { entry, column, up: 0 } = self.bound.expr(id) else { return };
+        layout.vars.insert((*entry, *column), at);
+        if let EntryKind::Join { columns, .. } = &query.entries[*entry - 1].kind
+            && *column > 0
+        {
+            self.name_column(query, columns[*column as usize - 1], at, layout);
+        }
     }
 
     /// GROUPING(…): which of its arguments a row's set leaves out.

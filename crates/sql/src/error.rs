@@ -108,6 +108,7 @@ struct Parts {
     context: Option<String>,
     about: Option<About>,
     key: Option<Key>,
+    row: Option<FailingRow>,
     unserved: bool,
     /// A SQLSTATE that a routine gave it.
     own_state: Option<Box<str>>,
@@ -141,6 +142,15 @@ impl Raised {
         let routine = self.routine.map_or(module, str::to_string);
         [(b'F', path.to_string()), (b'L', self.at.line().to_string()), (b'R', routine)]
     }
+}
+
+/// A row that a rule of its table refused.
+#[derive(Clone, Debug)]
+struct FailingRow {
+    /// The table, as the engine names it.
+    table: String,
+    /// Its columns and values as the engine prints what is kept.
+    columns: Vec<(String, Option<String>)>,
 }
 
 /// Whose values the detail shows, and what stands there for those who may not read them.
@@ -177,6 +187,7 @@ impl SqlError {
             context: None,
             about: None,
             key: None,
+            row: None,
             unserved: false,
             own_state: None,
             inner: None,
@@ -422,6 +433,17 @@ impl SqlError {
         if let Some(key) = self.0.key.take() {
             self.0.detail = key.without;
         }
+        self
+    }
+    /// The table of the row that was refused, with its columns and values as the engine prints what is kept.
+    pub fn failing_row(&self) -> Option<(&str, &[(String, Option<String>)])> {
+        self.0.row.as_ref().map(|row| (row.table.as_str(), &row.columns[..]))
+    }
+    /// The same with this detail, and the row forgotten.
+    #[must_use]
+    pub fn with_row_told(mut self, detail: Option<String>) -> SqlError {
+        self.0.row = None;
+        self.0.detail = self.0.detail.or(detail);
         self
     }
     /// Bytes of all that it says.

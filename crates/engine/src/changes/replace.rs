@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use onlap_base::{Result, RowId};
 use onlap_format::changes::{LoggedChange, apply};
-use onlap_format::{Batch, TableSchema};
+use onlap_format::{Batch, TableSchema, convert};
 
 use super::{is_free, no_longer_free};
 use crate::commit::{PendingMark, TableWrite};
@@ -79,10 +79,12 @@ pub(crate) fn replace(shared: &Arc<Shared>, w: &mut TableWrite) -> Result<()> {
 
 /// New rows obey the rules of the moment.
 fn judge(w: &TableWrite, batch: &Batch) -> Result<()> {
-    let TableSchema { columns, name, .. } = &*w.schema;
+    let columns = &w.schema.columns;
     for (column, values) in columns.iter().zip(&batch.columns) {
-        if !column.nullable && (0..batch.rows).any(|i| values.is_null(i)) {
-            return Err(not_null(name, &column.name));
+        if let Some(row) = (0..batch.rows).find(|i| !column.nullable && values.is_null(*i)) {
+            return Err(not_null(&w.schema, &column.name, |at| {
+                convert::read_value(columns[at].ty, &batch.columns[at], row)
+            }));
         }
     }
     match w.state.checks(&w.schema)? {

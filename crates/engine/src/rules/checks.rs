@@ -70,6 +70,9 @@ fn violated(schema: &TableSchema, check: &CheckSchema, batch: &Batch, row: usize
     Error::new(ErrorKind::CheckViolation, text).about(Subject {
         table: schema.name.clone(),
         constraint: Some(check.name.clone()),
+        row: convert::row_texts(schema, |at| {
+            convert::read_value(schema.columns[at].ty, &batch.columns[at], row)
+        }),
         ..Subject::default()
     })
 }

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use onlap_base::{Error, ErrorKind, Result, SequenceId, Subject};
-use onlap_format::TableSchema;
+use onlap_format::{TableSchema, Value, convert};
 
 use crate::database::{Shared, unknown_table};
 use crate::sequences::unknown_sequence;
@@ -25,10 +25,18 @@ pub(crate) use checks::Checks;
 pub(crate) use references::{Reference, References};
 
 /// A column of a table is not to be NULL.
-pub(crate) fn not_null(table: &str, column: &str) -> Error {
-    let text = format!("column {column} of table {table} does not take NULL");
-    let (table, column) = (table.to_owned(), Some(column.to_owned()));
-    Error::new(ErrorKind::NotNull, text).about(Subject { table, column, ..Subject::default() })
+pub(crate) fn not_null(
+    schema: &TableSchema,
+    column: &str,
+    value: impl Fn(usize) -> Value,
+) -> Error {
+    let text = format!("column {column} of table {} does not take NULL", schema.name);
+    Error::new(ErrorKind::NotNull, text).about(Subject {
+        table: schema.name.clone(),
+        column: Some(column.to_owned()),
+        row: convert::row_texts(schema, value),
+        ..Subject::default()
+    })
 }
 
 /// After a table came or went: parents learn of their children.

@@ -23,6 +23,7 @@ use crate::changes::{self, Change};
 use crate::database::Table;
 use crate::locks::{LockWait, RowLock};
 use crate::read::Predicate;
+use crate::rules::not_null;
 use crate::table::TableView;
 
 /// What an update does to which column.
@@ -427,7 +428,10 @@ impl Transaction {
                 let at = schema.position(column.id).expect("a column of the table");
                 let value = changed_value(column, &values[at], change)?;
                 let op = changes::op_of(&schema, column, &Change::Set(value))?;
-                let op = op.expect("a value can be set");
+                let Some(op) = op else {
+                    let new = |i: usize| if i == at { Value::Null } else { values[i].clone() };
+                    return Err(not_null(&schema, &column.name, new));
+                };
                 self.buffer(table)?.change(&[row..row + 1], column.id, op);
             }
         }

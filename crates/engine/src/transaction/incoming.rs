@@ -42,7 +42,7 @@ impl Buffer {
         let row = &*self.generated(row)?;
         for (column, value) in self.schema.columns.iter().zip(row) {
             if *value == Value::Null && !column.nullable {
-                return Err(not_null(&self.schema.name, &column.name));
+                return Err(not_null(&self.schema, &column.name, |at| row[at].clone()));
             }
         }
         let Some(checks) = self.checks()? else { return Ok(()) };
@@ -67,16 +67,24 @@ impl Buffer {
             );
             return Err(Error::new(ErrorKind::InvalidInput, text));
         }
-        for ((schema, column), value) in
-            self.schema.columns.iter().zip(&mut self.rows.columns).zip(row)
-        {
+        let n = self.rows.rows;
+        for (at, value) in row.iter().enumerate() {
+            let (schema, column) = (&self.schema.columns[at], &mut self.rows.columns[at]);
             match value {
                 Value::Null if schema.is_serial() => {
                     let next = self.table.state.take_serial(1)?;
                     convert::push_value(schema.ty, &Value::Int(next), column, &schema.name)?;
                 }
                 Value::Null if !schema.nullable => {
-                    return Err(not_null(&self.schema.name, &schema.name));
+                    // Those before it may have got numbers.
+                    return Err(not_null(&self.schema, &schema.name, |i| match i < at {
+                        true => convert::read_value(
+                            self.schema.columns[i].ty,
+                            &self.rows.columns[i],
+                            n,
+                        ),
+                        false => row[i].clone(),
+                    }));
                 }
                 Value::Null => column.push_null(),
                 _ if chosen && schema.identity == Identity::Always => {

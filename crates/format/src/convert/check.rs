@@ -3,7 +3,7 @@
 use onlap_base::limits::{ROW_BYTES, VALUE_BYTES};
 use onlap_base::{Error, ErrorKind, Result, Subject};
 
-use super::{check_text, int_range, out_of_range, too_long};
+use super::{check_text, format_text, int_range, out_of_range, read_value, too_long};
 use crate::batch::{Batch, BytesVec, Column, NullMask, Vector};
 use crate::schema::{ColumnSchema, TableSchema};
 use crate::types::DataType;
@@ -24,17 +24,47 @@ pub fn check_batch(schema: &TableSchema, batch: &Batch) -> Result<()> {
             ),
         ));
     }
+    let mut refused = None;
     for (column, described) in batch.columns.iter().zip(&schema.columns) {
-        check_column(described, column, batch.rows).map_err(|e| match e.kind() {
-            ErrorKind::NotNull => e.about(Subject {
-                table: schema.name.clone(),
-                column: Some(described.name.clone()),
-                ..Subject::default()
+        check_column(described, column, batch.rows)?;
+        let has_null = column.nulls.as_ref().is_some_and(|nulls| nulls.count() > 0);
+        if refused.is_none() && has_null && !described.nullable && !described.is_serial() {
+            refused = Some((described, column));
+        }
+    }
+    // The row is told when all of its columns are known to be what they should be.
+    if let Some((described, column)) = refused {
+        let row = (0..batch.rows).find(|row| column.is_null(*row)).expect("it has a NULL");
+        let text = format!("column \"{}\" refuses NULL", described.name);
+        return Err(Error::new(ErrorKind::NotNull, text).about(Subject {
+            table: schema.name.clone(),
+            column: Some(described.name.clone()),
+            row: row_texts(schema, |at| {
+                read_value(schema.columns[at].ty, &batch.columns[at], row)
             }),
-            _ => e,
-        })?;
+            ..Subject::default()
+        }));
     }
     check_row_bytes(batch)
+}
+
+/// The columns of a row with their values as texts, `None` for NULL.
+pub fn row_texts(
+    schema: &TableSchema,
+    value: impl Fn(usize) -> Value,
+) -> Vec<(String, Option<String>)> {
+    let shown = |(at, column): (usize, &ColumnSchema)| {
+        let text = match value(at) {
+            Value::Null => None,
+            value => {
+                let mut text = String::new();
+                format_text(column.ty, &value, &mut text);
+                Some(text)
+            }
+        };
+        (column.name.clone(), text)
+    };
+    schema.columns.iter().enumerate().map(shown).collect()
 }
 
 fn check_column(described: &ColumnSchema, column: &Column, rows: usize) -> Result<()> {
@@ -68,10 +98,7 @@ fn check_column(described: &ColumnSchema, column: &Column, rows: usize) -> Resul
         if nulls.len != rows || nulls.words.len() != rows.div_ceil(64) {
             return invalid(format!("a null mask of {} rows in a batch of {rows}", nulls.len));
         }
-        let found = check_nulls(column, nulls)?;
-        if found > 0 && !described.nullable && !described.is_serial() {
-            return Err(Error::new(ErrorKind::NotNull, format!("column \"{name}\" refuses NULL")));
-        }
+        check_nulls(column, nulls)?;
     }
     check_values(described.ty, column, name)
 }
@@ -88,8 +115,8 @@ fn check_offsets(v: &BytesVec) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// NULL slots hold zero or nothing, bits past the end are 0; returns how many rows are NULL.
-fn check_nulls(column: &Column, nulls: &NullMask) -> Result<usize> {
+/// NULL slots hold zero or nothing, bits past the end are 0.
+fn check_nulls(column: &Column, nulls: &NullMask) -> Result<()> {
     let count = nulls.count();
     let bits = nulls.len % 64;
     let past = nulls.words.last().is_some_and(|w| bits != 0 && w >> bits != 0);
@@ -105,7 +132,7 @@ fn check_nulls(column: &Column, nulls: &NullMask) -> Result<usize> {
             "NULL slots of a batch hold zero or the empty string",
         ));
     }
-    Ok(count)
+    Ok(())
 }
 
 fn check_values(ty: DataType, column: &Column, name: &str) -> Result<()> {

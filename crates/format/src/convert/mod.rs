@@ -19,7 +19,7 @@ use std::cmp::Ordering;
 use onlap_base::limits::VALUE_BYTES;
 use onlap_base::{Error, ErrorKind, Result};
 
-pub use check::check_batch;
+pub use check::{check_batch, row_texts};
 pub use text::{format_text, parse_text};
 
 use crate::batch::{Batch, Column, Vector};

@@ -6,7 +6,7 @@
 
 use onlap::{Error, ErrorKind, OtherEnd, Subject};
 
-use super::{About, Key, SqlError, state};
+use super::{About, FailingRow, Key, SqlError, state};
 use crate::catalog::names::Name;
 
 /// The error of a broken rule.
@@ -81,6 +81,8 @@ pub(super) fn broken(e: &Error, subject: &Subject) -> SqlError {
         without,
     });
     error.0.detail = detail;
+    error.0.row = (!subject.row.is_empty())
+        .then(|| FailingRow { table: subject.table.clone(), columns: subject.row.clone() });
     error.0.about = Some(About {
         schema: owner.schema,
         table: Some(owner.name),
@@ -107,6 +109,7 @@ pub(super) fn of_rows(e: Error) -> SqlError {
             }
         }
         ErrorKind::CheckViolation => {
+            error.0.row = None;
             let table = Name::of_engine(&subject.table).1.name;
             error.0.message = format!(
                 "check constraint \"{name}\" of relation \"{table}\" is violated by some row"

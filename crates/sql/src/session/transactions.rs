@@ -18,6 +18,9 @@ use crate::types::Style;
 use crate::view::{SearchPath, View};
 use crate::wire::Client;
 
+/// Bytes of a value that the detail of an error shows, as in PostgreSQL.
+const SHOWN_BYTES: usize = 64;
+
 impl Session {
     /// The transaction, begun if there is none.
     pub(super) fn block(&mut self) -> Result<&mut Block> {
@@ -62,6 +65,10 @@ impl Session {
 
     /// An error without the values of a key that the role may not read, as in PostgreSQL.
     pub(crate) fn with_values_to_see(&self, error: SqlError) -> SqlError {
+        if let Some((table, columns)) = error.failing_row() {
+            let told = self.failing_row(table, columns);
+            return error.with_row_told(told);
+        }
         match error.shows() {
             Some((table, columns)) if !self.may_read(table, columns) => error.without_values(),
             Some((table, _)) => match self.known_table(table) {
@@ -77,6 +84,35 @@ impl Session {
             },
             None => error,
         }
+    }
+
+    /// What of a row that was refused the role may read, in PostgreSQL's words.
+    fn failing_row(&self, table: &str, columns: &[(String, Option<String>)]) -> Option<String> {
+        let (schema, objects) = self.known_table(table)?;
+        let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
+        let types = Types::of(&objects, &schema);
+        let shown = |(name, value): &(String, Option<String>)| {
+            let Some(value) = value else { return "null".to_owned() };
+            let at = schema.position_by_name(name);
+            let printed = at.and_then(|at| types.print_kept(at, value));
+            let text = printed.as_deref().unwrap_or(value);
+            match text.len() > SHOWN_BYTES {
+                true => format!("{}...", &text[..text.floor_char_boundary(SHOWN_BYTES)]),
+                false => text.to_owned(),
+            }
+        };
+        if self.may_read(table, &names) {
+            let values: Vec<String> = columns.iter().map(shown).collect();
+            return Some(format!("Failing row contains ({}).", values.join(", ")));
+        }
+        let seen = columns.iter().filter(|column| self.may_read(table, &[column.0.clone()]));
+        let seen: Vec<_> = seen.collect();
+        let names: Vec<&str> = seen.iter().map(|(name, _)| &**name).collect();
+        let values: Vec<String> = seen.iter().copied().map(shown).collect();
+        let is_told = !seen.is_empty();
+        is_told.then(|| {
+            format!("Failing row contains ({}) = ({}).", names.join(", "), values.join(", "))
+        })
     }
 
     /// A table, which may be one of the transaction's own, and the catalog with what the transaction changed.
