@@ -138,7 +138,7 @@ impl Door {
 
     /// Serves a client, or lets it wait on.
     fn admit(&mut self, visitor: Visitor) {
-        match visitor.is_whole && self.kind.has_room(&self.shared) {
+        match visitor.is_whole && self.kind.has_room(&self.shared, &visitor.input) {
             true => self.kind.serve(&self.shared, visitor),
             false => {
                 self.crowd.enter(visitor.origin);

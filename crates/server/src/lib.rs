@@ -12,6 +12,7 @@ mod bell;
 mod config;
 mod connection;
 mod connections;
+mod console;
 mod door;
 mod frontend;
 mod http;
