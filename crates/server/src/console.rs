@@ -66,7 +66,7 @@ impl Console {
             exchanges: Exchanges::new(login_time),
             is_exposed: addresses.iter().any(|a| !a.ip().is_loopback()),
             port: addresses.first().map_or(0, SocketAddr::port),
-            queries: query::Queries::default(),
+            queries: query::queries(),
         }
     }
 

@@ -12,7 +12,6 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use onlap_base::clock::{Clock as _, SystemClock};
@@ -21,8 +20,10 @@ use crate::console;
 use crate::door::Visitor;
 use crate::input::Input;
 use crate::metrics;
+use crate::origin::Origin;
 use crate::server::Shared;
 use crate::stream::{Raw, Stream, Wait};
+use crate::turns::Turns;
 
 pub(crate) mod answer;
 pub(crate) mod request;
@@ -36,14 +37,15 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 const TAKING: Duration = Duration::from_secs(20);
 /// Requests of monitors that are answered at a time: there are few.
 const MONITORS: usize = 16;
-/// Requests of browsers, which open six connections at once.
+/// Requests of browsers, of all and of one address: a browser opens six connections at once.
 const BROWSERS: usize = 24;
+const BROWSERS_EACH: usize = 16;
 /// What a TLS handshake begins with.
 const HANDSHAKE: u8 = 0x16;
 
 /// Who is asking, as far as it is known without a look at the whole request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Who {
+enum Who {
     /// A monitor.
     Monitor,
     /// A browser, or any client under TLS.
@@ -52,7 +54,7 @@ pub(crate) enum Who {
 
 impl Who {
     /// By what it has said.
-    pub(crate) fn of(input: &Input) -> Who {
+    fn of(input: &Input) -> Who {
         let is = |path: &str| input.bytes().starts_with(path.as_bytes());
         match is("GET /metrics") || is("GET /healthz") {
             true => Who::Monitor,
@@ -62,23 +64,31 @@ impl Who {
 }
 
 /// Requests that are being answered.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Requests {
-    monitors: AtomicUsize,
-    browsers: AtomicUsize,
+    monitors: Turns<Origin>,
+    browsers: Turns<Origin>,
+}
+
+impl Default for Requests {
+    fn default() -> Requests {
+        Requests {
+            monitors: Turns::new(MONITORS, MONITORS),
+            browsers: Turns::new(BROWSERS, BROWSERS_EACH),
+        }
+    }
 }
 
 impl Requests {
-    fn of(&self, who: Who) -> (&AtomicUsize, usize) {
+    fn of(&self, who: Who) -> &Turns<Origin> {
         match who {
-            Who::Monitor => (&self.monitors, MONITORS),
-            Who::Browser => (&self.browsers, BROWSERS),
+            Who::Monitor => &self.monitors,
+            Who::Browser => &self.browsers,
         }
     }
     /// Whether one more may be answered.
-    pub(crate) fn have_room(&self, who: Who) -> bool {
-        let (now, most) = self.of(who);
-        now.load(Ordering::SeqCst) < most
+    pub(crate) fn have_room(&self, visitor: &Visitor) -> bool {
+        self.of(Who::of(&visitor.input)).have_room(&visitor.origin)
     }
 }
 
@@ -97,18 +107,18 @@ pub(crate) fn is_whole(input: &Input) -> bool {
 /// Answers a request on a task of its own.
 pub(crate) fn serve(shared: &Arc<Shared>, visitor: Visitor) {
     let asked = Arc::clone(shared);
-    let who = Who::of(&visitor.input);
-    asked.requests.of(who).0.fetch_add(1, Ordering::SeqCst);
+    let (who, origin) = (Who::of(&visitor.input), visitor.origin);
+    asked.requests.of(who).enter(&origin);
     let body = move || {
         let peer = visitor.peer;
         if let Err(e) = converse(&asked, visitor.socket, peer, visitor.input) {
             asked.log.debug(format_args!("HTTP request from {peer} failed: {e}"));
         }
-        asked.requests.of(who).0.fetch_sub(1, Ordering::SeqCst);
+        asked.requests.of(who).leave(&origin);
     };
     if shared.tasks.try_spawn("http request", Box::new(body)).is_none() {
         // Without a thread the client finds the connection closed.
-        shared.requests.of(who).0.fetch_sub(1, Ordering::SeqCst);
+        shared.requests.of(who).leave(&origin);
     }
 }
 

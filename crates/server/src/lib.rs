@@ -25,6 +25,7 @@ mod server;
 mod startup;
 mod stream;
 mod tls;
+mod turns;
 mod watch;
 
 pub use config::{Config, TlsFiles};

@@ -231,11 +231,11 @@ impl Kind {
         }
     }
     /// Whether there may be one thread more.
-    pub(crate) fn has_room(self, shared: &Shared, input: &Input) -> bool {
+    pub(crate) fn has_room(self, shared: &Shared, visitor: &Visitor) -> bool {
         let most = shared.config.max_connections + 2 * EXTRA_CONNECTIONS;
         match self {
             Kind::Sessions => shared.connections.len() < most,
-            Kind::Pages => shared.requests.have_room(http::Who::of(input)),
+            Kind::Pages => shared.requests.have_room(visitor),
         }
     }
     /// Gives a client a thread.

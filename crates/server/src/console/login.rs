@@ -24,11 +24,17 @@ use crate::connection::nonce;
 use crate::http::answer::{Answer, Kind};
 use crate::origin::Origin;
 use crate::server::Shared;
+use crate::turns::Turns;
 
 /// Exchanges at most, of some 500 bytes each.
 const MOST: usize = 512;
 /// Of one address.
 const MOST_EACH: usize = 32;
+
+/// Verdicts at a time, of all and of one address: they may wait after wrong passwords, and those who have logged in
+/// need threads meanwhile.
+const VERDICTS: usize = 8;
+const VERDICTS_EACH: usize = 2;
 
 /// An exchange that waits for its proof.
 #[derive(Debug)]
@@ -46,13 +52,15 @@ struct Begun {
 #[derive(Debug)]
 pub(crate) struct Exchanges {
     time: Duration,
+    /// Verdicts on their way, which may wait.
+    verdicts: Turns<Origin>,
     all: Mutex<VecDeque<Begun>>,
 }
 
 impl Exchanges {
     /// None yet; each has so long.
     pub(crate) fn new(time: Duration) -> Exchanges {
-        Exchanges { time, all: Mutex::default() }
+        Exchanges { time, verdicts: Turns::new(VERDICTS, VERDICTS_EACH), all: Mutex::default() }
     }
 
     fn put(&self, begun: Begun) {
@@ -119,6 +127,10 @@ pub(super) fn end(shared: &Arc<Shared>, body: &Value, caller: &Caller) -> Answer
         return refused("400 Bad Request", "there is no proof");
     };
     let from = caller.origin();
+    let Some(_turn) = shared.console.exchanges.verdicts.take(from) else {
+        let busy = "too many logins are under way: try again in a moment";
+        return refused("503 Service Unavailable", busy).with("Retry-After", "2");
+    };
     let Some(begun) = shared.console.exchanges.take(id).filter(|begun| begun.from == from) else {
         return refused("401 Unauthorized", "the login took too long: try again");
     };

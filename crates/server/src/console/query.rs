@@ -8,7 +8,6 @@
 //! under way of all pages and of each role. Each takes a place of `max_connections`, and an orderly end of the server
 //! cancels it.
 
-use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,7 +15,6 @@ use std::time::Duration;
 
 use onlap_base::clock::{Clock as _, SystemClock};
 use onlap_sql::{Session, SessionInfo, SqlError, state};
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::collect::Collector;
@@ -24,6 +22,7 @@ use super::sessions::Held;
 use super::{Caller, FIRST_ROLE, refused};
 use crate::http::answer::{Answer, Kind};
 use crate::server::Shared;
+use crate::turns::Turns;
 
 /// Statements of a request.
 const STATEMENTS: usize = 16;
@@ -39,34 +38,11 @@ const AT_ONCE: usize = 8;
 const AT_ONCE_EACH: usize = 4;
 
 /// Requests that run statements, by role.
-#[derive(Debug, Default)]
-pub(super) struct Queries(Mutex<HashMap<String, usize>>);
+pub(super) type Queries = Turns<String>;
 
-/// One of them, until it is dropped.
-struct Turn<'a>(&'a Queries, &'a str);
-
-impl Queries {
-    fn begin<'a>(&'a self, role: &'a str) -> Option<Turn<'a>> {
-        let mut all = self.0.lock();
-        let of_role = all.get(role).copied().unwrap_or(0);
-        if of_role >= AT_ONCE_EACH || all.values().sum::<usize>() >= AT_ONCE {
-            return None;
-        }
-        all.insert(role.to_string(), of_role + 1);
-        Some(Turn(self, role))
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        let mut all = self.0.0.lock();
-        if let Some(count) = all.get_mut(self.1) {
-            *count -= 1;
-            if *count == 0 {
-                all.remove(self.1);
-            }
-        }
-    }
+/// None yet.
+pub(super) fn queries() -> Queries {
+    Turns::new(AT_ONCE, AT_ONCE_EACH)
 }
 
 /// Who a session of the page is.
@@ -95,7 +71,7 @@ pub(super) fn answer(shared: &Arc<Shared>, held: &Held, body: &Value, caller: &C
     if statements.is_empty() || statements.len() > STATEMENTS {
         return refused("400 Bad Request", "there are to be 1 to 16 statements");
     }
-    let Some(_turn) = shared.console.queries.begin(&held.role) else {
+    let Some(_turn) = shared.console.queries.take(held.role.clone()) else {
         let busy = "too many statements of the console are under way: try again in a moment";
         return refused("503 Service Unavailable", busy).with("Retry-After", "1");
     };

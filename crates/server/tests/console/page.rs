@@ -112,7 +112,8 @@ fn layout(browser: &mut Browser) -> String {
         let (left, right, top, height) = (number(1), number(2), number(3), number(4));
         assert!(height > 0, "{name} cannot be seen");
         if ["header", "main", "foot"].contains(&name) {
-            assert!(top >= bottom, "{name} lies on what is above it");
+            // Each number is rounded.
+            assert!(top + 1 >= bottom, "{name} lies on what is above it");
             bottom = top + height;
         }
         match name {
@@ -364,7 +365,7 @@ fn a_person_logs_in_with_a_password() {
     );
 }
 
-/// `cargo test --release -p onlap-server --test console first_paint -- --nocapture` prints the figures.
+/// `cargo test -p onlap-server --test console first_paint -- --nocapture` prints the figures.
 #[test]
 fn first_paint_and_weight() {
     if !programs::are_there(&NEEDED) {
