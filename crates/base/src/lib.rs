@@ -23,6 +23,7 @@ pub mod pattern;
 pub mod rng;
 pub mod stop;
 pub mod tasks;
+pub mod times;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use error::{Error, ErrorKind, OtherEnd, Result, Subject};

@@ -141,6 +141,20 @@ fn set_password(instance: &Instance, file: &str) -> Result<()> {
     instance.set_password(SUPERUSER, &stored_form(password)).map_err(wrong)
 }
 
+/// Where the console is, or what it needs.
+fn console(http: std::net::SocketAddr, instance: &Instance, settings: &Configuration) -> String {
+    if http.ip().is_loopback() || settings.flag(Id::Insecure) {
+        return format!("http://{http}/");
+    }
+    match (instance.has_passwords(), settings.given(Id::TlsCert)) {
+        (false, _) => "off: other machines reach it, and no role has a password".to_string(),
+        (true, None) => {
+            format!("http://127.0.0.1:{}/, for this machine alone: no TLS", http.port())
+        }
+        (true, Some(_)) => format!("https://{http}/"),
+    }
+}
+
 fn print(settings: &Configuration, instance: &Instance, server: &Server) {
     let parts: Vec<_> = instance.database().memory();
     let total = parts.iter().map(|p| p.limit).sum();
@@ -150,6 +164,7 @@ fn print(settings: &Configuration, instance: &Instance, server: &Server) {
     println!("onlap {}, for clients of PostgreSQL {}", version::SHORT, onlap_sql::SERVER_VERSION);
     println!("  address    {}", addresses.join(", "));
     if let Some(http) = server.http_address() {
+        println!("  console    {}", console(http, instance, settings));
         println!("  monitoring http://{http}/metrics and http://{http}/healthz");
     }
     println!("  data       {} (sync {})", settings.text(Id::DataDir), settings.text(Id::Sync));

@@ -23,6 +23,7 @@ use onlap_storage::version::TableVersion;
 
 use crate::commit::TableWrite;
 use crate::database::Shared;
+use crate::pressure::Why;
 use crate::table::{Frozen, TableState, TableView};
 
 /// A table may owe so many times the share from which on files are rewritten. At twice the share, two rows
@@ -98,11 +99,20 @@ impl Owed {
     }
 }
 
+/// Waits that are shorter were none: the shortest that is given is as long.
+const STALL_NS: u64 = 50_000;
+
 /// Lets a transaction that adds to the debts of tables wait.
 pub(crate) fn hold_back(shared: &Shared, writes: &[TableWrite]) -> Result<()> {
     for w in writes.iter().filter(|w| !w.marks.is_empty() || !w.changes.is_empty()) {
         if w.state.owed.share() > BEGINS {
-            wait_for(shared, &w.state)?;
+            let began = shared.clock.monotonic_ns();
+            let waited = wait_for(shared, &w.state);
+            let took = shared.clock.monotonic_ns().saturating_sub(began);
+            if took >= STALL_NS {
+                shared.pressure.stalled(Why::TableDebt, took);
+            }
+            waited?;
         }
     }
     Ok(())

@@ -62,10 +62,13 @@ use onlap_memtable::Mark;
 
 mod held;
 mod judge;
+mod times;
 
 pub use held::CommitLockStats;
 use held::HoldTimes;
 use judge::Group;
+pub use times::CommitTimes;
+use times::Took;
 
 /// A row version that a transaction deletes, and the ordinal among the transaction's own rows of the
 /// one that replaces it.
@@ -187,6 +190,7 @@ pub(crate) struct Commits {
     wanted: AtomicUsize,
     clock: Arc<dyn Clock>,
     times: HoldTimes,
+    took: Took,
 }
 
 /// Rounds a leader runs before another client takes over: its own next commit waits for as many syncs,
@@ -208,6 +212,7 @@ impl Commits {
         Commits {
             clock,
             times: HoldTimes::default(),
+            took: Took::default(),
             queue: Mutex::default(),
             leader: Mutex::new(Leader {
                 next_csn,
@@ -247,6 +252,11 @@ impl Commits {
         self.times.report()
     }
 
+    /// How long commits took.
+    pub(crate) fn commit_times(&self) -> CommitTimes {
+        self.took.report()
+    }
+
     /// The commit lock for a client that leads, unless somebody wants it to himself.
     fn lead(&self) -> Option<MutexGuard<'_, Leader>> {
         // Who counts itself out later looks at the queue after that, where this client is by now.
@@ -280,6 +290,7 @@ impl Commits {
             return Ok(shared.snapshots.published());
         }
         shared.check_writable()?;
+        let begun_ns = self.clock.monotonic_ns();
         for looks in 0.. {
             let calculator = &shared.calculator;
             writes.iter_mut().try_for_each(|write| upgrade::upgrade(calculator, write))?;
@@ -289,7 +300,10 @@ impl Commits {
             budgets::hold_back(shared, &writes)?;
             let decided = self.queue_up(shared, writes, reads, looks)?;
             match decided.result {
-                Ok(csn) => return Ok(csn),
+                Ok(csn) => {
+                    self.took.add(self.clock.monotonic_ns().saturating_sub(begun_ns));
+                    return Ok(csn);
+                }
                 Err(Refusal::Stale) => {}
                 Err(Refusal::Failed(e))
                     if upgrade::is_outdated(&e, &decided.writes)

@@ -57,7 +57,7 @@ pub use backup::{
 pub use budgets::TableDebts;
 pub use changes::Change;
 pub use check::{CheckOptions, CheckReport, Finding, check, check_with};
-pub use commit::CommitLockStats;
+pub use commit::{CommitLockStats, CommitTimes};
 pub use database::{Database, Table};
 pub use derive::{Formula, Formulas};
 pub use history::AsOf;
@@ -82,6 +82,7 @@ pub use onlap_storage::written::{IndexWritten, WrittenReport};
 #[doc(hidden)]
 pub use options::Rule;
 pub use options::{Options, SyncMode, Tuning};
+pub use pressure::Stall;
 pub use read::{KeyRange, Predicate, ReadCounters, RowBatch, RowSet, Rows, Scan, Snapshot};
 pub use schema_change::WhichTable;
 pub use sequences::Sequence;

@@ -39,6 +39,12 @@ use crate::options::Rule;
 use crate::pace::Writers;
 use crate::pace::price::{SHARE_MAX_NS, share, time_of};
 
+mod stalls;
+
+pub use stalls::Stall;
+use stalls::Stalls;
+pub(crate) use stalls::Why;
+
 /// Bytes of memtable per second that a flush is expected to drain before the first was measured.
 const DRAIN_RATE_START: u64 = 100 << 20;
 /// Share of the memtables' limit, in percent, that writers may plan with: the rest is for what many
@@ -88,7 +94,7 @@ pub(crate) struct Pressure {
     bodies: AtomicU64,
     merge_debt: AtomicU64,
     merge_debt_limit: u64,
-    delayed_us: AtomicU64,
+    stalls: Stalls,
     /// Why the last flush failed; nothing once one has succeeded.
     stuck: Mutex<Option<Error>>,
 }
@@ -148,7 +154,7 @@ impl Pressure {
             bodies: AtomicU64::new(0),
             merge_debt: AtomicU64::new(0),
             merge_debt_limit,
-            delayed_us: AtomicU64::new(0),
+            stalls: Stalls::default(),
             stuck: Mutex::new(None),
         }
     }
@@ -236,7 +242,17 @@ impl Pressure {
 
     /// Microseconds that writers have been held back in all.
     pub(crate) fn delayed_us(&self) -> u64 {
-        self.delayed_us.load(Ordering::Relaxed)
+        self.stalls.total_us()
+    }
+
+    /// Why, how often and for how long, by reason.
+    pub(crate) fn stalls(&self) -> Vec<Stall> {
+        self.stalls.report()
+    }
+
+    /// Notes that a writer was held back.
+    pub(crate) fn stalled(&self, why: Why, ns: u64) {
+        self.stalls.add(why, ns / 1000);
     }
 
     /// Holds a writer of a commit of `body_bytes` back for its share.
@@ -292,7 +308,7 @@ impl Pressure {
         let used = memory.used(Part::Memtables);
         let flushes = *self.flushes.lock();
         let bytes = (body_bytes as f64 * flushes.growth) as u64;
-        let mut delay = 0;
+        let (mut delay, mut why) = (0, Why::Flushes);
         let drained_at = self.drained_at.load(Ordering::Relaxed);
         let is_paced = shared.pace.holds_back();
         let is_bound = drained_at > 0 || self.bound_until.load(Ordering::Relaxed) >= now;
@@ -310,13 +326,16 @@ impl Pressure {
             let admitted = self.bodies.load(Ordering::Relaxed);
             let writers = Writers { admitted, growth: flushes.growth, drained_at };
             let rate = shared.pace.rate(now, memory, &writers);
-            delay = delay.max(rate.map_or(0, |rate| time_of(body_bytes, rate as u64)));
+            let by_device = rate.map_or(0, |rate| time_of(body_bytes, rate as u64));
+            if by_device > delay {
+                (delay, why) = (by_device, Why::Device);
+            }
         }
-        self.pay(shared, now, delay);
+        self.pay(shared, now, delay, why);
     }
 
     /// Adds a delay to what writers owe, and sleeps where that is ahead of the time.
-    fn pay(&self, shared: &Shared, now: u64, delay: u64) {
+    fn pay(&self, shared: &Shared, now: u64, delay: u64, why: Why) {
         // Others owe a slice each at most. Beyond some of them what is owed is bounded, so that many writers at once
         // do not hold up those that come long after.
         let most = debt_wait_max(delay);
@@ -326,7 +345,7 @@ impl Pressure {
         let ahead = paid(before.unwrap_or(0)).saturating_sub(now);
         if ahead >= STEP_NS {
             shared.tasks.sleep(Duration::from_nanos(ahead));
-            self.delayed_us.fetch_add(ahead / 1000, Ordering::Relaxed);
+            self.stalled(why, ahead);
         }
     }
 
@@ -353,7 +372,7 @@ impl Pressure {
             shared.tasks.sleep(Duration::from_nanos(step));
             at = shared.clock.monotonic_ns().max(at + step);
         }
-        self.delayed_us.fetch_add((at - now) / 1000, Ordering::Relaxed);
+        self.stalled(Why::MergeDebt, at - now);
     }
 
     /// Waits at the hard limit.
@@ -374,7 +393,7 @@ impl Pressure {
         }
         if waited {
             let took = shared.clock.monotonic_ns().saturating_sub(started);
-            self.delayed_us.fetch_add(took / 1000, Ordering::Relaxed);
+            self.stalled(Why::Memory, took);
         }
         Ok(())
     }

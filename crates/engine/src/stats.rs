@@ -16,11 +16,12 @@ use onlap_storage::written::{IndexWritten, WrittenReport};
 
 use crate::blind;
 use crate::budgets::TableDebts;
-use crate::commit::CommitLockStats;
+use crate::commit::{CommitLockStats, CommitTimes};
 use crate::compaction;
 use crate::database::{Database, Shared};
 use crate::debts;
 use crate::ledger::{IndexSpent, IndexUse, SpentReport};
+use crate::pressure::Stall;
 use crate::read::{ReadCounters, ReadView, Registration, Scan};
 use crate::table::{TableState, index_positions, key_def};
 
@@ -37,6 +38,8 @@ pub struct Stats {
     pub tables: Vec<TableStats>,
     /// Bytes passed to write calls since the database was created, by purpose.
     pub written: WrittenReport,
+    /// The same when it was opened.
+    pub written_before: WrittenReport,
     /// Processor time of work for no index alone, and of all jobs.
     pub spent: SpentReport,
     /// Limits and use of the parts of the memory budget.
@@ -55,6 +58,10 @@ pub struct Stats {
     pub merge_debt_limit: u64,
     /// How long writers have been paced in all, in microseconds.
     pub delayed_us: u64,
+    /// What they waited for; the sum is `delayed_us`.
+    pub stalls: Vec<Stall>,
+    /// How long commits took since the database was opened.
+    pub commits: CommitTimes,
     /// For how long the commit lock was held since the database was opened.
     pub commit_lock: CommitLockStats,
     /// How often transactions were in each other's way since the database was opened.
@@ -178,6 +185,8 @@ pub struct RunStats {
     pub bytes: u64,
     /// explicit, affine or fences-only.
     pub form: &'static str,
+    /// It is input or output of a merge under way, which goes on slice by slice.
+    pub is_merging: bool,
 }
 
 /// Rows at the end of the table from which insert patterns are told: a window of the classifier.
@@ -220,6 +229,7 @@ impl Database {
             csn,
             tables,
             written: look.written,
+            written_before: look.before.clone(),
             spent: shared.ledger.report(),
             memory: shared.storage.memory.report(),
             reads: shared.counters.report(),
@@ -229,6 +239,8 @@ impl Database {
             merge_debt_bytes: shared.pressure.merge_debt(),
             merge_debt_limit: shared.pressure.merge_debt_limit(),
             delayed_us: shared.pressure.delayed_us(),
+            stalls: shared.pressure.stalls(),
+            commits: shared.commits().commit_times(),
             commit_lock: shared.commits().hold_times(),
             transactions: shared.transaction_stats(),
             snapshots: shared.snapshots.len(),
@@ -293,6 +305,7 @@ impl Look<'_> {
                 entries: run.meta.entries(),
                 bytes: run.meta.bytes(),
                 form,
+                is_merging: run.meta.group.is_some(),
             });
         }
         runs.sort_by_key(|r| r.level);

@@ -135,3 +135,37 @@ fn a_build_is_at_the_expense_of_its_index() {
     assert_eq!((built.spent.built_ns, built.used.scans), (0, 0), "accounts begin at the open");
     assert_eq!(built.written, built.written_before);
 }
+
+#[test]
+fn merges_under_way_are_seen_and_waits_of_commits_are_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = Options::default().sync(SyncMode::Os);
+    // Many slices, so that a look in between finds one.
+    options.tuning.run_file_bytes = 4096;
+    let db = Database::open(dir.path(), options).unwrap();
+    let spec = TableSpec::new("t").column("id", DataType::Int8).column("a", DataType::Int8);
+    let spec = spec.primary_key(["id"]).index(IndexSpec::new("t_a", ["a"]));
+    let table = db.create_table(spec).unwrap();
+    let pair = |i: i64| [Value::Int(i), Value::Int(i * 7919 % ROWS)];
+    let mut seen = false;
+    for part in 0..200 {
+        table.insert_many((part * 5000..(part + 1) * 5000).map(pair)).unwrap();
+        db.flush().unwrap();
+        let stats = db.stats_without_keys().unwrap();
+        seen |= stats.tables[0].indexes.iter().flat_map(|i| &i.runs).any(|run| run.is_merging);
+        if seen && part > 20 {
+            break;
+        }
+    }
+    assert!(seen, "no merge was seen under way");
+    db.settle().unwrap();
+    let stats = db.stats_without_keys().unwrap();
+    assert!(stats.tables[0].indexes.iter().flat_map(|i| &i.runs).all(|run| !run.is_merging));
+    let commits = &stats.commits;
+    assert!(commits.commits() >= 20);
+    let quantiles = [0.5, 0.99].map(|share| commits.quantile_ns(share).unwrap());
+    assert!(quantiles[0] <= quantiles[1] && quantiles[1] <= commits.longest_ns);
+    assert!(commits.longest_ns <= commits.total_ns);
+    assert_eq!(commits.counts().map(|(_, n)| n).sum::<u64>(), commits.commits());
+    assert_eq!(stats.stalls.iter().map(|s| s.total_us).sum::<u64>(), stats.delayed_us);
+}

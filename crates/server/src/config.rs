@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct Config {
     /// Addresses to listen at, `host:port`; none for a server that is only handed connections.
     pub listen: Vec<String>,
-    /// Address of `/healthz` and `/metrics`.
+    /// Address of the console, `/healthz` and `/metrics`.
     pub http: Option<String>,
     /// Certificate and key.
     pub tls: Option<TlsFiles>,

@@ -145,13 +145,7 @@ impl Connections {
     /// A new connection with a handle to its socket; it ends when the guard goes. Newcomers beyond the limits are
     /// broken.
     pub fn enter(self: &Arc<Self>, socket: Raw, from: Origin, limits: Limits) -> Guard {
-        let entry = Arc::new(Entry {
-            socket,
-            waits: AtomicBool::new(false),
-            session: Mutex::new(None),
-            crowded_out: AtomicBool::new(false),
-        });
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let (number, entry) = self.entry(socket);
         let mut known = self.known.lock();
         known.entries.insert(number, Arc::clone(&entry));
         known.newcomers.insert(number, from);
@@ -164,6 +158,21 @@ impl Connections {
             victim.socket.shutdown(Shutdown::Both);
         }
         Guard { connections: Arc::clone(self), number, entry }
+    }
+    /// A connection of a client that has proved who it is.
+    pub fn admit(self: &Arc<Self>, socket: Raw) -> Guard {
+        let (number, entry) = self.entry(socket);
+        self.known.lock().entries.insert(number, Arc::clone(&entry));
+        Guard { connections: Arc::clone(self), number, entry }
+    }
+    fn entry(&self, socket: Raw) -> (u64, Arc<Entry>) {
+        let entry = Arc::new(Entry {
+            socket,
+            waits: AtomicBool::new(false),
+            session: Mutex::new(None),
+            crowded_out: AtomicBool::new(false),
+        });
+        (self.next.fetch_add(1, Ordering::Relaxed), entry)
     }
     /// How many there are.
     pub fn len(&self) -> usize {

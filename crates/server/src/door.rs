@@ -38,7 +38,7 @@ pub(crate) struct Visitor {
     pub(crate) input: Input,
     /// When it has to have proved who it is, on the monotonic clock.
     pub(crate) until_ns: u64,
-    origin: Origin,
+    pub(crate) origin: Origin,
     is_whole: bool,
 }
 
@@ -138,7 +138,7 @@ impl Door {
 
     /// Serves a client, or lets it wait on.
     fn admit(&mut self, visitor: Visitor) {
-        match visitor.is_whole && self.kind.has_room(&self.shared) {
+        match visitor.is_whole && self.kind.has_room(&self.shared, &visitor) {
             true => self.kind.serve(&self.shared, visitor),
             false => {
                 self.crowd.enter(visitor.origin);

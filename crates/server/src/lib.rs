@@ -12,6 +12,7 @@ mod bell;
 mod config;
 mod connection;
 mod connections;
+mod console;
 mod door;
 mod frontend;
 mod http;
@@ -24,6 +25,7 @@ mod server;
 mod startup;
 mod stream;
 mod tls;
+mod turns;
 mod watch;
 
 pub use config::{Config, TlsFiles};

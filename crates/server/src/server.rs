@@ -17,7 +17,8 @@ use parking_lot::Mutex;
 
 use crate::config::Config;
 use crate::connection::{self, Peer};
-use crate::connections::{Connections, Counts};
+use crate::connections::{Connections, Counts, Place};
+use crate::console::Console;
 use crate::door::{Door, Visitor};
 use crate::http;
 use crate::input::{Buffers, Input};
@@ -48,10 +49,29 @@ pub(crate) struct Shared {
     pub(crate) connections: Arc<Connections>,
     pub(crate) logins: Logins,
     pub(crate) requests: http::Requests,
+    pub(crate) console: Console,
     /// What clients have sent and was not looked at yet.
     pub(crate) buffers: Arc<Buffers>,
     pub(crate) tasks: Arc<dyn Tasks>,
     pub(crate) started_us: i64,
+}
+
+impl Shared {
+    /// A place for a session of a role.
+    pub(crate) fn place(&self, role: &str) -> Result<Place> {
+        let (all, kept) = (self.config.max_connections, self.config.reserved_connections);
+        let privileged = self.instance.is_superuser(role);
+        let places = if privileged { all } else { all.saturating_sub(kept) };
+        self.connections.take_place(places).ok_or_else(|| {
+            let text = match self.connections.counts().sessions as usize >= all {
+                true => "sorry, too many clients already",
+                false => {
+                    "remaining connection slots are reserved for non-replication superuser connections"
+                }
+            };
+            SqlError::new("53300", text)
+        })
+    }
 }
 
 /// A running server.
@@ -80,6 +100,7 @@ impl Server {
         let shared = Arc::new(Shared {
             logins: Logins::new(config.login_delay.min(config.authentication_timeout / 2)),
             requests: http::Requests::default(),
+            console: Console::at(&self::addresses(&pages)?, config.authentication_timeout),
             buffers: Buffers::new(buffer_bytes(&instance)),
             instance,
             config,
@@ -102,7 +123,7 @@ impl Server {
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
-    /// Where `/healthz` and `/metrics` are.
+    /// Where the console, `/healthz` and `/metrics` are.
     pub fn http_address(&self) -> Option<SocketAddr> {
         self.http
     }
@@ -190,7 +211,7 @@ impl Server {
 pub(crate) enum Kind {
     /// Sessions of the database.
     Sessions,
-    /// Pages for monitors.
+    /// Pages for monitors and browsers.
     Pages,
 }
 
@@ -210,11 +231,11 @@ impl Kind {
         }
     }
     /// Whether there may be one thread more.
-    pub(crate) fn has_room(self, shared: &Shared) -> bool {
+    pub(crate) fn has_room(self, shared: &Shared, visitor: &Visitor) -> bool {
         let most = shared.config.max_connections + 2 * EXTRA_CONNECTIONS;
         match self {
             Kind::Sessions => shared.connections.len() < most,
-            Kind::Pages => shared.requests.have_room(),
+            Kind::Pages => shared.requests.have_room(visitor),
         }
     }
     /// Gives a client a thread.

@@ -74,6 +74,8 @@ pub struct Socket {
     wait: Wait,
     /// What the operating system was last told.
     timeout: Option<Duration>,
+    /// Until when what is sent has to be taken, on the monotonic clock; 0 for no end.
+    taken_until_ns: u64,
     /// What ends a wait, in addition to the client.
     bell: Option<Arc<Bell>>,
 }
@@ -91,7 +93,7 @@ pub enum Wait {
 
 impl Socket {
     fn new(raw: Raw) -> Socket {
-        Socket { raw, wait: Wait::Forever, timeout: None, bell: None }
+        Socket { raw, wait: Wait::Forever, timeout: None, taken_until_ns: 0, bell: None }
     }
     fn prepare(&mut self) -> io::Result<()> {
         let timeout = match self.wait {
@@ -124,6 +126,10 @@ impl Read for Socket {
 
 impl Write for Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let until = self.taken_until_ns;
+        if until > 0 && SystemClock.monotonic_ns() >= until {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
         either!(&mut self.raw, s => s.write(bytes))
     }
     fn flush(&mut self) -> io::Result<()> {
@@ -145,13 +151,18 @@ impl Stream {
     pub fn new(raw: Raw) -> Stream {
         Stream::Plain(Socket::new(raw))
     }
-    /// Carries out the server's side of a TLS handshake.
+    /// Carries out the server's side of a TLS handshake, of which these bytes have been received already.
     ///
     /// # Errors
     /// The client does something else; the time to wait is over.
-    pub fn encrypted(self, config: &Arc<ServerConfig>) -> io::Result<Stream> {
+    pub fn encrypted(self, config: &Arc<ServerConfig>, received: &[u8]) -> io::Result<Stream> {
         let Stream::Plain(mut socket) = self else { unreachable!("one handshake per connection") };
         let mut tls = ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
+        let mut received = received;
+        while !received.is_empty() {
+            tls.read_tls(&mut received)?;
+            tls.process_new_packets().map_err(io::Error::other)?;
+        }
         while tls.is_handshaking() {
             tls.complete_io(&mut socket)?;
         }
@@ -162,6 +173,13 @@ impl Stream {
         match self {
             Stream::Plain(socket) => socket.wait = wait,
             Stream::Tls(tls) => tls.sock.wait = wait,
+        }
+    }
+    /// Until when the client has to have taken what is sent, on the monotonic clock.
+    pub fn set_taking(&mut self, until_ns: u64) {
+        match self {
+            Stream::Plain(socket) => socket.taken_until_ns = until_ns,
+            Stream::Tls(tls) => tls.sock.taken_until_ns = until_ns,
         }
     }
     /// Lets a bell end waits from now on, or none.

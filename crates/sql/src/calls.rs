@@ -14,6 +14,7 @@ use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use onlap_base::times::{self, BUCKETS};
 use onlap_pg::grammar::{Keyword, Kind, Token, Tokens};
 use parking_lot::Mutex;
 
@@ -27,10 +28,6 @@ const PARTS: usize = 16;
 const TEXT_BYTES: usize = 1023;
 /// Bytes of a text that are looked at: what differs behind is one statement.
 const SCANNED_BYTES: usize = 4 << 10;
-/// Parts of a histogram for each doubling of the time, from a microsecond on: quantiles err by a tenth.
-const STEPS: usize = 4;
-/// 26 doublings: more than a minute is one.
-const BUCKETS: usize = 26 * STEPS;
 
 /// A statement without its literals.
 #[derive(Debug, PartialEq, Eq)]
@@ -220,28 +217,16 @@ impl Called {
         self.total_ns += call.ns;
         self.min_ns = self.min_ns.min(call.ns);
         self.max_ns = self.max_ns.max(call.ns);
-        let bucket = &mut self.histogram[bucket(call.ns)];
+        let bucket = &mut self.histogram[times::bucket(call.ns)];
         *bucket = bucket.saturating_add(1);
     }
 
     /// The time that this share of the calls did not exceed, within a tenth.
     pub fn quantile_ns(&self, share: f64) -> u64 {
-        let all: u64 = self.histogram.iter().map(|n| u64::from(*n)).sum();
-        let wanted = (all as f64 * share).ceil().max(1.0) as u64;
-        let mut passed = 0;
-        let at = self.histogram.iter().position(|n| {
-            passed += u64::from(*n);
-            passed >= wanted
-        });
-        let middle = 1000.0 * 2f64.powf((at.unwrap_or(BUCKETS - 1) as f64 + 0.5) / STEPS as f64);
-        (middle as u64).clamp(self.min_ns, self.max_ns)
+        let counts = self.histogram.iter().map(|n| u64::from(*n));
+        let middle = times::quantile_ns(counts, share).unwrap_or(self.max_ns);
+        middle.clamp(self.min_ns, self.max_ns)
     }
-}
-
-/// Where a time stands in a histogram.
-fn bucket(ns: u64) -> usize {
-    let octaves = (ns.max(1000) as f64 / 1000.0).log2();
-    ((octaves * STEPS as f64) as usize).min(BUCKETS - 1)
 }
 
 /// A statement that ran.

@@ -80,6 +80,38 @@ fn sums_are_those_of_the_engine() {
 }
 
 #[test]
+fn the_whole_is_told_as_well() {
+    let (fixture, mut talk) = filled();
+    talk.rows("insert into t values (30001, 1, 1)");
+    let stats = fixture.instance.database().stats_without_keys().unwrap();
+    let commits = "select commits from onlap_stat.commits";
+    assert_eq!(number(&mut talk, commits) as u64, stats.commits.commits());
+    assert!(stats.commits.commits() > 0);
+    for is_so in [
+        "select (p50_us > 0 and p50_us <= p99_us and p99_us <= longest_us and longest_us <= total_us)::int from onlap_stat.commits",
+        "select (sum(t.commits) = max(c.commits) and max(t.below_us) > 0.8 * max(c.longest_us))::int from onlap_stat.commit_times t, onlap_stat.commits c",
+        "select (count(*) = 5 and min(longest_us) >= 0)::int from onlap_stat.stalls",
+        "select (count(*) = 3 and min(limit_bytes) > 0)::int from onlap_stat.debts",
+        "select (sum(bytes) <= sum(bytes_ever) and sum(bytes) > 0)::int from onlap_stat.writes",
+        "select (count(*) = 0)::int from onlap_stat.runs where merging",
+    ] {
+        assert_eq!(number(&mut talk, is_so), 1, "{is_so}");
+    }
+    let held = number(&mut talk, "select sum(total_us) from onlap_stat.stalls");
+    assert_eq!(held as u64, stats.delayed_us);
+    let disk = |what: &str| format!("select bytes from onlap_stat.disk where part = '{what}'");
+    let in_tables = |what: &str| format!("select sum({what}) from onlap_stat.tables");
+    for (part, column) in
+        [("rows", "segment_bytes"), ("indexes", "index_bytes"), ("marks", "mark_bytes")]
+    {
+        let bytes = number(&mut talk, &disk(part));
+        // Tables of the catalog are none of a database's.
+        assert!(bytes >= number(&mut talk, &in_tables(column)), "{part}");
+    }
+    assert!(number(&mut talk, &disk("log")) > 0);
+}
+
+#[test]
 fn the_schema_is_not_listed_and_anyone_may_look() {
     let (fixture, mut talk) = filled();
     // pg_dump would dump it, and other tools take it for a schema of the user's.

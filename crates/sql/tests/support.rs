@@ -28,7 +28,7 @@ impl Fixture {
         Fixture::with(tiny, 256 << 20)
     }
 
-    /// The same, and it may take so many bytes of memory.
+    /// The same, with a limit of memory, in bytes.
     #[allow(dead_code, reason = "not every file of tests needs it")]
     pub fn with(tiny: bool, memory: u64) -> Fixture {
         let dir = tempfile::tempdir().expect("a temporary directory");

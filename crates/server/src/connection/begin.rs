@@ -92,7 +92,7 @@ impl Connection {
         // The stream is moved through the handshake; a handle of the same socket stands in.
         let stand_in = self.entry.handle().map_err(|_| End::Gone)?;
         let plain = std::mem::replace(&mut self.stream, Stream::new(stand_in));
-        self.stream = plain.encrypted(config).map_err(|e| {
+        self.stream = plain.encrypted(config, b"").map_err(|e| {
             self.server.log.info(format_args!("TLS handshake with {} failed: {e}", self.peer));
             End::Gone
         })?;
@@ -190,19 +190,7 @@ impl Connection {
     }
 
     fn place(&mut self, role: &str) -> Result<Place, SqlError> {
-        let config = &self.server.config;
-        let (all, kept) = (config.max_connections, config.reserved_connections);
-        let privileged = self.server.instance.is_superuser(role);
-        let places = if privileged { all } else { all.saturating_sub(kept) };
-        self.server.connections.take_place(places).ok_or_else(|| {
-            let text = match self.server.connections.counts().sessions as usize >= all {
-                true => "sorry, too many clients already",
-                false => {
-                    "remaining connection slots are reserved for non-replication superuser connections"
-                }
-            };
-            SqlError::new("53300", text)
-        })
+        self.server.place(role)
     }
     fn session(&mut self, start: Start) -> Result<Session, End> {
         let mut info = start.info;
@@ -243,7 +231,8 @@ pub(crate) fn crowded_out() -> SqlError {
     SqlError::new("53300", text)
 }
 
-fn nonce() -> String {
+/// What the server adds to a client's nonce.
+pub(crate) fn nonce() -> String {
     let mut nonce = [0; NONCE_BYTES];
     SystemRandom::new().fill(&mut nonce).expect("the operating system has random numbers");
     STANDARD.encode(nonce)

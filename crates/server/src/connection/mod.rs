@@ -29,7 +29,7 @@ use crate::stream::{Raw, Stream, Wait};
 mod begin;
 mod talk;
 
-pub(crate) use begin::{crowded_out, too_slow};
+pub(crate) use begin::{crowded_out, nonce, too_slow};
 
 /// Bytes of COPY data that are handed on at once, at least while they are at hand.
 const COPY_BYTES: usize = 64 << 10;
@@ -44,7 +44,8 @@ pub enum Peer {
 }
 
 impl Peer {
-    fn is_local(self) -> bool {
+    /// Whether it is this machine.
+    pub fn is_local(self) -> bool {
         match self {
             Peer::Ip(address, _) => address.to_canonical().is_loopback(),
             Peer::Inside => true,

@@ -231,6 +231,34 @@ fn pairs(found: &Found, ran: Option<&Ran>) -> Vec<(&'static str, Json)> {
     pairs
 }
 
+/// Steps below one of this indentation, as a tree.
+fn below(lines: &mut &[String], indent: usize) -> Vec<Json> {
+    let mut all = Vec::new();
+    while let [line, rest @ ..] = *lines {
+        let step = line.trim_start();
+        let own = line.len() - step.len();
+        if own <= indent && indent > 0 || own == 0 {
+            break;
+        }
+        *lines = rest;
+        let mut node = serde_json::Map::new();
+        let (what, table) = step.rsplit_once(" on ").unwrap_or((step, ""));
+        let (what, index) = what.split_once(" using ").unwrap_or((what, ""));
+        node.insert("Node Type".into(), json!(what));
+        for (key, name) in [("Index Name", index), ("Relation Name", table)] {
+            if !name.is_empty() {
+                node.insert(key.into(), json!(name));
+            }
+        }
+        let inner = below(lines, own);
+        if !inner.is_empty() {
+            node.insert("Plans".into(), json!(inner));
+        }
+        all.push(Json::Object(node));
+    }
+    all
+}
+
 fn as_json(found: &Found, ran: Option<&Ran>) -> String {
     let mut plan = serde_json::Map::new();
     plan.insert("Node Type".into(), json!(found.lines.first().map_or("", |l| l.trim())));
@@ -243,6 +271,10 @@ fn as_json(found: &Found, ran: Option<&Ran>) -> String {
         plan.insert(key.into(), value);
     }
     plan.insert("Output".into(), json!(found.lines));
+    let below = below(&mut found.lines.get(1..).unwrap_or_default(), 0);
+    if !below.is_empty() {
+        plan.insert("Plans".into(), json!(below));
+    }
     let mut whole = json!([{ "Plan": plan }]);
     if let Some(ran) = ran {
         whole[0]["Plan"]["Actual Total Time"] = json!(ran.ms);

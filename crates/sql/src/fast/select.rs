@@ -205,6 +205,10 @@ impl Select {
         let Some((offset, limit)) = self.counts(values)? else { return Ok(None) };
         let Some(plan) = self.plan(&resolved) else { return Ok(None) };
         if let Some((mode, wait)) = self.lock {
+            if scope.tx()?.is_read_only() {
+                // It is refused there, but for temporary tables.
+                return Ok(None);
+            }
             let Some(ids) = self.candidates(scope, &resolved, &plan)? else { return Ok(None) };
             let wanted = locking::Locking { mode, wait, limit, offset };
             return self.locked(scope, &resolved, ids, &wanted).map(Some);

@@ -7,11 +7,41 @@
 
 use onlap::{LockWait as Wait, RowId, RowLock, Table};
 use onlap_pg::ast::{LockStrength, LockWait};
+use onlap_pg::bound::QueryId;
 
+use super::Bound;
+use crate::catalog::Name;
 use crate::error::{Result, SqlError};
+use crate::plan::TableHandle;
 use crate::scope::Scope;
 use crate::view::View;
 use crate::waits::Again;
+
+impl Bound {
+    /// Fails where a transaction that only reads would lock rows, as in PostgreSQL: they count as changes.
+    pub(super) fn refuse_locks_of_reader(&self, view: &View) -> Result<()> {
+        if !self.locks_rows() || !view.scope.tx()?.is_read_only() {
+            return Ok(());
+        }
+        let is_own = |of: Option<&TableHandle>| {
+            let schema = of.map(|of| Name::of_engine(&of.schema.name).1.schema);
+            schema.is_some_and(|schema| view.is_own_temporary(&schema))
+        };
+        let locked = |q: QueryId| self.tree.query(q).locks.iter().map(move |lock| (q, lock));
+        let mut all = self.tree.query_ids().flat_map(locked);
+        let first = all.find(|(query, lock)| !is_own(self.table(*query, lock.entry)));
+        let what = match first.map(|(_, lock)| lock.strength) {
+            // Those of views come with the view's rights.
+            None => return Ok(()),
+            Some(LockStrength::KeyShare) => "SELECT FOR KEY SHARE",
+            Some(LockStrength::Share) => "SELECT FOR SHARE",
+            Some(LockStrength::NoKeyUpdate) => "SELECT FOR NO KEY UPDATE",
+            Some(LockStrength::Update) => "SELECT FOR UPDATE",
+        };
+        let text = format!("cannot execute {what} in a read-only transaction");
+        Err(SqlError::new("25006", text))
+    }
+}
 
 /// Locks rows of a table; says of each whether it is locked, and not left out.
 ///

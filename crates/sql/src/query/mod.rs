@@ -633,6 +633,7 @@ impl Bound {
     /// `42501`; those of the query, where they come before its rows.
     pub fn run(&self, view: &View, values: &[Parameter], text: &str) -> Result<Answer> {
         view.judge.must(&self.needs)?;
+        self.refuse_locks_of_reader(view)?;
         self.await_tables(view)?;
         let values = self.values(view, values, text)?;
         view.scope.plan_goes_on()?;

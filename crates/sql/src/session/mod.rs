@@ -41,6 +41,7 @@ pub(crate) mod lent;
 mod modes;
 mod prepare;
 mod prepared;
+mod reading;
 mod room;
 mod run;
 mod scroll;
@@ -73,7 +74,7 @@ pub struct SessionInfo {
     pub settings: Vec<(String, String)>,
     /// The client's address, for pg_stat_activity and the log.
     pub peer: String,
-    /// Wakes the session's thread out of its wait for the client; called by whoever ends the session
+    /// Wakes the session's thread out of its wait for the client; called by the task that ends the session
     /// after [`Session::is_terminated`] has become true.
     pub waker: Option<Waker>,
     /// Wakes the session's thread out of its wait for the client, to call [`Session::deliver`].

@@ -103,7 +103,7 @@ settings! {
     }
     "Monitoring" {
         Http "http" Text, "", Start,
-            "Address of /healthz and /metrics; empty for none. There is no password.", flag "http";
+            "Address of the console, /healthz and /metrics; empty for none. The last two have no password.", flag "http";
         LogLevel "log_level" Word(&["error", "warn", "info", "debug"]), "info", Start,
             "What is written to standard error.", flag "log-level";
         LogMinDurationStatement "log_min_duration_statement" Number(Unit::Ms, -1, TIMES), "-1", Start,

@@ -6,11 +6,13 @@
 use onlap::{IndexStats, Stats, TableStats};
 
 use super::model::{Model, Relation};
-use super::rows::{Datum, Rows};
+use super::rows::Rows;
 use crate::catalog::oids;
 use crate::error::Result;
 use crate::row;
 use crate::view::View;
+
+mod whole;
 
 /// Rows that a block of a segment has at least, where none was written yet.
 const BLOCK_ROWS_MIN: u64 = 1;
@@ -28,12 +30,9 @@ pub fn rows(view: &View, name: &str) -> Result<Option<Rows>> {
         "tables" => tables(&Figures::of(view)?),
         "runs" => runs(&Figures::of(view)?),
         "merges" => merges(&Figures::of(view)?),
-        "writes" => writes(&Figures::of(view)?.stats),
-        "memory" => memory(&Figures::of(view)?.stats),
-        "waits" => waits(&Figures::of(view)?.stats),
         "settings" => settings(view),
         "statements" => statements(view),
-        _ => return Ok(None),
+        _ => return whole::rows(view, name),
     }))
 }
 
@@ -202,7 +201,8 @@ fn tables(figures: &Figures) -> Rows {
 
 fn runs(figures: &Figures) -> Rows {
     let mut rows = Rows::of(
-        "schema_name table_name index_name level first_row end_row files entries bytes form",
+        "schema_name table_name index_name level first_row end_row files entries bytes form \
+         merging",
     );
     for known in figures.indexes() {
         for run in &known.index.runs {
@@ -217,6 +217,7 @@ fn runs(figures: &Figures) -> Rows {
                 int(run.entries),
                 int(run.bytes),
                 run.form,
+                run.is_merging,
             ]);
         }
     }
@@ -238,46 +239,6 @@ fn merges(figures: &Figures) -> Rows {
             share(merged, all),
         ]);
     }
-    rows
-}
-
-/// Every byte and the work for it, by purpose: the bytes are all that were written, of all databases.
-fn writes(stats: &Stats) -> Rows {
-    let mut rows = Rows::of("purpose bytes_ever cpu_ns");
-    let (written, spent) = (&stats.written, &stats.spent);
-    let here: Vec<&IndexStats> = stats.tables.iter().flat_map(|t| &t.indexes).collect();
-    let of_all: u64 = written.indexes.values().map(|i| i.flushed + i.merged).sum();
-    let of_here: u64 = here.iter().map(|i| i.written.flushed + i.written.merged).sum();
-    let cpu: u64 = here.iter().map(|i| i.spent.cpu_ns()).sum();
-    // The client's thread writes the log and the manifest, on the way of something else.
-    let unknown = || None::<i64>;
-    rows.push(row!["log", int(written.log), unknown()]);
-    rows.push(row!["segments", int(written.segments), int(spent.segments_ns)]);
-    rows.push(row!["compaction", int(written.compaction), int(spent.compaction_ns)]);
-    rows.push(row!["marks", int(written.marks), int(spent.marks_ns)]);
-    rows.push(row!["manifest", int(written.manifest), unknown()]);
-    rows.push(row!["indexes", int(of_here), int(cpu)]);
-    rows.push(row!["dropped indexes", int(of_all - of_here), int(spent.gone.cpu_ns())]);
-    rows
-}
-
-fn memory(stats: &Stats) -> Rows {
-    let mut rows = Rows::of("part used_bytes limit_bytes");
-    for part in &stats.memory {
-        rows.push(row![part.part.name(), int(part.used), int(part.limit)]);
-    }
-    rows
-}
-
-fn waits(stats: &Stats) -> Rows {
-    let mut rows = Rows::of("name count total_us");
-    let (of, none) = (&stats.transactions, || Datum::Null);
-    rows.push(row!["waits for locks", int(of.lock_waits), none()]);
-    rows.push(row!["deadlocks", int(of.deadlocks), none()]);
-    rows.push(row!["refused for what was read", int(of.failed_reads), none()]);
-    rows.push(row!["writers paced", none(), int(stats.delayed_us)]);
-    rows.push(row!["snapshots revoked", int(stats.snapshots_revoked), none()]);
-    rows.push(row!["histories shortened", int(stats.histories_shortened), none()]);
     rows
 }
 
