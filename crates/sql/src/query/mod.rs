@@ -25,6 +25,7 @@ mod printed;
 mod ranges;
 pub mod rules;
 mod schema;
+pub mod secured;
 mod sequences;
 mod session;
 pub mod stored;
@@ -369,7 +370,10 @@ impl Bound {
             }
             needs
         };
+        let mut secured = names.guard(&mut bound, view.judge.role, &mut needs)?;
         let ruled = rules::rewrite(&names, &mut bound, query, &mut needs)?;
+        secured = secured.max(names.guard_written(&mut bound, &ruled, &mut needs)?);
+        names.must_be_allowed()?;
         generated::note(view, &mut bound, &names.found.known.borrow());
         let (tables, others, catalog) = names.into_parts();
         let mut inner = others.views.values().map(|view| &view.query);
@@ -377,7 +381,7 @@ impl Bound {
             return Err(unserved());
         }
         let (_, deeper) = others.weigh(&bound).map_err(failed)?;
-        let depth = depth.plus(deeper).plus(ruled.depth);
+        let depth = depth.plus(deeper).plus(ruled.depth).plus(secured);
         depth.check()?;
         let columns = columns_of(&bound, query, &tables, &catalog);
         let is_whole = |stage: &rules::Stage| stage.query == query;

@@ -94,6 +94,16 @@ impl Session {
     /// Whether the role may read columns of a table, which may be one of the transaction's own.
     fn may_read(&self, table: &str, columns: &[String]) -> bool {
         let Some((schema, objects)) = self.known_table(table) else { return false };
+        // As in PostgreSQL, values of rows that policies may hide are told nobody for whom they count.
+        let database = database_oid(&objects, &self.database);
+        let judge = Judge::new(objects.rights(), self.roles.current, database);
+        if crate::query::secured::is_active(
+            &objects,
+            &judge,
+            crate::catalog::oids::of_table(schema.id),
+        ) {
+            return false;
+        }
         // As in PostgreSQL, a value that an index calculated is for who may read all columns; the index may be gone again.
         let is_derived = |name: &String| schema.position_by_name(name).is_none();
         let places = match columns.iter().any(is_derived) {
@@ -101,8 +111,6 @@ impl Session {
             false => columns.iter().map(|name| schema.position_by_name(name)).collect(),
         };
         let Some(places): Option<Vec<usize>> = places else { return false };
-        let database = database_oid(&objects, &self.database);
-        let judge = Judge::new(objects.rights(), self.roles.current, database);
         judge.may(&of_table(Action::Read, &schema, numbers(&schema, places)))
     }
 
