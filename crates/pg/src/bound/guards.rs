@@ -4,7 +4,7 @@
 //! guards of an entry ([`super::Entry::guards`]), which its rows must meet before anything else of the query sees them, and as
 //! checks of rows that are written ([`super::Check`]).
 //!
-//! Knows nothing of which policies are there, nor for whom. Pure.
+//! Knows nothing of which policies are there, nor of their roles. Pure.
 
 use super::import::Import;
 use super::{Bound, Check, CheckKind, Expr, ExprId, Literal, QueryId};

@@ -182,6 +182,7 @@ fn text(view: &View, source: Source<'_>, on: &On, said: Option<Said>) -> Result<
     let within = (schema, names.catalog());
     let (tree, query) =
         bind::policy_condition(source.tree, said.expr, &relation, within).map_err(failed)?;
+    needs::must_reach(view, &tree, query)?;
     must_be_kept(&names, &tree, query)?;
     let mut resolve = |parts: &[String]| super::view::stands_for(view, parts);
     let (text, more) = bound::bind_expr(source.tree, source.text, said, &mut resolve);

@@ -94,7 +94,7 @@ impl Session {
     /// Whether the role may read columns of a table, which may be one of the transaction's own.
     fn may_read(&self, table: &str, columns: &[String]) -> bool {
         let Some((schema, objects)) = self.known_table(table) else { return false };
-        // As in PostgreSQL, values of rows that policies may hide are told nobody for whom they count.
+        // As in PostgreSQL, a role for which policies count is not told values of rows that they may hide.
         let database = database_oid(&objects, &self.database);
         let judge = Judge::new(objects.rights(), self.roles.current, database);
         if crate::query::secured::is_active(

@@ -82,6 +82,25 @@ ann: TRUNCATE t
 ann: SELECT count(*) FROM t
 own: INSERT INTO t VALUES (1, 'ann', 'a1'), (2, 'bob', 'b1'), (3, 'ann', 'a2'), (4, 'own', 'o1')
 
+[long statements, and functions where the role may not look]
+ann: INSERT INTO t VALUES (70, 'bob', 'yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy')
+ann: INSERT INTO t VALUES (70, 'ann', 'yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy')
+ann: SELECT id, length(note) FROM t WHERE id = 70
+ann: DELETE FROM t WHERE id = 70
+postgres: CREATE SCHEMA auth AUTHORIZATION own
+own: CREATE FUNCTION auth.uid() RETURNS text LANGUAGE sql STABLE AS 'SELECT current_user::text'
+own: CREATE POLICY uid ON t AS RESTRICTIVE USING (who = auth.uid())
+ann: SELECT count(*) FROM t
+ann: SELECT auth.uid()
+ann: INSERT INTO t VALUES (71, 'ann', '')
+ann: DELETE FROM t WHERE id = 71
+own: REVOKE EXECUTE ON FUNCTION auth.uid() FROM public
+ann: SELECT count(*) FROM t
+ann: UPDATE t SET note = note
+own: SELECT count(*) FROM t
+own: DROP FUNCTION auth.uid() CASCADE
+own: DROP SCHEMA auth
+
 [keys that are hidden]
 ann: INSERT INTO t VALUES (2, 'ann', 'taken')
 ann: INSERT INTO t VALUES (1, 'ann', 'taken')

@@ -185,22 +185,8 @@ impl Parser<'_> {
                 Ok(TableChange::Settings(self.settings()?))
             }
             K::Enable | K::Disable if self.at_rule_state() => self.rule_state(),
-            K::Enable | K::Disable => {
-                self.advance();
-                self.row_security()?;
-                Ok(TableChange::RowSecurity(RowSecurity::Enabled(word == K::Enable)))
-            }
-            K::No if self.ahead(1) == Kind::Word(K::Force) => {
-                self.advance();
-                self.advance();
-                self.row_security()?;
-                Ok(TableChange::RowSecurity(RowSecurity::Forced(false)))
-            }
-            K::Force => {
-                self.advance();
-                self.row_security()?;
-                Ok(TableChange::RowSecurity(RowSecurity::Forced(true)))
-            }
+            K::Enable | K::Disable | K::Force => self.row_security(word),
+            K::No if self.ahead(1) == Kind::Word(K::Force) => self.row_security(word),
             _ => {
                 let ((kept, words), span) = self.spanned(|p| p.minor_change(word))?;
                 let text = span.of(self.tokens.text).split_whitespace().take(words);
@@ -282,10 +268,20 @@ impl Parser<'_> {
         }
     }
 
-    fn row_security(&mut self) -> Result<()> {
-        self.expect_word(Keyword::Row)?;
-        self.expect_word(Keyword::Level)?;
-        self.expect_word(Keyword::Security)
+    /// ENABLE, DISABLE, FORCE and NO FORCE ROW LEVEL SECURITY, at the first word.
+    fn row_security(&mut self, word: Keyword) -> Result<TableChange> {
+        use Keyword as K;
+        self.advance();
+        if word == K::No {
+            self.expect_word(K::Force)?;
+        }
+        for word in [K::Row, K::Level, K::Security] {
+            self.expect_word(word)?;
+        }
+        Ok(TableChange::RowSecurity(match word {
+            K::Enable | K::Disable => RowSecurity::Enabled(word == K::Enable),
+            _ => RowSecurity::Forced(word == K::Force),
+        }))
     }
 
     /// ADD, behind this word.

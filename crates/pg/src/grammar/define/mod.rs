@@ -128,12 +128,7 @@ impl Parser<'_> {
                 self.advance();
                 self.create_schema()
             }
-            Kind::Word(K::Database) if plain => {
-                self.advance();
-                let name = self.column_name()?;
-                let options = self.database_options()?;
-                object(Object::CreateDatabase(Database { name, options }))
-            }
+            Kind::Word(K::Database) if plain => self.create_database(),
             Kind::Word(K::User) if plain && self.ahead(1) == Kind::Word(K::Mapping) => {
                 self.other(K::Create)
             }
@@ -184,6 +179,13 @@ impl Parser<'_> {
             }
             _ => Ok(Lasting::Permanent),
         }
+    }
+
+    fn create_database(&mut self) -> Result<Statement> {
+        self.advance();
+        let name = self.column_name()?;
+        let options = self.database_options()?;
+        object(Object::CreateDatabase(Database { name, options }))
     }
 
     fn create_schema(&mut self) -> Result<Statement> {
