@@ -115,6 +115,15 @@ pub fn schema(tables: usize) -> String {
                 n,
             );
         }
+        if n % 3 == 1 {
+            out += &numbered(
+                "ALTER TABLE app.t{n} ENABLE ROW LEVEL SECURITY; ALTER TABLE app.t{n} FORCE ROW LEVEL SECURITY;
+                 CREATE POLICY own ON app.t{n} USING (flag OR EXISTS (SELECT 1 FROM app.t0 z WHERE z.id = t{n}.id));
+                 CREATE POLICY joe ON app.t{n} AS RESTRICTIVE FOR INSERT TO joe, team WITH CHECK (price > 3);
+                 COMMENT ON POLICY own ON app.t{n} IS 'policy {n}';\n",
+                n,
+            );
+        }
         out += &numbered(ROWS, n);
         out.push('\n');
     }

@@ -11,7 +11,8 @@ use datafusion_physical_plan::ExecutionPlan;
 use onlap_kernels::Datum;
 use onlap_pg::ast::Overriding;
 use onlap_pg::bound::{
-    ActionKind, Bound, EntryKind, Expr, ExprId, Modify, ModifyKind, Query, QueryId, SubKind, Target,
+    ActionKind, Bound, CheckKind, EntryKind, Expr, ExprId, Modify, ModifyKind, Query, QueryId,
+    SubKind, Target,
 };
 use onlap_pg::catalog::oids;
 use onlap_pg::{Result, TypeRef};
@@ -36,10 +37,20 @@ pub struct Change {
     pub returning: Option<RowExprs>,
     /// What ON CONFLICT DO UPDATE sets.
     pub update: Option<Update>,
-    /// WITH CHECK OPTION of the views that it goes through: a boolean each.
-    pub checks: Option<RowExprs>,
+    /// WITH CHECK OPTION of the views that it goes through, and policies.
+    pub checks: Vec<Checks>,
     /// What MERGE does; the row's id is NULL where none matches.
     pub actions: Vec<Taken>,
+}
+
+/// What is asked of the same rows.
+pub struct Checks {
+    /// Of which.
+    pub kind: CheckKind,
+    /// Which of the statement's checks they are.
+    pub which: Vec<usize>,
+    /// A boolean each.
+    pub exprs: RowExprs,
 }
 
 /// An action of MERGE.
@@ -185,18 +196,7 @@ impl Compiler<'_> {
             }
             _ => Some(self.row_exprs(&modify.returning, modify, &mut |at| Some(keep(at)))?),
         };
-        let checks = match modify.checks.is_empty() {
-            true => None,
-            false => {
-                let bool = TypeRef::new(oids::BOOL);
-                let nodes = modify.checks.iter().map(|check| Ok((self.node(check.value)?, bool)));
-                let nodes = nodes.collect::<Result<Vec<_>>>()?;
-                Some(match modify.kind {
-                    ModifyKind::Insert => self.exprs_of(nodes, modify, &mut |_| None)?,
-                    _ => self.exprs_of(nodes, modify, &mut |at| Some(keep(at)))?,
-                })
-            }
-        };
+        let checks = self.checks(query, modify, &mut keep)?;
         // Steps without a column have no rows.
         if kept.is_empty() {
             kept.push(0);
@@ -206,6 +206,46 @@ impl Compiler<'_> {
         let plan = self.sealed(Rel { plan, types: Vec::new() }).plan;
         let defaults = defaults_of(bound, query);
         Ok(Change { plan, written: placed, defaults, returning, update, checks, actions })
+    }
+
+    /// What is asked of rows that are written, by the rows of which it is asked.
+    fn checks(
+        &mut self,
+        query: &Query,
+        modify: &Modify,
+        keep: &mut dyn FnMut(usize) -> usize,
+    ) -> Result<Vec<Checks>> {
+        let bool = TypeRef::new(oids::BOOL);
+        let mut made: Vec<Checks> = Vec::new();
+        for check in &modify.checks {
+            let kind = check.kind;
+            if made.iter().any(|known| known.kind == kind) {
+                continue;
+            }
+            let own = modify.checks.iter().enumerate().filter(|(_, check)| check.kind == kind);
+            let (which, values): (Vec<usize>, Vec<ExprId>) =
+                own.map(|(at, check)| (at, check.value)).unzip();
+            // MERGE has no row as it is written before it takes an action.
+            let is_whole = modify.kind == ModifyKind::Merge
+                && matches!(kind, CheckKind::Insert | CheckKind::Update);
+            let before = is_whole.then(|| {
+                let mut layout = self.rows_layout(query, &[modify.entry]);
+                layout.add_var((modify.entry, TABLE_OID), TypeRef::new(oids::OID));
+                std::mem::replace(&mut self.frame().layout, layout)
+            });
+            let nodes = values.into_iter().map(|value| Ok((self.node(value)?, bool)));
+            let nodes = nodes.collect::<Result<Vec<_>>>();
+            let exprs =
+                nodes.and_then(|nodes| match is_whole || modify.kind == ModifyKind::Insert {
+                    true => self.exprs_of(nodes, modify, &mut |_| None),
+                    false => self.exprs_of(nodes, modify, &mut |at| Some(keep(at))),
+                });
+            if let Some(layout) = before {
+                self.frame().layout = layout;
+            }
+            made.push(Checks { kind, which, exprs: exprs? });
+        }
+        Ok(made)
     }
 
     /// Calculates what is written, behind the columns that there are.
@@ -335,7 +375,9 @@ impl Compiler<'_> {
             }
             let written = entry == modify.entry && number > 0;
             sources.push(match (written, found(at)) {
-                (true, Some(_)) if modify.kind == ModifyKind::Delete => {
+                (true, Some(_))
+                    if matches!(modify.kind, ModifyKind::Delete | ModifyKind::Merge) =>
+                {
                     Source::Found(found(at).expect("it was found"))
                 }
                 (true, None) => Source::Row(number as usize),

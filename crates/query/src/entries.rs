@@ -89,8 +89,20 @@ impl Compiler<'_> {
         }
     }
 
-    /// An entry; every wanted row meets the conditions, which are asked above it.
+    /// An entry, of which rows come that meet its guards; every wanted row meets the conditions, which are asked above it.
     pub fn entry(&mut self, entry: usize, conditions: &[ExprId]) -> Result<Part> {
+        let bound = self.bound;
+        let guards = &bound.query(self.frame().query).entries[entry - 1].guards;
+        if guards.is_empty() {
+            return self.unguarded(entry, conditions);
+        }
+        // Both say which rows an index need not give; only the guards are asked here.
+        let asked = [&guards[..], conditions].concat();
+        let part = self.unguarded(entry, &asked)?;
+        self.guarded(part, guards)
+    }
+
+    fn unguarded(&mut self, entry: usize, conditions: &[ExprId]) -> Result<Part> {
         let bound = self.bound;
         let query = bound.query(self.frame().query);
         let of = &query.entries[entry - 1];

@@ -474,6 +474,17 @@ impl Compiler<'_> {
         }
     }
 
+    /// A step behind which only rows are left that meet the guards of their entry. It stands right above the scan: what the
+    /// query asks is asked of no other rows.
+    ///
+    /// # Errors
+    /// `0A000` for what has no kernel; errors of constants.
+    pub fn guarded(&mut self, part: Part, guards: &[ExprId]) -> Result<Part> {
+        let mut conditions = Vec::new();
+        guards.iter().for_each(|id| self.split(*id, &mut conditions));
+        self.asked(part, &conditions)
+    }
+
     /// A step behind which only rows are left that meet conditions.
     fn asked(&mut self, part: Part, conditions: &[Condition]) -> Result<Part> {
         if conditions.is_empty() {

@@ -69,7 +69,7 @@ mod within;
 
 pub use build::{Output, OutputColumn, compile};
 pub use carried::{Carried, parts};
-pub use change::{Change, RowExprs, Source, Taken, Update, Whole, compile_change};
+pub use change::{Change, Checks, RowExprs, Source, Taken, Update, Whole, compile_change};
 pub use condition::{Condition, Formula, Keys, literal_value, value};
 pub use env::{
     CTID, Derived, Env, Facts, Keyed, Locker, Order, ROW_ID, Read, Restriction, RestrictionKind,

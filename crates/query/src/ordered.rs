@@ -78,7 +78,7 @@ impl Compiler<'_> {
 
     /// min or max of a column, where nothing else is asked for.
     fn for_extreme(&mut self, entry: usize, query: &Query) -> Option<Wanted> {
-        if query.filter.is_some() {
+        if query.filter.is_some() || !query.entries[entry - 1].guards.is_empty() {
             return None;
         }
         let call = self.bound.expr(self.only_aggregate(query)?);

@@ -357,6 +357,8 @@ asked! {
     "pg_ts_template_is_visible(oid)",
     "pg_type_is_visible(oid)",
     "regclass(text)",
+    "row_security_active(oid)",
+    "row_security_active(text)",
     "session_user()",
     "set_config(text,text,bool)",
     "setval(regclass,int8)",

@@ -541,6 +541,8 @@ pub enum TableChange {
     Rule(Name, RuleState),
     /// ENABLE and DISABLE TRIGGER: the trigger, or all, and when it fires.
     Trigger(Option<Name>, RuleState),
+    /// ROW LEVEL SECURITY
+    RowSecurity(super::RowSecurity),
     /// What is said of storage: its words.
     Storage(Box<str>),
     /// INHERIT
@@ -551,7 +553,7 @@ pub enum TableChange {
     Attach(Path, Option<PartitionBound>),
     /// DETACH PARTITION
     Detach(Path, Detach),
-    /// Types, security of rows: its words.
+    /// Types: its words.
     Other(Box<str>),
 }
 

@@ -8,6 +8,7 @@ mod expr;
 mod extension;
 mod names;
 mod object;
+mod policy;
 mod query;
 mod routine;
 mod statement;
@@ -30,6 +31,7 @@ pub use object::{
     DropKind, Grant, GrantOn, GrantRole, Object, ObjectChange, Privilege, RoleChange, RoleOption,
     RuleEvent, TypeChange,
 };
+pub use policy::{AlterPolicy, CreatePolicy, Policy, PolicyCommand, RowSecurity};
 pub use query::{
     Alias, Body, ColumnDef, Cte, CteBody, Cycle, Distinct, Exclude, Frame, FrameEdge, FrameUnit,
     From, FunctionItem, GroupItem, Join, JoinKind, Lock, LockStrength, LockWait, On, Query,

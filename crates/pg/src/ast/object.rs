@@ -357,6 +357,8 @@ pub enum CommentOn {
     Function(RoutineKind, Signature),
     /// TRIGGER ON a table
     Trigger(Name, Path),
+    /// POLICY ON a table
+    Policy(Name, Path),
 }
 
 /// What a rule is on.
@@ -481,6 +483,8 @@ pub enum Object {
         /// CASCADE.
         cascade: bool,
     },
+    /// CREATE, ALTER, DROP POLICY
+    Policy(Box<super::Policy>),
     /// COMMENT ON; none for NULL.
     Comment(CommentOn, Option<Box<str>>),
 }

@@ -259,6 +259,7 @@ impl Binder<'_> {
             Clause::MergeWhen => "MERGE WHEN conditions",
             Clause::TriggerWhen => "trigger WHEN conditions",
             Clause::CopyWhere => "COPY FROM WHERE conditions",
+            Clause::Policy => "policy expressions",
             other => other.name(),
         };
         Err(Error::new("42803", format!("{what} are not allowed in {clause}"))).at(place)

@@ -395,6 +395,7 @@ impl Binder<'_> {
             Clause::MergeWhen => "MERGE WHEN conditions",
             Clause::TriggerWhen => "trigger WHEN conditions",
             Clause::CopyWhere => "COPY FROM WHERE conditions",
+            Clause::Policy => "policy expressions",
             other => other.name(),
         };
         let text = format!("set-returning functions are not allowed in {name}");
@@ -470,6 +471,7 @@ impl Binder<'_> {
             Clause::MergeWhen => "MERGE WHEN conditions",
             Clause::TriggerWhen => "trigger WHEN conditions",
             Clause::CopyWhere => "COPY FROM WHERE conditions",
+            Clause::Policy => "policy expressions",
             other => other.name(),
         };
         let text = format!("window functions are not allowed in {place_of}");

@@ -100,7 +100,8 @@ impl Binder<'_> {
         };
         let alias =
             relation.alias.as_ref().map(|alias| (alias.name.clone(), alias.columns.clone()));
-        let entry = Entry { kind, alias, name, names, types, lateral: false, in_from };
+        let entry =
+            Entry { kind, alias, name, names, types, lateral: false, in_from, guards: Vec::new() };
         Ok(self.add_entry(entry, of.row, of.key.clone()))
     }
 
@@ -214,6 +215,7 @@ impl Binder<'_> {
             types,
             lateral,
             in_from: true,
+            guards: Vec::new(),
         };
         let number = self.add_entry(entry, 0, Vec::new());
         Ok(self.made(number))
@@ -265,6 +267,7 @@ impl Binder<'_> {
             types,
             lateral: false,
             in_from: true,
+            guards: Vec::new(),
         };
         Ok(Some(self.add_entry(entry, 0, Vec::new())))
     }

@@ -97,6 +97,7 @@ impl Binder<'_> {
             types,
             lateral,
             in_from: true,
+            guards: Vec::new(),
         };
         let number = self.add_entry(entry, 0, Vec::new());
         Ok(self.made(number))

@@ -217,6 +217,7 @@ impl Binder<'_> {
             types,
             lateral: false,
             in_from: true,
+            guards: Vec::new(),
         };
         let number = self.add_entry(entry, 0, Vec::new());
         let mut item = self.item_of(number);

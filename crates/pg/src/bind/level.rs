@@ -74,6 +74,8 @@ pub enum Clause {
     TriggerWhen,
     /// The condition of COPY FROM
     CopyWhere,
+    /// A condition of a policy
+    Policy,
 }
 
 impl Clause {
@@ -109,6 +111,7 @@ impl Clause {
             Clause::Default => "DEFAULT",
             Clause::Generation => "GENERATED AS",
             Clause::MergeWhen | Clause::TriggerWhen => "WHEN",
+            Clause::Policy => "POLICY",
         }
     }
 }

@@ -86,6 +86,7 @@ impl Binder<'_> {
             types: Vec::new(),
             lateral: false,
             in_from: true,
+            guards: Vec::new(),
         };
         let entry = self.add_entry(entry, 0, Vec::new());
         Ok(JoinTree::Join(Box::new(JoinNode {

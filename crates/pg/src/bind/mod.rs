@@ -48,7 +48,7 @@ mod with;
 pub(crate) use names::SYSTEM;
 
 pub use locks::{check as check_lock, name as lock_name};
-pub use rules::{rule_command, rule_condition, trigger_condition};
+pub use rules::{policy_condition, rule_command, rule_condition, trigger_condition};
 pub use variables::{Variable, Variables};
 
 use std::collections::HashMap;
@@ -201,6 +201,7 @@ pub fn assignment(
         types: vec![from],
         lateral: false,
         in_from: false,
+        guards: Vec::new(),
     };
     Ok(binder.alone(made, vec![entry]))
 }
@@ -268,6 +269,7 @@ pub fn check(
         types: vec![value],
         lateral: false,
         in_from: false,
+        guards: Vec::new(),
     };
     Ok(binder.alone(made, vec![entry]))
 }

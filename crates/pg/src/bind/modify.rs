@@ -166,6 +166,7 @@ impl Binder<'_> {
             types: self.columns_of_query(query),
             lateral: false,
             in_from: false,
+            guards: Vec::new(),
         };
         let number = self.add_entry(entry, 0, Vec::new());
         made.from.push(JoinTree::Entry(number));
@@ -245,6 +246,7 @@ impl Binder<'_> {
             types: types.clone(),
             lateral,
             in_from: true,
+            guards: Vec::new(),
         };
         let number = self.add_entry(entry, 0, Vec::new());
         made.from.push(JoinTree::Entry(number));

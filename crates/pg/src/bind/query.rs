@@ -166,6 +166,7 @@ impl Binder<'_> {
             types,
             lateral,
             in_from: true,
+            guards: Vec::new(),
         };
         let number = self.add_entry(entry, 0, Vec::new());
         self.see(number);

@@ -79,6 +79,23 @@ pub fn trigger_condition(
     Ok((bound, query, value))
 }
 
+/// Binds a condition of a policy, as the only target of a query that has the rows of its table.
+///
+/// # Errors
+/// As of [`super::bind()`]; `42804`: it is no condition.
+pub fn policy_condition(
+    tree: &Tree,
+    condition: ast::ExprId,
+    of: &Relation,
+    (schema, catalog): (&dyn Schema, &Catalog),
+) -> Result<(Bound, QueryId)> {
+    let mut binder = Binder::over(tree, of, schema, catalog)?;
+    let value = binder.condition(Some(condition), Clause::Policy, "POLICY")?;
+    let entries = std::mem::take(&mut binder.level().entries);
+    let (bound, query) = binder.alone(value.expect("it is there"), entries);
+    Ok((bound, query))
+}
+
 impl Binder<'_> {
     /// OLD and NEW. A condition sees those that the event has, and their columns by their names alone; a command sees both.
     fn around_rule(&mut self, of: &Relation, event: Option<RuleEvent>) -> Result<()> {

@@ -258,6 +258,7 @@ impl Binder<'_> {
             types,
             lateral: false,
             in_from: true,
+            guards: Vec::new(),
         };
         Query { entries: vec![entry], from: vec![JoinTree::Entry(1)], ..Query::default() }
     }

@@ -161,6 +161,7 @@ impl Binder<'_> {
             types: columns.iter().map(|column| column.ty).collect(),
             lateral: false,
             in_from: false,
+            guards: Vec::new(),
         };
         let number = self.add_entry(entry, 0, Vec::new());
         Ok((SetNode::Entry(number), columns))

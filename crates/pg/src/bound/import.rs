@@ -64,7 +64,10 @@ impl<'a> Import<'a> {
             }
         }
         ctes.iter_mut().for_each(|cte| cte.query = self.query(cte.query, up + 1));
-        entries.iter_mut().for_each(|entry| self.entry(&mut entry.kind, up));
+        for entry in entries {
+            self.entry(&mut entry.kind, up);
+            entry.guards.iter_mut().for_each(|id| *id = self.expr(*id, up));
+        }
         self.to.add_query(query)
     }
 

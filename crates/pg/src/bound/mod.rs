@@ -7,6 +7,7 @@
 //! Nodes lie in lists and name each other by number, as those of [`crate::ast`]: a tree is freed without recursion.
 
 mod expr;
+mod guards;
 mod import;
 mod literals;
 mod merged;
@@ -22,7 +23,10 @@ pub use expr::{
     Aggregate, Arm, Call, Expr, Frame, FrameEdge, Literal, NullTest, Op, RowOrder, SubKind,
     SubQuery, Subscript, Window, WindowCall,
 };
-pub use modify::{Action, ActionKind, Check, ConflictElement, Modify, ModifyKind, OnConflict};
+pub use guards::{Condition, Guards};
+pub use modify::{
+    Action, ActionKind, Check, CheckKind, ConflictElement, Modify, ModifyKind, OnConflict,
+};
 pub use query::{
     Cte, CteKind, Entry, EntryKind, Function, GroupSet, JoinNode, JoinTree, Lock, Query, SetNode,
     SortItem, Target,

@@ -32,7 +32,7 @@ pub struct Modify {
     pub conflict: Option<OnConflict>,
     /// RETURNING.
     pub returning: Vec<Target>,
-    /// What rows must be like that are written: WITH CHECK OPTION of the views that it goes through.
+    /// What rows must be like that are written: WITH CHECK OPTION of the views that it goes through, and policies.
     pub checks: Vec<Check>,
     /// What MERGE does: of each row the first that is for it.
     pub actions: Vec<Action>,
@@ -66,12 +66,33 @@ pub enum ActionKind {
     Delete,
 }
 
-/// WITH CHECK OPTION.
+/// What asks something of rows that are written, and of which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckKind {
+    /// WITH CHECK OPTION of a view: of the row that was written.
+    View,
+    /// A policy: of a row before it is inserted.
+    Insert,
+    /// A policy: of what a row is to become.
+    Update,
+    /// A policy: of the row that ON CONFLICT has found.
+    Conflict,
+    /// A policy: of the row that MERGE updates, as it was.
+    MergeUpdate,
+    /// A policy: of the row that MERGE deletes.
+    MergeDelete,
+}
+
+/// What rows must be like that are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// The view.
-    pub view: Name,
-    /// Its condition, of the table's columns.
+    /// Of which rows.
+    pub kind: CheckKind,
+    /// The view, or the table of a policy.
+    pub relation: Name,
+    /// The policy, where it is one by itself.
+    pub policy: Option<Name>,
+    /// The condition, of the table's columns.
     pub value: ExprId,
 }
 

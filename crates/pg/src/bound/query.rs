@@ -130,6 +130,8 @@ pub struct Entry {
     pub lateral: bool,
     /// Whether it stands in FROM.
     pub in_from: bool,
+    /// What its rows must be like before anything else of the query sees them: policies of its table.
+    pub guards: Vec<ExprId>,
 }
 
 /// A join in FROM.

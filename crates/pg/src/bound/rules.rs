@@ -271,7 +271,8 @@ impl Bound {
         }
     }
 
-    fn has_queries(&self, id: ExprId) -> bool {
+    /// Whether an expression asks a query.
+    pub fn has_queries(&self, id: ExprId) -> bool {
         let mut found = false;
         self.visit(id, 0, &mut |id, _| {
             found |= matches!(self.expr(id), Expr::SubQuery(_));
@@ -534,6 +535,9 @@ impl<'a> Copy<'a> {
 
     fn entry(&mut self, entry: &mut Entry, up: u32) -> Result<()> {
         let mut lateral = entry.lateral;
+        for id in &mut entry.guards {
+            *id = self.expr(*id, up)?;
+        }
         match &mut entry.kind {
             EntryKind::Query(inner) => {
                 lateral |= self.names_row(Part::Query(*inner), up);

@@ -140,38 +140,41 @@ impl Bound {
     fn same_entry(&self, one: &Entry, other: &Entry) -> bool {
         let rest = (&one.alias, &one.name, &one.names, one.lateral, one.in_from)
             == (&other.alias, &other.name, &other.names, other.lateral, other.in_from);
-        rest && match (&one.kind, &other.kind) {
-            (EntryKind::Query(a), EntryKind::Query(b)) => self.same_query(*a, *b),
-            (
-                EntryKind::Join { kind, merged, columns, using, .. },
-                EntryKind::Join {
-                    kind: kind2,
-                    merged: merged2,
-                    columns: columns2,
-                    using: using2,
-                    ..
-                },
-            ) => {
-                (kind, merged, using) == (kind2, merged2, using2)
-                    && self.same_list(columns, columns2)
+        rest && self.same_list(&one.guards, &other.guards)
+            && match (&one.kind, &other.kind) {
+                (EntryKind::Query(a), EntryKind::Query(b)) => self.same_query(*a, *b),
+                (
+                    EntryKind::Join { kind, merged, columns, using, .. },
+                    EntryKind::Join {
+                        kind: kind2,
+                        merged: merged2,
+                        columns: columns2,
+                        using: using2,
+                        ..
+                    },
+                ) => {
+                    (kind, merged, using) == (kind2, merged2, using2)
+                        && self.same_list(columns, columns2)
+                }
+                (
+                    EntryKind::Functions { calls, ordinality },
+                    EntryKind::Functions { calls: calls2, ordinality: ordinality2 },
+                ) => {
+                    ordinality == ordinality2
+                        && all(calls, calls2, |a, b| {
+                            a.defined == b.defined && self.same(a.call, b.call)
+                        })
+                }
+                (EntryKind::Values(a), EntryKind::Values(b)) => {
+                    all(a, b, |a, b| self.same_list(a, b))
+                }
+                (
+                    EntryKind::Relation { oid, inherited, sample: None, .. },
+                    EntryKind::Relation { oid: oid2, inherited: inherited2, sample: None, .. },
+                ) => oid == oid2 && inherited == inherited2,
+                (a @ EntryKind::Cte { .. }, b) => a == b,
+                _ => false,
             }
-            (
-                EntryKind::Functions { calls, ordinality },
-                EntryKind::Functions { calls: calls2, ordinality: ordinality2 },
-            ) => {
-                ordinality == ordinality2
-                    && all(calls, calls2, |a, b| {
-                        a.defined == b.defined && self.same(a.call, b.call)
-                    })
-            }
-            (EntryKind::Values(a), EntryKind::Values(b)) => all(a, b, |a, b| self.same_list(a, b)),
-            (
-                EntryKind::Relation { oid, inherited, sample: None, .. },
-                EntryKind::Relation { oid: oid2, inherited: inherited2, sample: None, .. },
-            ) => oid == oid2 && inherited == inherited2,
-            (a @ EntryKind::Cte { .. }, b) => a == b,
-            _ => false,
-        }
     }
 
     fn same_tree(&self, one: &JoinTree, other: &JoinTree) -> bool {

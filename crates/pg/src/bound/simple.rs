@@ -7,7 +7,9 @@
 //! Knows nothing of who may do so. Pure.
 
 use super::import::Import;
-use super::{Bound, Check, EntryKind, Expr, ExprId, JoinTree, ModifyKind, Query, QueryId, Target};
+use super::{
+    Bound, Check, CheckKind, EntryKind, Expr, ExprId, JoinTree, ModifyKind, Query, QueryId, Target,
+};
 use crate::ast::Name;
 use crate::catalog::oids;
 use crate::{Error, Result, TypeRef};
@@ -287,7 +289,8 @@ impl Bound {
         }
         if seen.checked && kind != ModifyKind::Delete {
             let value = own(self);
-            let check = Check { view: seen.name.clone(), value };
+            let (kind, relation) = (CheckKind::View, seen.name.clone());
+            let check = Check { kind, relation, policy: None, value };
             // What the innermost view asks is asked first.
             self.query_mut(part).modify.as_mut().expect("it was put back").checks.insert(0, check);
         }

@@ -218,6 +218,7 @@ pub(crate) fn parts_of(query: &Query) -> Vec<Part> {
     }
     all.extend(query.ctes.iter().map(|cte| Part::Query(cte.query)));
     for entry in &query.entries {
+        all.extend(entry.guards.iter().copied().map(add));
         match &entry.kind {
             EntryKind::Query(inner) => all.push(Part::Query(*inner)),
             EntryKind::Functions { calls, .. } => {

@@ -15,6 +15,7 @@ pub mod made_types;
 pub mod names;
 pub mod objects;
 pub mod oids;
+pub mod policies;
 pub mod roles;
 pub mod rules;
 pub mod triggers;

@@ -72,6 +72,10 @@ pub enum Kind {
     Trigger,
     /// `{"schema", "owner", "version"}`, by `database/name`; see [`super::extensions`]
     Extension,
+    /// of a table, by `OID:name`; see [`super::policies`]
+    Policy,
+    /// `{"enabled", "forced"}` of a table, by its OID; see [`super::policies`]
+    RowSecurity,
 }
 
 const KINDS: &[(Kind, &str)] = &[
@@ -99,6 +103,8 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Function, "function"),
     (Kind::Trigger, "trigger"),
     (Kind::Extension, "extension"),
+    (Kind::Policy, "policy"),
+    (Kind::RowSecurity, "row security"),
 ];
 
 impl Kind {

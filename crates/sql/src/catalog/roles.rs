@@ -42,6 +42,8 @@ pub struct Role {
     pub createrole: bool,
     /// Has the rights of the roles it is in, without SET ROLE.
     pub inherit: bool,
+    /// Is asked for no policies of tables.
+    pub bypassrls: bool,
     /// SCRAM-SHA-256 verifier of its password.
     pub verifier: Option<String>,
 }
@@ -57,6 +59,7 @@ impl Role {
             createdb: true,
             createrole: true,
             inherit: true,
+            bypassrls: true,
             verifier: None,
         }
     }
@@ -71,6 +74,7 @@ impl Role {
             createdb: false,
             createrole: false,
             inherit: true,
+            bypassrls: false,
             verifier: None,
         }
     }
@@ -95,6 +99,7 @@ impl Role {
             createdb: flag("createdb"),
             createrole: flag("createrole"),
             inherit: object.body["inherit"].as_bool().unwrap_or(true),
+            bypassrls: object.body["bypassrls"].as_bool().unwrap_or(name == "postgres"),
             verifier: object.body["verifier"].as_str().map(str::to_string),
         }
     }
@@ -107,6 +112,7 @@ impl Role {
             "createdb": self.createdb,
             "createrole": self.createrole,
             "inherit": self.inherit,
+            "bypassrls": self.bypassrls,
             "verifier": self.verifier,
         })
     }

@@ -9,11 +9,12 @@ use std::slice;
 
 use arrow_array::cast::AsArray;
 use onlap::{DerivedSchema, ErrorKind, IndexSchema, Row, RowId, TableSchema, Time, Value};
-use onlap_pg::bound::{Bound, Expr, ExprId, Modify};
+use onlap_pg::bound::{Bound, CheckKind, Expr, ExprId, Modify};
 use onlap_query::{Change, RowExprs, Source, Update};
 
 use super::fires::Event;
 use super::members::Leafed;
+use super::returning::Asks;
 use super::update::lock_mode;
 use super::{Statement, array_of, default_of, places, returning, value_at};
 use crate::catalog::{Name, oids};
@@ -28,8 +29,8 @@ pub struct Conflict<'a> {
     /// The unique indexes of the table that the statement names.
     arbiters: Vec<IndexSchema>,
     update: Option<&'a Update>,
-    /// WITH CHECK OPTION.
-    checks: Option<&'a RowExprs>,
+    /// What is asked of rows.
+    asked: Asks<'a>,
     /// The places of the columns that are set.
     set: Vec<usize>,
     /// Whether generated columns are asked for.
@@ -56,9 +57,9 @@ impl<'a> Conflict<'a> {
         let arbiters = arbiters(tree, statement.modify, schema)?;
         let set = statement.modify.conflict.as_ref().map_or(&[][..], |conflict| &conflict.set);
         let set = places(set).collect();
-        let (update, checks) = (change.update.as_ref(), change.checks.as_ref());
+        let (update, asked) = (change.update.as_ref(), Asks::of(statement, change));
         let asks = returning::asks_generated(schema, change);
-        Ok(Conflict { statement, arbiters, update, checks, set, asks, held })
+        Ok(Conflict { statement, arbiters, update, asked, set, asks, held })
     }
 
     /// Inserts a row or changes the one that is there; the row as it is then, `None` where nothing was
@@ -83,6 +84,8 @@ impl<'a> Conflict<'a> {
             let name = Name::of_engine(&self.statement.target.schema.name).1;
             return Err(SqlError::new("55000", text).about_constraint(name, &index.name));
         }
+        // As in PostgreSQL, also where a row is there already.
+        self.asked.check_rows(CheckKind::Insert, slice::from_ref(&row))?;
         let to = self.to(&row)?;
         // What may not be inserted is refused also where a row is there already.
         self.statement.view.scope.tx()?.judge_new(&to.table.table, &to.fit(&row))?;
@@ -156,11 +159,7 @@ impl<'a> Conflict<'a> {
 
     /// A row that was written, if the views that it went through show it.
     fn checked(&self, row: Row) -> Result<Option<Row>> {
-        let target = self.statement.target;
-        returning::check(self.statement, self.checks, 1, |source| match source {
-            Source::Row(number) => array_of(target, number, [&row[number - 1]].into_iter()),
-            _ => Err(SqlError::new("XX000", "what was written is checked")),
-        })?;
+        self.asked.check_rows(CheckKind::View, slice::from_ref(&row))?;
         Ok(Some(row))
     }
 
@@ -264,6 +263,8 @@ impl<'a> Conflict<'a> {
                 return Ok(None);
             }
         }
+        // The row that is there must be one that the role may change: it is no secret that it is there.
+        self.asked.check_rows(CheckKind::Conflict, slice::from_ref(&old))?;
         let made = of(&update.values)?;
         let mut values = Vec::with_capacity(update.written.len());
         for (number, at) in &update.written {
@@ -280,12 +281,13 @@ impl<'a> Conflict<'a> {
         }
         self.must_stay(to, &row)?;
         if self.statement.fires.is_some() {
-            return self.statement.change_one_fired(&to.table, id, &columns, &values);
+            return self.statement.change_one_fired(&to.table, id, (&columns, &values), self.asked);
         }
         if self.asks {
             let table = &self.statement.target.table;
             generated::fill(self.statement.view, table, slice::from_mut(&mut row))?;
         }
+        self.asked.check_rows(CheckKind::Update, slice::from_ref(&row))?;
         let mut values = |_: RowId| Ok(values.clone());
         let mut tx = self.statement.view.scope.tx()?;
         tx.change_each(&to.table.table, &[id], &columns, &mut values)?;

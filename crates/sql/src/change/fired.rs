@@ -9,13 +9,13 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_select::filter::filter_record_batch;
 use datafusion_common::DataFusionError;
 use onlap::{Row, RowId, Value};
-use onlap_pg::bound::{ActionKind, ModifyKind};
+use onlap_pg::bound::{ActionKind, CheckKind, ModifyKind};
 use onlap_query::Source;
 
 use super::find::{Found, ids_in};
 use super::fires::{Event, Fires};
 use super::members::Group;
-use super::returning::{Returned, check};
+use super::returning::{Asks, Returned};
 use super::update::Setting;
 use super::{Done, Statement, array_of, column_of, places};
 use crate::error::{Result, SqlError};
@@ -66,24 +66,27 @@ impl Statement<'_> {
     ///
     /// # Errors
     /// Those of the functions; as [`Statement::put`].
-    pub fn put_fired(&self, rows: Vec<Row>) -> Result<Vec<Row>> {
+    pub fn put_fired(&self, rows: Vec<Row>, asked: Asks<'_>) -> Result<Vec<Row>> {
         if self.fires.is_none() {
+            asked.check_rows(CheckKind::Insert, &rows)?;
             self.put(&rows)?;
             return Ok(rows);
         }
         let mut written = Vec::with_capacity(rows.len());
         for row in rows {
-            written.extend(self.put_one(row)?);
+            written.extend(self.put_one(row, (asked, CheckKind::Insert))?);
         }
         Ok(written)
     }
 
-    fn put_one(&self, row: Row) -> Result<Option<Row>> {
+    /// Inserts a row; it is asked of what comes of its triggers whether it may be written.
+    fn put_one(&self, row: Row, (asked, kind): (Asks<'_>, CheckKind)) -> Result<Option<Row>> {
         let fires = self.firing()?;
         self.view.scope.go_on()?;
         let Some(routes) = &self.routes else {
             let table = self.target;
             let Some(row) = fires.before_insert(table, row, None)? else { return Ok(None) };
+            asked.check_rows(kind, std::slice::from_ref(&row))?;
             self.put(std::slice::from_ref(&row))?;
             fires.after_row(table, Event::Insert, (None, Some(row.clone())), &[])?;
             return Ok(Some(row));
@@ -96,6 +99,7 @@ impl Statement<'_> {
         let made = fires.before_insert(&leaf.table, leaf.fit(&row), Some(&mut now))?;
         let Some(made) = made else { return Ok(None) };
         let row = leaf.unfit(made.clone());
+        asked.check_rows(kind, std::slice::from_ref(&row))?;
         self.put(std::slice::from_ref(&row))?;
         fires.after_row(&leaf.table, Event::Insert, (None, Some(made)), &[])?;
         Ok(Some(row))
@@ -165,15 +169,14 @@ impl Statement<'_> {
     pub fn change_fired(
         &self,
         id: RowId,
-        columns: &[&str],
-        values: &[Value],
-        known: Option<u64>,
+        (columns, values): (&[&str], &[Value]),
+        (known, asked): (Option<u64>, Asks<'_>),
     ) -> Result<Option<Row>> {
         self.view.scope.go_on()?;
         let groups = self.groups(&[id]);
         let [group] = &groups[..] else { return Ok(None) };
         let [row] = group.rows[..] else { return Ok(None) };
-        self.change_one(group, row, columns, (values, known))
+        self.change_one(group, row, columns, (values, known, asked))
     }
 
     /// What tells whether a row is still as it was, before any function runs.
@@ -195,11 +198,11 @@ impl Statement<'_> {
         &self,
         table: &TableHandle,
         row: RowId,
-        columns: &[&str],
-        values: &[Value],
+        (columns, values): (&[&str], &[Value]),
+        asked: Asks<'_>,
     ) -> Result<Option<Row>> {
         let group = Group { member: 0, table, rows: vec![row] };
-        self.change_one(&group, row, columns, (values, None))
+        self.change_one(&group, row, columns, (values, None, asked))
     }
 
     fn change_one(
@@ -207,7 +210,7 @@ impl Statement<'_> {
         group: &Group<'_>,
         row: RowId,
         columns: &[&str],
-        (values, known): (&[Value], Option<u64>),
+        (values, known, asked): (&[Value], Option<u64>, Asks<'_>),
     ) -> Result<Option<Row>> {
         let (fires, table) = (self.firing()?, group.table);
         let set = columns.iter().map(|name| (*name).to_string()).collect();
@@ -231,9 +234,10 @@ impl Statement<'_> {
                 if !self.delete_one(group)? {
                     return Ok(None);
                 }
-                return self.put_one(named);
+                return self.put_one(named, (asked, CheckKind::Update));
             }
         }
+        asked.check_rows(CheckKind::Update, std::slice::from_ref(&named))?;
         let schema = &table.schema;
         let changed = |at: &usize| {
             made[*at] != old[*at] || columns.contains(&schema.columns[*at].name.as_str())
@@ -289,6 +293,7 @@ pub fn update(statement: &Statement<'_>) -> Result<Done> {
     let set: Vec<usize> = places(&statement.query().targets).collect();
     let found = statement.find(Some(&set))?;
     let change = &found.changing.change;
+    let asked = Asks::of(statement, change);
     let setting = Setting::new(statement, &found.batches, &change.written)?;
     let mut returned = Returned::charged(found.batches.another());
     let columns = setting.columns();
@@ -301,7 +306,8 @@ pub fn update(statement: &Statement<'_>) -> Result<Done> {
         for id in ids_in(batch) {
             let values = setting.values(id)?;
             let known = before.get(&id).copied();
-            if let Some(row) = statement.change_fired(id, &columns, &values, known)? {
+            let made = statement.change_fired(id, (&columns, &values), (known, asked))?;
+            if let Some(row) = made {
                 kept.insert(id);
                 rows.push(row);
             }
@@ -320,7 +326,7 @@ pub fn update(statement: &Statement<'_>) -> Result<Done> {
             }
         };
         returned.add(change.returning.as_ref(), rows.len(), source)?;
-        check(statement, change.checks.as_ref(), rows.len(), source)?;
+        asked.check(CheckKind::View, rows.len(), source)?;
     }
     Ok(Done { tag: "UPDATE", rows: n, returned })
 }

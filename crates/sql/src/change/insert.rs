@@ -3,11 +3,11 @@
 use arrow_array::{ArrayRef, RecordBatch};
 use onlap::{Batch, Row, Value, convert};
 use onlap_pg::ast::Overriding;
-use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, Query, Target};
+use onlap_pg::bound::{Bound, CheckKind, EntryKind, Expr, ExprId, Query, Target};
 use onlap_query::{Change, Source};
 
 use super::conflict::Conflict;
-use super::returning::{self, Returned};
+use super::returning::{self, Asks, Returned};
 use super::{Done, Statement, array_of, column_of, value_at};
 use crate::ddl::{defaults, generated};
 use crate::error::{Result, SqlError};
@@ -38,6 +38,10 @@ pub fn upsert(statement: &Statement<'_>) -> Result<u64> {
             .hint("It reads nothing, so it does not know what it replaced; use INSERT."));
     }
     statement.must_be_alone("UPSERT INTO")?;
+    if !statement.modify.checks.is_empty() {
+        return Err(SqlError::unsupported("UPSERT INTO with rows that are checked")
+            .hint("It reads nothing, so it does not know what it replaces; use INSERT."));
+    }
     if statement.fires.is_some() {
         return Err(SqlError::unsupported("UPSERT INTO of a table with triggers"));
     }
@@ -52,6 +56,7 @@ pub fn upsert(statement: &Statement<'_>) -> Result<u64> {
 pub fn run(statement: &Statement<'_>) -> Result<Done> {
     let changing = statement.steps()?;
     let change = &changing.change;
+    let asked = Asks::of(statement, change);
     let returns = |rows: &[Row], held: &Held| {
         let row = |source| match source {
             Source::Row(number) => array_of(statement.target, number, column_of(rows, number)),
@@ -81,8 +86,8 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
         (returns(&kept, &held)?, kept.len())
     } else if statement.fires.is_some() {
         let (rows, held) = statement.all_rows(&changing)?;
-        let rows = statement.put_fired(rows)?;
-        check_rows(statement, change, &rows)?;
+        let rows = statement.put_fired(rows, asked)?;
+        asked.check_rows(CheckKind::View, &rows)?;
         (returns(&rows, &held)?, rows.len())
     } else if change.returning.is_some() || statement.bound.reads_all_first() {
         // What RETURNING asks of tables, and the query, it asks as they were when the statement began.
@@ -90,9 +95,10 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
         if asks {
             generated::fill(statement.view, table, &mut rows)?;
         }
+        asked.check_rows(CheckKind::Insert, &rows)?;
         let returned = returns(&rows, &held)?;
         statement.put(&rows)?;
-        check_rows(statement, change, &rows)?;
+        asked.check_rows(CheckKind::View, &rows)?;
         (returned, rows.len())
     } else {
         let mut batches = changing.run(statement.view)?;
@@ -102,8 +108,9 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
             if asks {
                 generated::fill(statement.view, table, &mut rows)?;
             }
+            asked.check_rows(CheckKind::Insert, &rows)?;
             statement.put(&rows)?;
-            check_rows(statement, change, &rows)?;
+            asked.check_rows(CheckKind::View, &rows)?;
             n += rows.len();
         }
         (Returned::default(), n)
@@ -224,14 +231,6 @@ pub fn write(view: &View, target: &TableHandle, rows: &[Row]) -> Result<()> {
         return Ok(rows.iter().try_for_each(|row| tx.insert(&target.table, row))?);
     }
     Ok(tx.insert_batch(&target.table, batch_of(target, rows)?)?)
-}
-
-/// WITH CHECK OPTION of rows that were written.
-fn check_rows(statement: &Statement<'_>, change: &Change, rows: &[Row]) -> Result<()> {
-    returning::check(statement, change.checks.as_ref(), rows.len(), |source| match source {
-        Source::Row(number) => array_of(statement.target, number, column_of(rows, number)),
-        _ => Err(SqlError::new("XX000", "INSERT checks what it has written")),
-    })
 }
 
 fn batch_of(target: &TableHandle, rows: &[Row]) -> Result<Batch> {

@@ -15,12 +15,12 @@ use arrow_array::{Array, RecordBatch};
 use arrow_select::filter::filter_record_batch;
 use datafusion_common::DataFusionError;
 use onlap::{RowId, TableSchema};
-use onlap_pg::bound::{Action as When, ActionKind, Bound, Expr};
-use onlap_query::Taken;
+use onlap_pg::bound::{Action as When, ActionKind, Bound, CheckKind, Expr};
+use onlap_query::{Source, Taken};
 
 use super::find::ID_BYTES;
 use super::insert::Written;
-use super::returning::Returned;
+use super::returning::{Asks, Returned};
 use super::update::Setting;
 use super::{Done, Statement, places};
 use crate::error::{Result, SqlError, state};
@@ -56,7 +56,9 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
     let (changing, batches) = statement.find_all()?;
     let actions = &changing.change.actions;
     let mut held = batches.another();
+    let asked = Asks::of(statement, &changing.change);
     let mut rows = 0;
+    must_be_theirs(asked, actions, &batches)?;
     for action in actions.iter().filter(|action| action.kind == ActionKind::Delete) {
         let ids: Vec<RowId> = ids_of(&batches, action).collect();
         rows += match statement.fires.is_some() {
@@ -71,12 +73,16 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
         if statement.fires.is_some() {
             let columns = setting.columns();
             for id in taken.iter().flat_map(super::find::ids_in) {
-                let made = statement.change_fired(id, &columns, &setting.values(id)?, None)?;
+                let values = setting.values(id)?;
+                let made = statement.change_fired(id, (&columns, &values), (None, asked))?;
                 rows += u64::from(made.is_some());
             }
             continue;
         }
         setting.find_moves(&mut held)?;
+        if asked.any(CheckKind::Update) {
+            setting.check_new(asked)?;
+        }
         rows += taken.iter().map(|batch| batch.num_rows() as u64).sum::<u64>();
         setting.write()?;
     }
@@ -87,10 +93,32 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
             let written = Written { columns, defaults: &[], overriding };
             let new = statement.rows_of(&written, &batch, 0)?;
             held.charge(new.iter().map(crate::fast::bytes_of).sum())?;
-            rows += statement.put_fired(new)?.len() as u64;
+            rows += statement.put_fired(new, asked)?.len() as u64;
         }
     }
     Ok(Done { tag: "MERGE", rows, returned: Returned::default() })
+}
+
+/// Fails where an action would change or delete a row that policies do not let the role change or delete.
+fn must_be_theirs(asked: Asks<'_>, actions: &[Taken], batches: &Held) -> Result<()> {
+    for action in actions {
+        let kind = match action.kind {
+            ActionKind::Update => CheckKind::MergeUpdate,
+            ActionKind::Delete => CheckKind::MergeDelete,
+            ActionKind::Insert | ActionKind::Nothing => continue,
+        };
+        if !asked.any(kind) {
+            continue;
+        }
+        for batch in batches.iter() {
+            let batch = those(batch, action)?;
+            asked.check(kind, batch.num_rows(), |source| match source {
+                Source::Found(at) | Source::Relation(Some(at)) => Ok(batch.column(at).clone()),
+                _ => Err(SqlError::new("XX000", "a row that is there is as it was found")),
+            })?;
+        }
+    }
+    Ok(())
 }
 
 impl Statement<'_> {

@@ -2,11 +2,12 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use onlap::TableSchema;
-use onlap_query::{Change, RowExprs, Source};
+use onlap::{Row, TableSchema};
+use onlap_pg::bound::{Check, CheckKind};
+use onlap_query::{Change, Checks, RowExprs, Source};
 
-use super::Statement;
-use crate::error::{Result, SqlError};
+use super::{Statement, array_of, column_of};
+use crate::error::{Result, SqlError, state};
 use crate::plan::Held;
 use crate::query::sql_error;
 
@@ -42,10 +43,10 @@ impl Returned {
     }
 }
 
-/// Whether RETURNING or WITH CHECK OPTION asks for generated columns of rows that are written. The engine calculates them as rows
+/// Whether RETURNING, WITH CHECK OPTION or a policy asks for generated columns of rows that are written. The engine calculates them as rows
 /// come in; only where they are asked for before are they calculated here, too.
 pub fn asks_generated(schema: &TableSchema, change: &Change) -> bool {
-    let exprs = change.returning.iter().chain(&change.checks);
+    let exprs = change.returning.iter().chain(change.checks.iter().map(|checks| &checks.exprs));
     let is_it = |of: &Source| matches!(of, Source::Row(number) if schema.is_generated(number - 1));
     !schema.generated.is_empty() && exprs.flat_map(RowExprs::sources).any(is_it)
 }
@@ -64,26 +65,76 @@ pub fn values(
     exprs.of(&columns, rows).map_err(|e| sql_error(&e, ""))
 }
 
-/// Fails where a row was written that a view does not show that the statement goes through.
-///
-/// # Errors
-/// `44000`; those of the expressions.
-pub fn check(
-    statement: &Statement<'_>,
-    checks: Option<&RowExprs>,
-    rows: usize,
-    source: impl Fn(Source) -> Result<ArrayRef>,
-) -> Result<()> {
-    let Some(checks) = checks.filter(|_| rows > 0) else { return Ok(()) };
-    let made = values(checks, rows, source)?;
-    for row in 0..rows {
-        for (at, check) in statement.modify.checks.iter().enumerate() {
-            let holds = made.column(at).as_boolean();
-            if holds.is_null(row) || !holds.value(row) {
-                let text = format!("new row violates check option for view \"{}\"", check.view);
-                return Err(SqlError::new("44000", text));
+/// What is asked of some rows of a statement.
+#[derive(Clone, Copy)]
+pub struct Asks<'a> {
+    statement: &'a Statement<'a>,
+    checks: &'a [Checks],
+}
+
+impl<'a> Asks<'a> {
+    /// What a statement asks of rows that are written.
+    pub fn of(statement: &'a Statement<'a>, change: &'a Change) -> Asks<'a> {
+        Asks { statement, checks: &change.checks }
+    }
+
+    /// Whether anything is asked of these rows.
+    pub fn any(&self, kind: CheckKind) -> bool {
+        self.checks.iter().any(|checks| checks.kind == kind)
+    }
+
+    /// Fails where one of some rows, whose columns `source` gives, is not as a view or a policy wants it.
+    ///
+    /// # Errors
+    /// `44000`, `42501`; those of the expressions.
+    pub fn check(
+        &self,
+        kind: CheckKind,
+        rows: usize,
+        source: impl Fn(Source) -> Result<ArrayRef>,
+    ) -> Result<()> {
+        let found = self.checks.iter().find(|checks| checks.kind == kind);
+        let Some(checks) = found.filter(|_| rows > 0) else { return Ok(()) };
+        let made = values(&checks.exprs, rows, source)?;
+        for row in 0..rows {
+            for (at, which) in checks.which.iter().enumerate() {
+                let holds = made.column(at).as_boolean();
+                if holds.is_null(row) || !holds.value(row) {
+                    return Err(unmet(&self.statement.modify.checks[*which]));
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
+
+    /// The same of whole rows in the columns of the statement's table.
+    ///
+    /// # Errors
+    /// As of [`Asks::check`].
+    pub fn check_rows(&self, kind: CheckKind, rows: &[Row]) -> Result<()> {
+        self.check(kind, rows.len(), |source| match source {
+            Source::Row(number) => array_of(self.statement.target, number, column_of(rows, number)),
+            Source::Relation(_) => self.statement.relations_of(rows),
+            _ => Err(SqlError::new("XX000", "rows are checked that are written")),
+        })
+    }
+}
+
+/// A row is not as it has to be.
+fn unmet(check: &Check) -> SqlError {
+    let table = &check.relation;
+    let policy = check.policy.as_ref().map_or(String::new(), |name| format!(" \"{name}\""));
+    let (row, using) = match check.kind {
+        CheckKind::View => {
+            let text = format!("new row violates check option for view \"{table}\"");
+            return SqlError::new("44000", text);
+        }
+        CheckKind::Insert | CheckKind::Update => ("new", ""),
+        CheckKind::Conflict => ("new", " (USING expression)"),
+        CheckKind::MergeUpdate | CheckKind::MergeDelete => ("target", " (USING expression)"),
+    };
+    let text = format!(
+        "{row} row violates row-level security policy{policy}{using} for table \"{table}\""
+    );
+    SqlError::new(state::NO_PRIVILEGE, text)
 }

@@ -8,12 +8,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
 use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
 use onlap::{Row, RowId, RowLock, TableSchema, Value};
+use onlap_pg::bound::CheckKind;
 use onlap_query::Source;
 
 use super::find::{Found, ids_in, ids_of};
 use super::insert::write;
 use super::members::{FETCHED, Moves};
-use super::returning::{Returned, asks_generated, check};
+use super::returning::{Asks, Returned, asks_generated};
 use super::{Done, Statement, array_of, default_of, places, value_at};
 use crate::catalog::oids;
 use crate::ddl::generated;
@@ -63,12 +64,16 @@ pub fn update(statement: &Statement<'_>) -> Result<Done> {
         }
     };
     let change = &found.changing.change;
+    let asked = Asks::of(statement, change);
+    for (at, batch) in found.batches.iter().enumerate() {
+        asked.check(CheckKind::Update, batch.num_rows(), source(at))?;
+    }
     for (at, batch) in found.batches.iter().enumerate() {
         returned.add(change.returning.as_ref(), batch.num_rows(), source(at))?;
     }
     setting.write()?;
     for (at, batch) in found.batches.iter().enumerate() {
-        check(statement, change.checks.as_ref(), batch.num_rows(), source(at))?;
+        asked.check(CheckKind::View, batch.num_rows(), source(at))?;
     }
     let n = setting.places.len() as u64;
     Ok(Done { tag: "UPDATE", rows: n, returned })
@@ -241,6 +246,27 @@ impl<'a> Setting<'a> {
             moves.extend(statement.moves(&group, &columns, &mut values, held)?);
         }
         self.moves = moves;
+        Ok(())
+    }
+
+    /// Asks of what the rows are to become whether they may be written.
+    ///
+    /// # Errors
+    /// `42501`; values that cannot be calculated with.
+    pub fn check_new(&self, asked: Asks<'_>) -> Result<()> {
+        let statement = self.statement;
+        let ids: Vec<RowId> = self.places.iter().map(|place| place.0).collect();
+        let columns = self.columns();
+        for group in statement.groups(&ids) {
+            for some in group.rows.chunks(FETCHED) {
+                let mut values = |id: RowId| self.values(id);
+                let target = &statement.target.schema;
+                let rows = statement.new_rows(&group, target, some, (&columns, &mut values))?;
+                let mut rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
+                generated::fill(statement.view, &statement.target.table, &mut rows)?;
+                asked.check_rows(CheckKind::Update, &rows)?;
+            }
+        }
         Ok(())
     }
 

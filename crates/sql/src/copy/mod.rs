@@ -21,6 +21,7 @@ use crate::columnar::input;
 use crate::ddl;
 use crate::encoding::Encoding;
 use crate::error::{Result, SqlError, state};
+use crate::query::secured::{self, Secured};
 use crate::rights::Action;
 use crate::rights::ask::{numbers, of_table, sequences};
 use crate::session::Session;
@@ -122,6 +123,11 @@ fn copy_in(
         needs.extend(filter.needs.iter().cloned());
     }
     view.must(&needs)?;
+    let of = (crate::catalog::oids::of_table(schema.id), name.name.as_str());
+    if secured::state_of(view, &view.judge, of)? == Secured::Yes {
+        let text = "COPY FROM not supported with row-level security";
+        return Err(SqlError::new("0A000", text).hint("Use INSERT statements instead."));
+    }
     options.check_columns(&name, &schema, &columns)?;
     let mut decoder: Box<dyn Decoder> = match options.format {
         Format::Text => Box::new(text::Text::new(options)),

@@ -12,6 +12,7 @@ use crate::catalog::names::quote;
 use crate::columns::Types;
 use crate::encoding::Encoding;
 use crate::error::{Result, SqlError};
+use crate::query::secured::{self, Secured};
 use crate::rights::ask::{numbers, of_table};
 use crate::rights::{Action, Class};
 use crate::scope::Scope;
@@ -95,7 +96,9 @@ pub fn table(
         .collect();
     let names: Vec<&str> = positions.iter().map(|&at| schema.columns[at].name.as_str()).collect();
     let is_plain = positions.iter().all(|at| types[*at].shows_natively());
-    if !session.writes_plainly() || !is_plain {
+    let of = (crate::catalog::oids::of_table(schema.id), name.name.as_str());
+    let secured = secured::state_of(view, &view.judge, of)? == Secured::Yes;
+    if !session.writes_plainly() || !is_plain || secured {
         let quoted: Vec<String> = names.iter().map(|name| quote(name)).collect();
         let (items, of) = (quoted.join(", "), (quote(&name.schema), quote(&name.name)));
         return query(

@@ -61,6 +61,7 @@ pub fn run(
             (found.oid, 0)
         }
         CommentOn::Trigger(name, on) => (super::trigger::commented(view, name, on)?, 0),
+        CommentOn::Policy(name, on) => (super::policy::commented(view, name, on)?, 0),
         CommentOn::Relation(kind, name) => {
             let parts = strings(name);
             let (name, found) = alter::relation(view, &parts)?.ok_or_else(|| no_table(&parts))?;

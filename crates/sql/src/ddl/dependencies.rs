@@ -6,7 +6,7 @@
 use super::grant::columns_of;
 use super::naming;
 use super::privileges::{class_of, key_of};
-use crate::catalog::{DEFAULT_DATABASE, Kind, extensions};
+use crate::catalog::{DEFAULT_DATABASE, Kind, extensions, policies};
 use crate::error::Result;
 use crate::rights::state::DefaultKey;
 use crate::rights::{Acl, Class, Key, Rights};
@@ -72,6 +72,7 @@ impl Found<'_> {
 
     /// The schemas and relations of a database.
     fn add_database(&mut self, view: &View) -> Result<()> {
+        let here = super::kept::relations(view)?;
         for (name, key) in view.schemas() {
             self.add(key, &format!("schema {name}"), Vec::new());
         }
@@ -95,6 +96,14 @@ impl Found<'_> {
             self.add(extensions::proc_key(view, proc.oid), &what, Vec::new());
             // Its own number does not say when it came.
             self.lines[before..].iter_mut().for_each(|line| line.0 = created.oid);
+        }
+        for policy in policies::all(&view.objects) {
+            let named = policy.roles().contains(&self.role);
+            if named && here.contains(&policy.relation) {
+                let table = super::rule::shown_relation(view, policy.relation)?;
+                let line = format!("target of policy {} on {table}", policy.name);
+                self.lines.push((policy.oid(), line));
+            }
         }
         let (types, role) = (view.objects.made_types(), self.role);
         for made in types.of_database(&view.database).filter(|made| made.owner == role) {

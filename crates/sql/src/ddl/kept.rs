@@ -17,6 +17,7 @@ use super::trigger;
 use crate::catalog::column_types::ids;
 use crate::catalog::functions::Function;
 use crate::catalog::made_types::{Domain, Made};
+use crate::catalog::policies::{self, Policy};
 use crate::catalog::rules::{self, Rule};
 use crate::catalog::triggers::{self, Trigger};
 use crate::catalog::{Kind, Name, oids};
@@ -73,6 +74,10 @@ pub fn users(view: &View, wanted: &Wanted<'_>) -> Result<Vec<Used>> {
     }
     for trigger in triggers::all(objects).filter(|trigger| here.contains(&trigger.relation)) {
         walk.trigger(&trigger);
+    }
+    for policy in policies::all(objects).filter(|policy| here.contains(&policy.relation)) {
+        view.scope.go_on()?;
+        walk.policy(&policy);
     }
     for made in objects.made_types().of_database(&view.database) {
         if let Some(domain) = made.domain() {
@@ -180,6 +185,21 @@ impl Walk<'_> {
         let texts = rule.condition.into_iter().map(|text| (text, true));
         let texts = texts.chain(rule.commands().map(|text| (text, false)));
         self.note((of, oids::of_object(rule.object.number)), texts, used);
+    }
+
+    fn policy(&mut self, of: &Policy<'_>) {
+        let texts: Vec<_> = of.texts().collect();
+        if !texts.iter().any(|text| (self.wanted.may)(text.sql, true)) {
+            return;
+        }
+        let names = Names::new(self.view);
+        let used = texts.iter().map(|text| {
+            let (bound, query) = names.policy(of, *text)?;
+            Ok::<_, SqlError>(named_in(&bound, Part::Query(query), self.wanted.is))
+        });
+        let used = used.collect::<Result<Vec<_>>>().map(|all| all.concat());
+        let user = Object::Policy(of.relation, of.name.to_string());
+        self.note((user, of.oid()), texts.into_iter().map(|text| (text.sql, true)), used);
     }
 
     fn trigger(&mut self, of: &Trigger) {

@@ -30,6 +30,7 @@ pub mod materialized;
 mod members;
 mod naming;
 mod owned;
+mod policy;
 mod privileges;
 mod query;
 pub mod role_settings;
@@ -155,6 +156,7 @@ fn objects(
         Object::DropTrigger { skip, name, on, cascade: _ } => {
             trigger::drop(s, view, (*skip, name, on), client)?
         }
+        Object::Policy(said) => policy::run(s, view, source, said, client)?,
         Object::Comment(on, text) => comment::run(s, view, source, on, text.as_deref())?,
     };
     Ok(Answer::Done(tag.to_string()))

@@ -144,6 +144,7 @@ pub fn drop(
             session.set_entry(key, &entry)?;
         }
     }
+    super::policy::leave_roles(session, view, &from)?;
     default_privileges::forget(session, view, &from)?;
     session.current()?.changed = true;
     Ok("DROP OWNED")

@@ -27,6 +27,8 @@ struct More {
     password: bool,
     /// Whether SUPERUSER or NOSUPERUSER was said.
     superuser: bool,
+    /// Whether BYPASSRLS or NOBYPASSRLS was said.
+    bypassrls: bool,
 }
 
 /// Which option it is, for those that come once.
@@ -63,6 +65,10 @@ fn options(all: &[RoleOption], role: &mut Role) -> Result<More> {
             RoleOption::Flag("createrole", on) => role.createrole = *on,
             RoleOption::Flag("login", on) => role.login = *on,
             RoleOption::Flag("inherit", on) => role.inherit = *on,
+            RoleOption::Flag("bypassrls", on) => {
+                role.bypassrls = *on;
+                more.bypassrls = true;
+            }
             RoleOption::Flag(name, true) => {
                 return Err(SqlError::unsupported(format!("{} of a role", name.to_uppercase())));
             }
@@ -143,6 +149,9 @@ pub fn create(
     let name = &*create.name;
     let mut role = Role { login: create.login, ..Role::predefined(0, name) };
     let more = options(&create.options, &mut role)?;
+    if role.bypassrls && !role.superuser && !view.judge.is_superuser() {
+        return Err(denied("must be superuser to create bypassrls users"));
+    }
     must_change(
         view,
         role.superuser,
@@ -222,6 +231,10 @@ pub fn alter(
     let before = role.clone();
     let more = options(said, &mut role)?;
     let text = "must be superuser to alter superuser roles or change superuser attribute";
+    let of_superuser = before.superuser || more.superuser;
+    if more.bypassrls && !of_superuser && !view.judge.is_superuser() {
+        return Err(denied("must be superuser to change bypassrls attribute"));
+    }
     let own_password = more.password && !more.not_password && role.oid == view.judge.role;
     if !own_password || before.superuser {
         must_change(view, before.superuser || more.superuser, "permission denied", text)?;

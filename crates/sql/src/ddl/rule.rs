@@ -308,12 +308,13 @@ pub fn forget_one(session: &mut Session, view: &View, key: &str) -> Result<()> {
     session.put(Kind::Rule, key, None)
 }
 
-/// Drops the rules and triggers of a table or view that goes.
+/// Drops the rules, triggers and policies of a table or view that goes.
 ///
 /// # Errors
 /// The transaction has ended.
 pub fn forget(session: &mut Session, view: &View, relation: u32) -> Result<()> {
     super::trigger::forget(session, view, relation)?;
+    super::policy::forget(session, view, relation)?;
     let rules = kept::of_relation(&view.objects, relation);
     rules.iter().try_for_each(|rule| session.put(Kind::Rule, &rule.key(), None))
 }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use onlap::{Batch, Column, ColumnDefault, DataType, Value, convert};
 
 use crate::assign::assign;
-use crate::catalog::{oids, rules};
+use crate::catalog::{oids, policies, rules};
 use crate::columns::Types;
 use crate::ddl::defaults;
 use crate::error::Result;
@@ -209,6 +209,7 @@ impl<'a> Scanner<'a> {
 fn is_alone(view: &View, id: onlap::TableId) -> bool {
     let (oid, families) = (oids::of_table(id), view.objects.families());
     !rules::has_any(&view.objects, oid)
+        && !policies::are_enabled(&view.objects, oid)
         && view.judge.rights().materialized(oid).is_none()
         && families.divided(id).is_none()
         && families.bound(id).is_none()

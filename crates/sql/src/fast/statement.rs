@@ -50,6 +50,12 @@ impl<'a> Statement<'a> {
         if tree.queries() != 1 || !query.ctes.is_empty() || query.changes_within {
             return None;
         }
+        // What policies ask of rows, only steps do.
+        let is_guarded = query.entries.iter().any(|entry| !entry.guards.is_empty());
+        let is_checked = query.modify.as_ref().is_some_and(|modify| !modify.checks.is_empty());
+        if is_guarded || is_checked {
+            return None;
+        }
         let entry = match (&query.modify, &query.from[..]) {
             (Some(modify), _) => modify.entry,
             (None, [JoinTree::Entry(entry)]) => *entry,

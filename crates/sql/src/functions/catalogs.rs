@@ -12,6 +12,7 @@ use crate::catalog::names::quote;
 use crate::catalog::{Kind, extensions, oids};
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
+use crate::query::secured;
 use crate::query::through::written_columns;
 use crate::query::{Names, Printed, sql_error};
 use crate::system::classes::{is_constraint, owned_sequences};
@@ -111,6 +112,7 @@ fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
             let above = partitions::line(&seen.view, seen.model()?, oid_of(a, 0));
             Ok(above.last().copied().into())
         }),
+        "row_security_active" => Function::new(move |a| row_security(&seen, a)),
         "pg_get_viewdef" => Function::new(move |a| view_text(&seen, a)),
         "pg_get_ruledef" => Function::new(move |a| {
             let pretty = arg(a, 1) == Datum::Bool(true);
@@ -167,6 +169,23 @@ fn of_routines(seen: &Arc<Seen>, name: &str) -> Option<Function> {
         _ => return None,
     };
     Some(made)
+}
+
+/// Whether policies of a table count for the role.
+fn row_security(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
+    let name = arg(arguments, 0);
+    let found = seen.relation(&name)?;
+    match (found, &name) {
+        (None, Datum::Text(name)) => {
+            let text = format!("relation \"{name}\" does not exist");
+            Err(SqlError::new(state::NO_TABLE, text))
+        }
+        (found, _) => {
+            let view = &seen.view;
+            let is = |of: &Relation| secured::is_active(&view.objects, &view.judge, of.oid);
+            Ok(found.is_some_and(is).into())
+        }
+    }
 }
 
 /// A view's query: pretty where that is asked for, or with lines of a length.

@@ -25,6 +25,7 @@ mod printed;
 mod ranges;
 pub mod rules;
 mod schema;
+pub mod secured;
 mod sequences;
 mod session;
 pub mod stored;
@@ -82,6 +83,8 @@ pub struct Bound {
     others: Arc<Others>,
     catalog: Arc<Catalog>,
     needs: Arc<[Need]>,
+    /// The schemas of the functions that it names itself, which no policy or rule does for it.
+    reaches: Arc<[String]>,
     /// Whose rights count for what parts write, where that is not the statement's role: owners of views.
     writers: Arc<[(QueryId, u32)]>,
     columns: Arc<[AnswerColumn]>,
@@ -318,7 +321,7 @@ impl Bound {
     /// # Errors
     /// `42501`
     pub fn must_reach(&self, view: &View) -> Result<()> {
-        needs::must_reach(view, &self.tree, self.query)
+        self.reaches.iter().try_for_each(|schema| view.must_look_in(schema))
     }
 
     /// What writing rows needs is needed, too; functions that are named have to be where the role may look.
@@ -369,7 +372,11 @@ impl Bound {
             }
             needs
         };
+        let reaches = needs::schemas(view, &bound, query);
+        let mut secured = names.guard(&mut bound, view.judge.role, &mut needs)?;
         let ruled = rules::rewrite(&names, &mut bound, query, &mut needs)?;
+        secured = secured.max(names.guard_written(&mut bound, &ruled, &mut needs)?);
+        names.must_be_allowed()?;
         generated::note(view, &mut bound, &names.found.known.borrow());
         let (tables, others, catalog) = names.into_parts();
         let mut inner = others.views.values().map(|view| &view.query);
@@ -377,7 +384,7 @@ impl Bound {
             return Err(unserved());
         }
         let (_, deeper) = others.weigh(&bound).map_err(failed)?;
-        let depth = depth.plus(deeper).plus(ruled.depth);
+        let depth = depth.plus(deeper).plus(ruled.depth).plus(secured);
         depth.check()?;
         let columns = columns_of(&bound, query, &tables, &catalog);
         let is_whole = |stage: &rules::Stage| stage.query == query;
@@ -389,6 +396,7 @@ impl Bound {
             others: Arc::new(others),
             catalog,
             needs: needs.into(),
+            reaches: reaches.into(),
             writers: ruled.writers.into(),
             columns,
             depth,

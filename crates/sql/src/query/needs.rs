@@ -108,12 +108,17 @@ pub fn of_functions(view: &View, bound: &Bound, query: QueryId) -> Vec<Need> {
 /// # Errors
 /// `42501`
 pub fn must_reach(view: &View, bound: &Bound, query: QueryId) -> Result<()> {
+    schemas(view, bound, query).iter().try_for_each(|schema| view.must_look_in(schema))
+}
+
+/// The schemas of the functions that a query calls, in the order in which it does.
+pub fn schemas(view: &View, bound: &Bound, query: QueryId) -> Vec<String> {
     let functions = view.objects.functions();
     let created: Vec<Created> = extensions::all(view).collect();
+    let mut all: Vec<String> = Vec::new();
     if functions.is_empty() && created.is_empty() {
-        return Ok(());
+        return all;
     }
-    let mut reached = Ok(());
     bound.visit_part(Part::Query(query), 0, &mut |id, _| {
         let called = match bound.expr(id) {
             Expr::Call(call) => {
@@ -129,14 +134,14 @@ pub fn must_reach(view: &View, bound: &Bound, query: QueryId) -> Result<()> {
             Expr::WindowCall(call) => call.proc,
             _ => return true,
         };
-        if reached.is_ok() {
-            let made = functions.by_oid(called).map(|function| &function.name.schema);
-            let of = || created.iter().find(|of| of.extension.has(called)).map(|of| &of.schema);
-            reached = made.or_else(of).map_or(Ok(()), |schema| view.must_look_in(schema));
+        let made = functions.by_oid(called).map(|function| &function.name.schema);
+        let of = || created.iter().find(|of| of.extension.has(called)).map(|of| &of.schema);
+        if let Some(schema) = made.or_else(of).filter(|schema| !all.contains(schema)) {
+            all.push(schema.clone());
         }
-        reached.is_ok()
+        true
     });
-    reached
+    all
 }
 
 /// Whether a query reads an entry whose rows it changes.

@@ -18,6 +18,7 @@ use super::schema::Names;
 use super::views::of_sql;
 use super::{Reader, domains, sql_error};
 use crate::catalog::names::TEMPORARY;
+use crate::catalog::policies::{Policy, Text};
 use crate::catalog::{Kind, Name, bound};
 use crate::columns::Types;
 use crate::ddl::{defaults, materialized};
@@ -156,6 +157,17 @@ impl<'a> Printed<'a> {
             print::of_rows(source, query, value, look)
         };
         print().unwrap_or_else(|_: onlap_pg::Error| sql.to_string())
+    }
+
+    /// A condition of a policy; one that cannot be bound stays what it is.
+    pub fn policy(&self, policy: &Policy<'_>, text: Text<'_>, look: Look) -> String {
+        let print = || {
+            let (bound, query) = self.names.policy(policy, text)?;
+            let source = Source { bound: &bound, catalog: self.names.catalog(), facts: self };
+            let value = bound.query(query).targets[0].value;
+            print::expression(source, query, value, look).map_err(|e| sql_error(&e, ""))
+        };
+        print().unwrap_or_else(|_| text.sql.to_string())
     }
 
     fn printed(

@@ -217,6 +217,12 @@ impl Rewriter<'_> {
             self.made.writers.extend(part.by.map(|by| (part.query, by)));
             return Ok(own(&part));
         }
+        if !rules.is_empty() && !is_view {
+            let role = part.by.unwrap_or(view.judge.role);
+            if self.names.is_secured(oid, role)? {
+                return Err(SqlError::unsupported("rules of a table with row security"));
+            }
+        }
         let mut said = self.fire(&part, &rules)?;
         if is_view && kind != ModifyKind::Insert && !rules.is_empty() {
             // Rules that name OLD read the view: what that needs, its owner must have.
@@ -351,7 +357,7 @@ impl Rewriter<'_> {
         let returns = !modify.returning.is_empty();
         for rule in rules {
             view.scope.plan_goes_on()?;
-            let body = self.names.rule(rule).map_err(failed)?;
+            let mut body = self.names.rule(rule).map_err(failed)?;
             let depth = part.depth.plus(depth_of_rule(rule));
             depth.check()?;
             self.made.depth = self.made.depth.max(depth);
@@ -364,6 +370,14 @@ impl Rewriter<'_> {
             said.instead |= from == From::Instead;
             if let Some((tree, condition)) = &body.condition {
                 self.needs_of_condition(tree, *condition, owner);
+            }
+            for (tree, command) in &body.commands {
+                self.needs_of_rule((tree, *command), owner);
+            }
+            let trees = body.commands.iter_mut().map(|(tree, _)| tree);
+            for tree in trees.chain(body.condition.as_mut().map(|(tree, _)| tree)) {
+                let deeper = self.names.guard(tree, owner, self.needs)?;
+                self.made.depth = self.made.depth.max(depth.plus(deeper));
             }
             let event = Event { returned: returned(&body.relation), ..event_of(&event) };
             for (tree, command) in &body.commands {
@@ -384,7 +398,6 @@ impl Rewriter<'_> {
                     return Err(refused("cannot have RETURNING lists in multiple rules"));
                 }
                 self.same_writers(part.query, query);
-                self.needs_of_rule((tree, command), owner);
                 said.products.push((query, from, owner, depth));
             }
             if from == From::Partly {

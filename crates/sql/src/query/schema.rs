@@ -18,6 +18,7 @@ use crate::catalog::made_types::Made;
 use crate::catalog::names::quote;
 use crate::catalog::{Kind, Name, bound, extensions, oids};
 use crate::columns::ColumnType;
+use crate::error::SqlError;
 use crate::plan::TableHandle;
 use crate::system::definitions;
 use crate::types::PgType;
@@ -42,6 +43,12 @@ pub struct Found {
     pub(super) catalog: Arc<Catalog>,
     /// Views whose texts are being bound, the outermost first.
     pub(super) within: RefCell<Vec<Oid>>,
+    /// Tables whose policies are being bound, the outermost first.
+    pub(super) secured: RefCell<Vec<Oid>>,
+    /// How often policies of a table were asked for.
+    pub(super) policies: Cell<usize>,
+    /// Why what a view reads may not be read.
+    pub(super) refused: RefCell<Option<SqlError>>,
     /// Relations by the types of their rows.
     rows: RefCell<HashMap<Oid, Arc<Relation>>>,
     /// Whether a name stands for what this way does not carry out.
@@ -56,6 +63,9 @@ impl<'a> Names<'a> {
             others: RefCell::default(),
             catalog: Arc::new(view.objects.made_types().seen_from(view)),
             within: RefCell::default(),
+            secured: RefCell::default(),
+            policies: Cell::new(0),
+            refused: RefCell::default(),
             rows: RefCell::default(),
             other: Cell::new(false),
         };

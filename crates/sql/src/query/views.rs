@@ -47,6 +47,8 @@ pub struct Bodied {
     pub depth: Depth,
     /// WITH CHECK OPTION.
     pub checked: Option<Checked>,
+    /// Whether it reads tables whose policies count.
+    pub secured: bool,
 }
 
 /// What a statement reads that is no table of the engine, by OID.
@@ -61,6 +63,14 @@ pub struct Others {
 }
 
 impl Others {
+    /// Whether a tree has guards, or reads views that have.
+    fn reads_secured(&self, bound: &Bound) -> bool {
+        bound.query_ids().flat_map(|query| &bound.query(query).entries).any(|entry| {
+            let EntryKind::Relation { oid, .. } = &entry.kind else { return false };
+            !entry.guards.is_empty() || self.views.get(oid).is_some_and(|view| view.secured)
+        })
+    }
+
     /// How many tables a query reads, each as often as it is named; and what the views add to its depth.
     ///
     /// # Errors
@@ -136,7 +146,7 @@ impl Names<'_> {
     fn bodied(&self, name: &Name, object: &Object, oid: Oid) -> Result<Bodied> {
         let sql = object.body["sql"].as_str().unwrap_or_default();
         let names = Names { body: Some(&object.body), ..self.clone() };
-        let (bound, query) = bound(sql, &names, &self.found.catalog)
+        let (mut bound, query) = bound(sql, &names, &self.found.catalog)
             .map_err(|e| if is_of_views(&e) { e } else { self.others() })?;
         let declared = object.body["columns"].as_array().into_iter().flatten();
         let declared: Vec<&str> = declared.filter_map(|column| column["name"].as_str()).collect();
@@ -158,15 +168,23 @@ impl Names<'_> {
             key: Vec::new(),
         });
         self.note_row(&relation);
-        let (known, others) = (self.found.known.borrow(), self.found.others.borrow());
         let owner = self.view.judge.rights().owner(crate::rights::Key::of(oid));
+        let mut needs = {
+            let (known, others) = (self.found.known.borrow(), self.found.others.borrow());
+            needs::of_query(&bound, query, &known, &others, Some(owner))
+        };
+        let deeper = match self.printing {
+            true => Depth::default(),
+            false => self.guard_view(&mut bound, owner, &mut needs),
+        };
+        let others = self.found.others.borrow();
         let (weight, inner) = others.weigh(&bound)?;
-        let needs = needs::of_query(&bound, query, &known, &others, Some(owner));
         let own = crate::parse::depth_of(sql);
-        let depth = own.plus(inner);
+        let depth = own.plus(inner).plus(deeper);
         depth.check().map_err(|e| of_sql(&e))?;
+        let secured = others.reads_secured(&bound);
         let (query, checked) = (Arc::new((bound, query)), Checked::of(&object.body));
-        Ok(Bodied { query, relation, needs, weight, depth, checked })
+        Ok(Bodied { query, relation, needs, weight, depth, checked, secured })
     }
 }
 

@@ -79,7 +79,7 @@ pub struct Stamp {
     pub version: u64,
     /// The role whose rights count.
     pub role: u32,
-    /// A hash of the schemas that are looked at.
+    /// A hash of the schemas that are looked at, and of whether policies are asked for.
     pub path: u64,
 }
 

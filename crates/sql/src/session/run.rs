@@ -307,6 +307,7 @@ impl Session {
     pub(crate) fn stamp(&self) -> Stamp {
         let mut path = std::hash::DefaultHasher::new();
         (self.settings.path(), self.temporary.is_made, self.temporary.version).hash(&mut path);
+        self.settings.flag(Id::RowSecurity).hash(&mut path);
         let path = path.finish();
         Stamp { version: self.instance.catalog_version(), role: self.roles.current, path }
     }

@@ -123,7 +123,9 @@ impl Session {
         let (role, database) = (self.roles.current, &self.database);
         // Names may stand for relations that others do not see.
         let own = self.temporary.is_made.then_some((self.key().pid, self.temporary.version));
-        let key = format!("{role} {database:?} {path:?} {own:?} {ways:?} {types:?} {sql}");
+        let secured = self.settings.flag(Id::RowSecurity);
+        let key =
+            format!("{role} {database:?} {path:?} {own:?} {ways:?} {secured} {types:?} {sql}");
         Some(TextKey { key, version: self.instance.catalog_version(), length: sql.len() })
     }
 

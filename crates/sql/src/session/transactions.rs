@@ -130,6 +130,16 @@ impl Session {
     /// Whether the role may read columns of a table, which may be one of the transaction's own.
     fn may_read(&self, table: &str, columns: &[String]) -> bool {
         let Some((schema, objects)) = self.known_table(table) else { return false };
+        // As in PostgreSQL, a role for which policies count is not told values of rows that they may hide.
+        let database = database_oid(&objects, &self.database);
+        let judge = Judge::new(objects.rights(), self.roles.current, database);
+        if crate::query::secured::is_active(
+            &objects,
+            &judge,
+            crate::catalog::oids::of_table(schema.id),
+        ) {
+            return false;
+        }
         // As in PostgreSQL, a value that an index calculated is for who may read all columns; the index may be gone again.
         let is_derived = |name: &String| schema.position_by_name(name).is_none();
         let places = match columns.iter().any(is_derived) {
@@ -137,8 +147,6 @@ impl Session {
             false => columns.iter().map(|name| schema.position_by_name(name)).collect(),
         };
         let Some(places): Option<Vec<usize>> = places else { return false };
-        let database = database_oid(&objects, &self.database);
-        let judge = Judge::new(objects.rights(), self.roles.current, database);
         judge.may(&of_table(Action::Read, &schema, numbers(&schema, places)))
     }
 

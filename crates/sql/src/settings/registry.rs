@@ -213,7 +213,7 @@ settings! {
         QuoteAllIdentifiers "quote_all_identifiers" Flag, "off", Session, "Without effect.";
         TransformNullEquals "transform_null_equals" Flag, "off", Session, "Without effect.";
         SynchronizeSeqscans "synchronize_seqscans" Flag, "on", Session, "Without effect.";
-        RowSecurity "row_security" Flag, "on", Session, "Without effect: there are no policies.";
+        RowSecurity "row_security" Flag, "on", Session, "Policies of tables are asked; off: a statement for which they count is refused.";
         CheckFunctionBodies "check_function_bodies" Flag, "on", Session, "Without effect.";
         XmlOption "xmloption" Word(&["content", "document"]), "content", Session, "Without effect.";
         XmlBinary "xmlbinary" Word(&["base64", "hex"]), "base64", Session, "Without effect.";

@@ -11,9 +11,12 @@ use serde_json::Value as Json;
 use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
 use super::sight::Sight;
-use super::{extensions, functions, grants, made_types, row_types, rules, text, triggers};
+use super::{
+    extensions, functions, grants, made_types, policies, row_types, rules, text, triggers,
+};
 use crate::catalog::extensions::PLPGSQL;
 use crate::catalog::families::Inherited;
+use crate::catalog::policies::Security;
 use crate::catalog::{Kind, bound, oids, rules as kept};
 use crate::columns::Types;
 use crate::error::Result;
@@ -58,6 +61,7 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "pg_init_privs" => super::grants::initial,
         "pg_enum" => row_types::labels,
         "pg_trigger" => triggers::triggers,
+        "pg_policy" => policies::policies,
         _ => return Ok(None),
     };
     Ok(Some(make(view, &Model::of(view)?)))
@@ -179,6 +183,7 @@ fn classes(view: &View, model: &Model) -> Rows {
             "i" | "I" => BTREE,
             _ => 0,
         };
+        let security = Security::of(&view.objects, relation.oid);
         let has_rules = matches!(kind, "v" | "m") || kept::has_any(&view.objects, relation.oid);
         let (below, is_partition) = match (relation.table(), relation.index()) {
             (Some(table), _) => {
@@ -212,8 +217,8 @@ fn classes(view: &View, model: &Model) -> Rows {
             has_rules,
             keys > 0 || named || crate::catalog::triggers::has_any(&view.objects, relation.oid),
             below,
-            false,
-            false,
+            security.enabled,
+            security.forced,
             view.judge.rights().materialized(relation.oid) != Some(false),
             if matches!(kind, "r" | "p" | "m") { "d" } else { "n" },
             is_partition,
@@ -809,6 +814,9 @@ fn descriptions(view: &View, model: &Model) -> Rows {
             None if view.objects.functions().by_oid(oid).is_some() => functions::PG_PROC,
             None if crate::catalog::triggers::all(&view.objects).any(|t| t.oid == oid) => {
                 triggers::PG_TRIGGER
+            }
+            None if crate::catalog::policies::all(&view.objects).any(|p| p.oid() == oid) => {
+                policies::PG_POLICY
             }
             None if extensions::is_one(view, oid) => extensions::PG_EXTENSION,
             None => PG_CONSTRAINT,

@@ -59,7 +59,7 @@ fn roles(view: &View) -> Rows {
             role.oid == oids::POSTGRES,
             -1,
             "********",
-            role.oid == oids::POSTGRES,
+            role.bypassrls,
             role.oid,
             configured(view, Of { role: role.oid, database: 0 }),
         ]);
@@ -98,7 +98,7 @@ fn authids(view: &View) -> Rows {
             role.createdb,
             role.login,
             role.oid == oids::POSTGRES,
-            role.oid == oids::POSTGRES,
+            role.bypassrls,
             -1,
             role.verifier.clone(),
         ]);
@@ -112,7 +112,8 @@ fn users(view: &View) -> Rows {
     for role in view.judge.rights().roles().into_iter().filter(|role| role.login) {
         let (all, first) = (role.superuser, role.oid == oids::POSTGRES);
         let set = configured(view, Of { role: role.oid, database: 0 });
-        rows.push(row![&role.name, role.oid, role.createdb, all, first, first, "********", set]);
+        let (name, bypasses) = (&role.name, role.bypassrls);
+        rows.push(row![name, role.oid, role.createdb, all, first, bypasses, "********", set]);
     }
     rows
 }

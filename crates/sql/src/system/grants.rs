@@ -195,7 +195,8 @@ fn passwords(view: &View) -> Rows {
     for role in view.judge.rights().roles().into_iter().filter(|role| role.login) {
         let (all, first) = (role.superuser, role.oid == oids::POSTGRES);
         let verifier = role.verifier.clone();
-        rows.push(row![&role.name, role.oid, role.createdb, all, first, first, verifier]);
+        let (name, bypasses) = (&role.name, role.bypassrls);
+        rows.push(row![name, role.oid, role.createdb, all, first, bypasses, verifier]);
     }
     rows
 }

@@ -15,6 +15,7 @@ pub mod locks;
 mod made_types;
 pub mod model;
 pub mod partitions;
+mod policies;
 pub mod row_types;
 pub mod rows;
 pub mod rules;

@@ -4,7 +4,7 @@ use super::classes::owner_of;
 use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
 use super::sight::Sight;
-use super::{figures, rules, text};
+use super::{figures, policies, rules, text};
 use onlap_pg::print::Look;
 
 use crate::catalog::oids;
@@ -22,6 +22,7 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "pg_tables" => tables(view, &Model::of(view)?),
         "pg_views" => queries(view, &Model::of(view)?)?,
         "pg_matviews" => materialized(view, &Model::of(view)?)?,
+        "pg_policies" => policies::listed(view, &Model::of(view)?),
         "pg_rules" => rules::rules(view, &Model::of(view)?),
         "pg_indexes" => indexes(view, &Model::of(view)?),
         "pg_sequences" => sequences(view, &Model::of(view)?),
@@ -47,7 +48,8 @@ fn tables(view: &View, model: &Model) -> Rows {
         let owner = owner_name(view, model, relation);
         let name = &relation.name;
         let rules = crate::catalog::rules::has_any(&view.objects, relation.oid);
-        rows.push(row![&name.schema, &name.name, owner, indexed, rules, triggers, false]);
+        let secured = crate::catalog::policies::are_enabled(&view.objects, relation.oid);
+        rows.push(row![&name.schema, &name.name, owner, indexed, rules, triggers, secured]);
     }
     rows
 }

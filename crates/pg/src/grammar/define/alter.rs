@@ -5,8 +5,8 @@ use super::super::parser::Parser;
 use super::super::token::Kind;
 use crate::Result;
 use crate::ast::{
-    AlterSequence, AlterTable, ColumnChange, Detach, Relation, RelationKind, Said, SequenceOption,
-    Statement, TableChange,
+    AlterSequence, AlterTable, ColumnChange, Detach, Relation, RelationKind, RowSecurity, Said,
+    SequenceOption, Statement, TableChange,
 };
 
 impl Parser<'_> {
@@ -185,6 +185,8 @@ impl Parser<'_> {
                 Ok(TableChange::Settings(self.settings()?))
             }
             K::Enable | K::Disable if self.at_rule_state() => self.rule_state(),
+            K::Enable | K::Disable | K::Force => self.row_security(word),
+            K::No if self.ahead(1) == Kind::Word(K::Force) => self.row_security(word),
             _ => {
                 let ((kept, words), span) = self.spanned(|p| p.minor_change(word))?;
                 let text = span.of(self.tokens.text).split_whitespace().take(words);
@@ -208,7 +210,6 @@ impl Parser<'_> {
                 self.column_name()?;
                 Ok((true, 2))
             }
-            K::Enable | K::Disable => self.trigger_change(word == K::Enable),
             K::Replica => {
                 self.expect_word(K::Identity)?;
                 if self.accept_word(K::Using) {
@@ -219,9 +220,7 @@ impl Parser<'_> {
                 }
                 Ok((true, 2))
             }
-            K::No if self.accept_word(K::Force) => self.row_security().map(|()| (true, 2)),
             K::No => Err(self.unexpected()),
-            K::Force => self.row_security().map(|()| (false, 2)),
             K::Not => {
                 self.expect_word(K::Of)?;
                 Ok((true, 2))
@@ -269,21 +268,20 @@ impl Parser<'_> {
         }
     }
 
-    /// ENABLE and DISABLE, behind the word.
-    fn trigger_change(&mut self, enable: bool) -> Result<(bool, usize)> {
+    /// ENABLE, DISABLE, FORCE and NO FORCE ROW LEVEL SECURITY, at the first word.
+    fn row_security(&mut self, word: Keyword) -> Result<TableChange> {
         use Keyword as K;
-        if self.accept_word(K::Row) {
-            self.expect_word(K::Level)?;
-            self.expect_word(K::Security)?;
-            return Ok((!enable, 4));
+        self.advance();
+        if word == K::No {
+            self.expect_word(K::Force)?;
         }
-        Err(self.unexpected())
-    }
-
-    fn row_security(&mut self) -> Result<()> {
-        self.expect_word(Keyword::Row)?;
-        self.expect_word(Keyword::Level)?;
-        self.expect_word(Keyword::Security)
+        for word in [K::Row, K::Level, K::Security] {
+            self.expect_word(word)?;
+        }
+        Ok(TableChange::RowSecurity(match word {
+            K::Enable | K::Disable => RowSecurity::Enabled(word == K::Enable),
+            _ => RowSecurity::Forced(word == K::Force),
+        }))
     }
 
     /// ADD, behind this word.

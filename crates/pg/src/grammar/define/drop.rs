@@ -18,7 +18,6 @@ const DROPPED: &[Keyword] = &[
     Keyword::Foreign,
     Keyword::Language,
     Keyword::Operator,
-    Keyword::Policy,
     Keyword::Procedural,
     Keyword::Publication,
     Keyword::Server,
@@ -42,7 +41,6 @@ const COMMENTED: &[Keyword] = &[
     Keyword::Language,
     Keyword::Large,
     Keyword::Operator,
-    Keyword::Policy,
     Keyword::Procedural,
     Keyword::Publication,
     Keyword::Rule,
@@ -89,6 +87,7 @@ impl Parser<'_> {
             }
             Kind::Word(K::Rule) => return self.drop_rule(),
             Kind::Word(K::Trigger) => return self.drop_trigger(),
+            Kind::Word(K::Policy) => return self.drop_policy(),
             Kind::Word(K::Extension) => return self.drop_extension(),
             _ if self.at_routine() => return self.drop_function(),
             Kind::Word(K::Owned) => {
@@ -190,6 +189,11 @@ impl Parser<'_> {
                 let name = self.column_name()?;
                 self.expect_word(K::On)?;
                 CommentOn::Trigger(name, self.any_name()?)
+            }
+            K::Policy => {
+                let name = self.column_name()?;
+                self.expect_word(K::On)?;
+                CommentOn::Policy(name, self.any_name()?)
             }
             K::Schema => CommentOn::Schema(self.column_name()?),
             K::Database => CommentOn::Database(self.column_name()?),

@@ -6,6 +6,7 @@ mod drop;
 mod extension;
 mod function;
 mod index;
+mod policy;
 mod role;
 mod rule;
 mod sequence;
@@ -36,7 +37,6 @@ const MADE: &[Keyword] = &[
     Keyword::Foreign,
     Keyword::Language,
     Keyword::Operator,
-    Keyword::Policy,
     Keyword::Procedural,
     Keyword::Publication,
     Keyword::Server,
@@ -67,7 +67,6 @@ const ALTERED: &[Keyword] = &[
     Keyword::Language,
     Keyword::Large,
     Keyword::Operator,
-    Keyword::Policy,
     Keyword::Procedural,
     Keyword::Publication,
     Keyword::Server,
@@ -129,12 +128,7 @@ impl Parser<'_> {
                 self.advance();
                 self.create_schema()
             }
-            Kind::Word(K::Database) if plain => {
-                self.advance();
-                let name = self.column_name()?;
-                let options = self.database_options()?;
-                object(Object::CreateDatabase(Database { name, options }))
-            }
+            Kind::Word(K::Database) if plain => self.create_database(),
             Kind::Word(K::User) if plain && self.ahead(1) == Kind::Word(K::Mapping) => {
                 self.other(K::Create)
             }
@@ -148,6 +142,7 @@ impl Parser<'_> {
             Kind::Word(K::Function | K::Procedure) if lasting == Lasting::Permanent => {
                 self.create_function(replace)
             }
+            Kind::Word(K::Policy) if plain => self.create_policy(),
             Kind::Word(K::Extension) if plain => self.create_extension(),
             Kind::Word(K::Trigger) if lasting == Lasting::Permanent => self.create_trigger(replace),
             Kind::Word(K::Constraint)
@@ -184,6 +179,13 @@ impl Parser<'_> {
             }
             _ => Ok(Lasting::Permanent),
         }
+    }
+
+    fn create_database(&mut self) -> Result<Statement> {
+        self.advance();
+        let name = self.column_name()?;
+        let options = self.database_options()?;
+        object(Object::CreateDatabase(Database { name, options }))
     }
 
     fn create_schema(&mut self) -> Result<Statement> {
@@ -294,6 +296,7 @@ impl Parser<'_> {
             Kind::Word(K::Domain) => self.alter_domain(),
             Kind::Word(K::Rule) => self.alter_rule(),
             Kind::Word(K::Trigger) => self.alter_trigger(),
+            Kind::Word(K::Policy) => self.alter_policy(),
             Kind::Word(K::Extension) => self.alter_extension(),
             _ if self.at_routine() => self.alter_function(),
             _ if self.at_any(ALTERED) => self.other(K::Alter),

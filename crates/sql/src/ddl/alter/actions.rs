@@ -13,7 +13,7 @@ use crate::columns::Types;
 use crate::ddl::cascade::{Closure, Object};
 use crate::ddl::change::notice;
 use crate::ddl::constraints::{Collector, Constraint, time_of};
-use crate::ddl::{naming, rule, temporary, trigger};
+use crate::ddl::{naming, policy, rule, temporary, trigger};
 use crate::error::{Result, SqlError, state};
 use crate::formulas;
 use crate::query::sql_error;
@@ -106,6 +106,9 @@ impl<'a> Actions<'a> {
             }
             TableChange::Trigger(name, to) => {
                 trigger::set_state(session, self.view, self.name, (name.as_deref(), *to))
+            }
+            TableChange::RowSecurity(to) => {
+                policy::set_security(session, self.view, self.name, *to)
             }
             TableChange::Settings(_) | TableChange::Storage(_) => Ok(()),
             TableChange::Inherit(_)

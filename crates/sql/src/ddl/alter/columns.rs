@@ -366,6 +366,16 @@ impl Actions<'_> {
             );
             return Err(SqlError::new(state::UNSUPPORTED, text).detail(detail));
         }
+        let policies = crate::ddl::policy::users_of_column(self.view, table, number);
+        if let Some(policy) = policies.first() {
+            let text = "cannot alter type of a column used in a policy definition";
+            let relation = crate::ddl::rule::shown_relation(self.view, policy.relation)?;
+            let detail = format!(
+                "policy {} on {relation} depends on column \"{}\"",
+                policy.name, column.name
+            );
+            return Err(SqlError::new(state::UNSUPPORTED, text).detail(detail));
+        }
         let text = "cannot alter type of a column used by a view or rule";
         let rules = crate::ddl::rule::users_of_column(self.view, table, number);
         if let (None, Some(rule)) = (readers.first(), rules.first()) {

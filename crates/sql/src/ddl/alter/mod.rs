@@ -23,7 +23,7 @@ use super::columns::Declared;
 use super::kin;
 use super::materialized;
 use super::naming::{self, Relation};
-use super::{sequence, temporary};
+use super::{policy, sequence, temporary};
 use actions::Actions;
 pub use steps::{Step, run as carry_out};
 
@@ -118,7 +118,8 @@ impl Named<'_> {
         }
         let (name, table) = match self.view.table_to("alter", self.parts) {
             Err(e) if e.state() == state::NO_TABLE => return self.missing(e, TAG),
-            found => found?,
+            Err(e) => return Err(policy::of_view(self.view, self.parts, changes)?.unwrap_or(e)),
+            Ok(found) => found,
         };
         self.view.must_own(Action::Alter, &name, Relation::Table)?;
         self.view.scope.tx()?.await_form(&table)?;
@@ -299,6 +300,7 @@ fn only_here(only: bool, changes: &[TableChange]) -> bool {
                 | TableChange::Detach(..)
                 | TableChange::Inherit(_)
                 | TableChange::NoInherit(_)
+                | TableChange::RowSecurity(_)
         )
     };
     only || changes.iter().all(is_own)
@@ -324,6 +326,7 @@ fn of_materialized(name: &Name, change: &TableChange) -> Result<()> {
         | TableChange::Schema(_)
         | TableChange::Settings(_)
         | TableChange::Storage(_) => return Ok(()),
+        TableChange::RowSecurity(to) => policy::action(*to),
         TableChange::AddColumn(..) => "ADD COLUMN",
         TableChange::DropColumn(..) => "DROP COLUMN",
         TableChange::AddConstraint(_) => "ADD CONSTRAINT",

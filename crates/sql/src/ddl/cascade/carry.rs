@@ -12,10 +12,10 @@ use onlap_pg::ast::{TableChange, Tree};
 use super::Object;
 use super::members::must_be;
 use crate::catalog::made_types::What;
-use crate::catalog::{Kind, Name, oids, rules, triggers};
+use crate::catalog::{Kind, Name, oids, policies, rules, triggers};
 use crate::columns::Types;
 use crate::ddl::{
-    alter, defaults, extension, function, index, kin, made, rule, schema, sequence, trigger,
+    alter, defaults, extension, function, index, kin, made, policy, rule, schema, sequence, trigger,
 };
 use crate::deep::Depth;
 use crate::error::{Result, SqlError};
@@ -128,6 +128,11 @@ fn hanging(session: &mut Session, known: &Known<'_>, object: &Object) -> Result<
             let all = triggers::of_relation(&view.objects, *of);
             let mut own = all.iter().filter(|trigger| trigger.name == *name);
             own.try_for_each(|trigger| trigger::forget_one(session, trigger))
+        }
+        Object::Policy(of, name) => {
+            let all = policies::of_relation(&view.objects, *of);
+            let mut own = all.iter().filter(|policy| policy.name == name);
+            own.try_for_each(|policy| policy::forget_one(session, policy))
         }
         Object::Default(table, column) => default(session, known, (*table, *column)),
         Object::Field(..) | Object::Check(..) => part_of_type(session, view, object),

@@ -52,6 +52,8 @@ pub enum Object {
     Rule(u32, String),
     /// A trigger, by its relation and its name.
     Trigger(u32, String),
+    /// A policy, by its table and its name.
+    Policy(u32, String),
     /// A function or procedure, by its OID.
     Function(u32),
     /// A type of the database, by its OID.
@@ -138,7 +140,7 @@ impl<'a> Closure<'a> {
             Object::Index(table, name) => {
                 goes(&Object::Table(*table)) || has_column(*table, &uses.index(*table, name))
             }
-            Object::Rule(of, _) | Object::Trigger(of, _) => relation(*of),
+            Object::Rule(of, _) | Object::Trigger(of, _) | Object::Policy(of, _) => relation(*of),
             Object::Field(of, _) | Object::Check(of, _) => goes(&Object::Type(*of)),
             Object::Member(_) | Object::Part(_) => true,
             _ => false,

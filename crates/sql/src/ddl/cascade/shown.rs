@@ -80,6 +80,7 @@ impl Uses<'_> {
             }
             Object::Rule(of, name) => format!("rule {name} on {}", self.shown_relation(*of)?),
             Object::Trigger(of, name) => format!("trigger {name} on {}", self.shown_relation(*of)?),
+            Object::Policy(of, name) => format!("policy {name} on {}", self.shown_relation(*of)?),
             Object::Function(oid) => {
                 let function = view.objects.functions().by_oid(*oid);
                 function.map_or(String::new(), |of| format!("function {}", of.shown(view)))

@@ -15,7 +15,7 @@ use crate::catalog::made_types::What;
 use crate::catalog::{Kind, Name, called, extensions, oids};
 use crate::columns::Types;
 use crate::ddl::kept::Used;
-use crate::ddl::{function, materialized, rule, sequence, trigger, view as views};
+use crate::ddl::{function, materialized, policy, rule, sequence, trigger, view as views};
 use crate::error::Result;
 use crate::view::View;
 
@@ -156,6 +156,7 @@ impl<'a> Uses<'a> {
             | Object::Key(..)
             | Object::Rule(..)
             | Object::Trigger(..)
+            | Object::Policy(..)
             | Object::Field(..)
             | Object::Check(..) => Vec::new(),
         })
@@ -210,6 +211,10 @@ impl<'a> Uses<'a> {
         for rule in rule::users(view, oid) {
             let object = Object::Rule(rule.relation, rule.name.to_string());
             found.push(Edge::to(object, oids::of_object(rule.object.number)));
+        }
+        for policy in policy::users(view, oid) {
+            let object = Object::Policy(policy.relation, policy.name.to_string());
+            found.push(Edge::to(object, policy.oid()));
         }
         let row = oids::of_row(oid);
         found.push(Edge::silent(Object::Part(row), 0));
@@ -272,6 +277,10 @@ impl<'a> Uses<'a> {
         for rule in rule::users_of_column(view, oid, column.0 + 1) {
             let object = Object::Rule(rule.relation, rule.name.to_string());
             found.push(Edge::to(object, oids::of_object(rule.object.number)));
+        }
+        for policy in policy::users_of_column(view, oid, column.0 + 1) {
+            let object = Object::Policy(policy.relation, policy.name.to_string());
+            found.push(Edge::to(object, policy.oid()));
         }
         for trigger in trigger::of_column(view, &schema, column) {
             found.push(Edge::to(Object::Trigger(trigger.relation, trigger.name), trigger.oid));
