@@ -22,3 +22,28 @@ fn same(script: &str) {
 fn relations_of_all_kinds_are_renamed_and_moved() {
     same(include_str!("../testdata/applications/renames.sql"));
 }
+
+#[test]
+fn nulls_of_indexes_stand_where_they_are_declared() {
+    same(include_str!("../testdata/applications/nulls.sql"));
+}
+
+#[test]
+fn parameters_of_storage_are_kept() {
+    same(include_str!("../testdata/applications/storage.sql"));
+}
+
+#[test]
+fn functions_in_pg_temp_end_with_the_session() {
+    same(include_str!("../testdata/applications/temporary_functions.sql"));
+}
+
+#[test]
+fn catalogs_that_object_mappers_read() {
+    same(include_str!("../testdata/applications/catalogs.sql"));
+}
+
+#[test]
+fn what_reads_a_column_follows_its_type() {
+    same(include_str!("../testdata/applications/types.sql"));
+}

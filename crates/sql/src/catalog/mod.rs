@@ -17,6 +17,7 @@ pub mod objects;
 pub mod oids;
 pub mod roles;
 pub mod rules;
+pub mod storage;
 pub mod triggers;
 
 pub use names::{DEFAULT_DATABASE, Name};

@@ -72,6 +72,8 @@ pub enum Kind {
     Trigger,
     /// `{"schema", "owner", "version"}`, by `database/name`; see [`super::extensions`]
     Extension,
+    /// `{"options", "nulls"}` of a table or index, by its OID; see [`super::storage`]
+    Storage,
 }
 
 const KINDS: &[(Kind, &str)] = &[
@@ -99,6 +101,7 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Function, "function"),
     (Kind::Trigger, "trigger"),
     (Kind::Extension, "extension"),
+    (Kind::Storage, "storage"),
 ];
 
 impl Kind {

@@ -6,11 +6,12 @@
 mod actions;
 mod columns;
 mod moves;
+mod remade;
 mod steps;
 
 use onlap_pg::ast::{AlterTable, ColumnChange, RelationKind, Role, TableChange};
 
-use crate::catalog::Name;
+use crate::catalog::{Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
 use crate::session::Session;
@@ -23,7 +24,7 @@ use super::columns::Declared;
 use super::kin;
 use super::materialized;
 use super::naming::{self, Relation};
-use super::sequence;
+use super::{sequence, storage};
 use actions::Actions;
 pub use moves::check_free;
 pub use steps::{Step, run as carry_out};
@@ -219,7 +220,15 @@ impl Named<'_> {
         view.must_own(Action::Alter, &Name::new(&schema, &index), Relation::Index)?;
         for change in changes {
             match change {
-                TableChange::Settings(_) | TableChange::Storage(_) => {}
+                TableChange::Settings(settings, reset) => {
+                    let schema = table.schema();
+                    // What was said of an index of gin is a part of it.
+                    if let Some(of) = schema.index_by_name(&index).filter(|of| !of.multi_entry) {
+                        let of = (oids::of_index(of.id), storage::Of::Index);
+                        storage::change(self.session, view, of, (settings, *reset))?;
+                    }
+                }
+                TableChange::Storage(_) => {}
                 TableChange::Attach(path, _) => {
                     kin::attach_index(self.session, view, (&table, &index), path)?;
                 }
@@ -283,7 +292,7 @@ fn of_materialized(name: &Name, change: &TableChange) -> Result<()> {
         | TableChange::Rename(_)
         | TableChange::RenameColumn(..)
         | TableChange::Schema(_)
-        | TableChange::Settings(_)
+        | TableChange::Settings(..)
         | TableChange::Storage(_) => return Ok(()),
         TableChange::AddColumn(..) => "ADD COLUMN",
         TableChange::DropColumn(..) => "DROP COLUMN",
