@@ -78,11 +78,9 @@ impl Buffer {
                 Value::Null if !schema.nullable => {
                     // Those before it may have got numbers.
                     return Err(not_null(&self.schema, &schema.name, |i| match i < at {
-                        true => convert::read_value(
-                            self.schema.columns[i].ty,
-                            &self.rows.columns[i],
-                            n,
-                        ),
+                        true => {
+                            convert::read_value(self.schema.columns[i].ty, &self.rows.columns[i], n)
+                        }
                         false => row[i].clone(),
                     }));
                 }

@@ -39,9 +39,7 @@ pub fn check_batch(schema: &TableSchema, batch: &Batch) -> Result<()> {
         return Err(Error::new(ErrorKind::NotNull, text).about(Subject {
             table: schema.name.clone(),
             column: Some(described.name.clone()),
-            row: row_texts(schema, |at| {
-                read_value(schema.columns[at].ty, &batch.columns[at], row)
-            }),
+            row: row_texts(schema, |at| read_value(schema.columns[at].ty, &batch.columns[at], row)),
             ..Subject::default()
         }));
     }

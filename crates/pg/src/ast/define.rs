@@ -528,7 +528,7 @@ pub enum TableChange {
     /// OWNER TO
     Owner(Role),
     /// SET or RESET of options
-    Settings(Vec<Setting>),
+    Settings(Vec<Setting>, bool),
     /// RENAME TO
     Rename(Name),
     /// RENAME COLUMN

@@ -221,7 +221,7 @@ impl Binder<'_> {
                 Err(Error::new("3F000", text)).at(place)
             }
             [schema, name] => {
-                let whole = Name::from(format!("{schema}.{name}"));
+                let whole = Name::from(format!("{}.{name}", self.schema.meant(schema)));
                 if self.catalog.procs_named(&whole).next().is_some() {
                     return Ok(whole);
                 }

@@ -115,6 +115,11 @@ pub trait Schema {
     /// Whether there is a schema of this name.
     fn is_schema(&self, name: &str) -> bool;
 
+    /// The schema that a name means, where that is one of the session's own.
+    fn meant(&self, schema: &Name) -> Name {
+        schema.clone()
+    }
+
     /// Lets the catalog have a type that is known by its OID: that of a relation's rows.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use onlap_pg::TypeRef;
 use onlap_pg::catalog::{Catalog, MadeParameter, MadeProc, Proc, ProcKind, Volatility, oids};
 use serde_json::{Value as Json, json};
 
-use super::names::quote;
+use super::names::{quote, temporary_of};
 use super::objects::Object;
 use super::{Name, oids as numbers};
 use crate::rights::{Class, Key};
@@ -199,7 +199,7 @@ impl Function {
         let own = self.arguments();
         let found = view.path().find(|schema| {
             let name = Name::new(*schema, &self.name.name);
-            all.get(&view.database, &name, &own).is_some()
+            !name.is_temporary() && all.get(&view.database, &name, &own).is_some()
         });
         found == Some(self.name.schema.as_str())
     }
@@ -337,7 +337,9 @@ impl Functions {
     pub fn added_to(&self, catalog: Catalog, view: &View) -> Catalog {
         match self.procs.get(&view.database) {
             Some(procs) => {
+                // Temporary functions have to be named with their schema, whatever the path says.
                 let path = view.whole_path().into_iter();
+                let path = path.filter(|schema| temporary_of(schema).is_none());
                 let seen = path.filter(|schema| view.may_look_in(schema));
                 catalog.with_procs(Arc::clone(procs), seen.collect())
             }

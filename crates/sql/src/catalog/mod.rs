@@ -18,6 +18,7 @@ pub mod oids;
 pub mod policies;
 pub mod roles;
 pub mod rules;
+pub mod storage;
 pub mod triggers;
 
 pub use names::{DEFAULT_DATABASE, Name};

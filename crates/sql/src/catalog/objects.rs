@@ -76,6 +76,8 @@ pub enum Kind {
     Policy,
     /// `{"enabled", "forced"}` of a table, by its OID; see [`super::policies`]
     RowSecurity,
+    /// `{"options", "nulls"}` of a table or index, by its OID; see [`super::storage`]
+    Storage,
 }
 
 const KINDS: &[(Kind, &str)] = &[
@@ -105,6 +107,7 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Extension, "extension"),
     (Kind::Policy, "policy"),
     (Kind::RowSecurity, "row security"),
+    (Kind::Storage, "storage"),
 ];
 
 impl Kind {

@@ -5,9 +5,9 @@ use onlap_pg::ast::{self, ColumnRule, Judged, KeyAction, Match, References, Tabl
 
 use super::columns::{Declared, SYSTEM_COLUMNS};
 use super::naming::{self, choose};
-use super::temporary;
-use super::{checks, defaults, keys, materialized};
+use super::{checks, defaults, keys, materialized, storage, temporary};
 use crate::catalog::Name;
+use crate::catalog::storage::Storage;
 use crate::columns::{ColumnType, Types};
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action as Act;
@@ -41,9 +41,16 @@ pub struct Key {
     pub nulls_equal: bool,
     /// When it is judged.
     pub time: Time,
+    /// WITH.
+    pub options: Vec<String>,
 }
 
 impl Key {
+    /// What is to be kept of it beside the index.
+    pub fn storage(&self) -> Storage {
+        Storage { options: self.options.clone(), ..Storage::default() }
+    }
+
     /// Whether rows are looked at to keep it.
     pub fn is_judged(&self) -> bool {
         self.nulls_equal || self.time != Time::Statement
@@ -162,11 +169,11 @@ impl<'a> Collector<'a> {
         let own = || vec![column.name.clone()];
         for said in &column.constraints {
             let (name, time) = (said.name.clone(), time_of(said.judged));
-            let key = Said { columns: own(), include: &[], nulls_equal: false, time };
+            let key = Said { columns: own(), include: &[], nulls_equal: false, time, with: &[] };
             match said.rule {
-                ColumnRule::Primary(_) => self.primary(name, key)?,
-                ColumnRule::Unique(not_distinct, _) => {
-                    self.unique(name, Said { nulls_equal: *not_distinct, ..key })?;
+                ColumnRule::Primary(with) => self.primary(name, Said { with, ..key })?,
+                ColumnRule::Unique(not_distinct, with) => {
+                    self.unique(name, Said { nulls_equal: *not_distinct, with, ..key })?;
                 }
                 ColumnRule::Check(check, alone) => {
                     let said = Judged { no_inherit: *alone, ..said.judged };
@@ -187,13 +194,13 @@ impl<'a> Collector<'a> {
         let name = constraint.name.as_ref().map(|name| name.to_string());
         let (judged, time) = (constraint.judged, time_of(constraint.judged));
         match &constraint.rule {
-            TableRule::Primary(columns, include, _) => {
+            TableRule::Primary(columns, include, with) => {
                 let columns = strings(columns);
-                self.primary(name, Said { columns, include, nulls_equal: false, time })
+                self.primary(name, Said { columns, include, nulls_equal: false, time, with })
             }
-            TableRule::Unique(not_distinct, columns, include, _) => {
+            TableRule::Unique(not_distinct, columns, include, with) => {
                 let (columns, nulls_equal) = (strings(columns), *not_distinct);
-                self.unique(name, Said { columns, include, nulls_equal, time })
+                self.unique(name, Said { columns, include, nulls_equal, time, with })
             }
             TableRule::Check(check) => self.check(name, check, None, judged),
             TableRule::Foreign(columns, key) => self.foreign(name, key, strings(columns), judged),
@@ -223,7 +230,8 @@ impl<'a> Collector<'a> {
     }
 
     fn key(&mut self, name: Option<String>, said: Said<'_>, label: &str) -> Result<Key> {
-        let Said { columns, include, nulls_equal, time } = said;
+        let Said { columns, include, nulls_equal, time, with } = said;
+        let options = storage::options(storage::Of::Index, with)?;
         let include = strings(include);
         self.check_columns(&columns)?;
         self.check_columns(&include)?;
@@ -234,7 +242,7 @@ impl<'a> Collector<'a> {
         // What is stored and not ordered is stored once.
         let include = include.into_iter().filter(|name| !columns.contains(name));
         let include = once(include.collect());
-        Ok(Key { name, columns, include, nulls_equal, time })
+        Ok(Key { name, columns, include, nulls_equal, time, options })
     }
 
     fn check(
@@ -405,6 +413,7 @@ struct Said<'a> {
     include: &'a [ast::Name],
     nulls_equal: bool,
     time: Time,
+    with: &'a [ast::Setting],
 }
 
 /// When a constraint is judged.

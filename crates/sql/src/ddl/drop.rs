@@ -7,7 +7,7 @@ use super::change::{self, notice};
 use super::naming::Relation;
 use super::privileges::class_of;
 use super::{alter, defaults, index, materialized, schema, sequence};
-use crate::catalog::{Kind, Name};
+use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
 use crate::session::Session;
@@ -232,8 +232,13 @@ fn one_index(session: &mut Session, view: &View, name: &Name, concurrently: bool
         return Err(SqlError::new(state::UNSUPPORTED, text));
     }
     super::kin::below_index(session, view, &table, &found)?;
-    match session.is_in_block() || session.current()?.changed {
-        true => view.scope.tx()?.drop_index(&table, &found)?,
+    let oid = oids::of_index(index.id);
+    let is_noted = view.objects.get(Kind::Storage, &oid.to_string()).is_some();
+    match is_noted || session.is_in_block() || session.current()?.changed {
+        true => {
+            super::storage::forget(session, view, oid)?;
+            view.scope.tx()?.drop_index(&table, &found)?;
+        }
         false => {
             session.catalog_changes()?;
             view.scope.tx()?.await_form(&table)?;

@@ -6,9 +6,10 @@ use onlap_pg::ast::{CreateIndex, IndexElement, SortOrder};
 use super::change::{notice, of_waiting};
 use super::columns::collation;
 use super::index_parts::{Part, Parts};
-use super::{kin, naming};
-use crate::catalog::Name;
+use super::{kin, naming, storage};
 use crate::catalog::families::Divided;
+use crate::catalog::storage::Storage;
+use crate::catalog::{Name, oids};
 use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
@@ -60,6 +61,7 @@ pub fn create(
         return Err(e);
     }
     spec = spec.named(&name);
+    let storage = storage_of(create)?;
     must_be_unused(view, &table, "CREATE INDEX")?;
     let families = view.objects.families();
     if let Some(divided) = families.divided(table.schema().id).cloned() {
@@ -71,7 +73,7 @@ pub fn create(
                 "an index of a partitioned table on an expression or with a predicate",
             ));
         }
-        return on_partitioned(session, view, create, (&table, spec, &name), &divided);
+        return on_partitioned(session, view, create, (&table, spec, &name), &divided, &storage);
     }
     tell_method(create, &name, client);
     view.scope.await_tables(std::slice::from_ref(&table), LockMode::Share)?;
@@ -80,6 +82,8 @@ pub fn create(
     if alone || session.is_in_block() || session.current()?.changed {
         view.scope.tx()?.create_index(&table, spec).map_err(SqlError::of_rows)?;
         session.catalog_changed()?;
+        let made = view.scope.tx()?.table(&table.name())?;
+        note_storage(session, &made, &name, &storage)?;
     } else {
         session.catalog_changes()?;
         view.scope.tx()?.await_form(&table)?;
@@ -88,8 +92,41 @@ pub fn create(
             ErrorKind::Conflict => of_waiting(view, &table, e),
             _ => SqlError::of_rows(e),
         })?;
+        let made = session.instance.db.table(&table.name())?;
+        note_storage(session, &made, &name, &storage)?;
     }
     Ok("CREATE INDEX")
+}
+
+/// What is kept of an index beside it: parameters, and parts of its key whose NULLs are declared to stand at the other end than in
+/// its keys, where NULL is above all.
+fn storage_of(create: &CreateIndex) -> Result<Storage> {
+    let is_swapped = |element: &IndexElement| {
+        let descending = element.order == SortOrder::Descending;
+        element.nulls_first.is_some_and(|first| first != descending)
+    };
+    let elements = create.elements.iter().enumerate();
+    let nulls = elements.filter(|(_, of)| is_swapped(of)).map(|(at, _)| at).collect();
+    let options = match create.method.as_deref() {
+        // A part of the index itself.
+        Some("gin") => Vec::new(),
+        // What is said of another kind of index means nothing to one of btree.
+        Some("brin") => Vec::new(),
+        _ => storage::options(storage::Of::Index, &create.settings)?,
+    };
+    Ok(Storage { options, nulls })
+}
+
+fn note_storage(
+    session: &mut Session,
+    table: &Table,
+    index: &str,
+    storage: &Storage,
+) -> Result<()> {
+    match table.schema().index_by_name(index) {
+        Some(made) => storage::note(session, oids::of_index(made.id), storage),
+        None => Ok(()),
+    }
 }
 
 /// Tells what an index is made as that is smaller in PostgreSQL.
@@ -123,6 +160,7 @@ fn on_partitioned(
     create: &CreateIndex,
     (table, spec, name): (&Table, IndexSpec, &str),
     divided: &Divided,
+    storage: &Storage,
 ) -> Result<&'static str> {
     let table_name = Name::of_engine(&table.name()).1;
     if create.concurrently {
@@ -140,6 +178,8 @@ fn on_partitioned(
     kin::take(session, view, table)?;
     view.scope.tx()?.create_index(table, spec).map_err(SqlError::of_rows)?;
     session.catalog_changed()?;
+    let made = view.scope.tx()?.table(&table.name())?;
+    note_storage(session, &made, name, storage)?;
     if !create.table.only {
         let now = view.scope.tx()?.table(&table.name())?;
         kin::index_below(session, &now, name)?;
@@ -298,11 +338,6 @@ fn described_in_order(
         }
         let descending = element.order == SortOrder::Descending;
         spec = spec.part(part.of_engine(), descending);
-        // NULL is above all: last where the order rises, first where it falls.
-        if element.nulls_first.is_some_and(|first| first != descending) {
-            return Err(SqlError::unsupported("this place of NULL in an index")
-                .hint("NULLS LAST goes with ASC, NULLS FIRST with DESC."));
-        }
     }
     // Where keys are not unique, it says nothing.
     let spec = match (create.unique, create.nulls_not_distinct) {

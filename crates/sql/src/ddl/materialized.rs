@@ -12,7 +12,7 @@ use serde_json::json;
 use super::query::declared_of;
 use super::table::{Making, at_name, is_free, refuse_kept, with_options};
 use super::temporary::{self, Place};
-use super::{kin, naming, view as views};
+use super::{kin, naming, storage, view as views};
 use crate::catalog::objects::Object;
 use crate::catalog::{Kind, Name, bound, oids};
 use crate::change;
@@ -132,7 +132,8 @@ pub fn create(
     }
     let spec = TableSpec::new(name.engine(&view.database));
     let spec = with_options(spec, &create.kept.settings)?;
-    Making { session, view, name, columns, constraints: Vec::new() }.run(spec)?;
+    let options = storage::options(storage::Of::Table, &create.kept.settings)?;
+    Making { session, view, name, columns, constraints: Vec::new(), options }.run(spec)?;
     let table = view.scope.tx()?.table(&name.engine(&view.database))?;
     let uses: Vec<_> = uses.iter().map(bound::Use::body).collect();
     let body = json!({ "sql": sql, "uses": uses, "populated": !create.no_data });

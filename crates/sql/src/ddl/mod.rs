@@ -38,6 +38,7 @@ mod roles;
 pub mod rule;
 mod schema;
 mod sequence;
+mod storage;
 mod table;
 pub mod temporary;
 pub mod trigger;

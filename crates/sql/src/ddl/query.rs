@@ -4,6 +4,7 @@ use onlap::TableSpec;
 use onlap_pg::ast::{CreateTableAs, Kept, Lasting, QueryId};
 
 use super::columns::Declared;
+use super::storage;
 use super::table::{Making, at_name, is_free, refuse_kept, with_options};
 use super::temporary::{self, Place};
 use super::view::no_pseudo_type;
@@ -118,7 +119,8 @@ impl Made<'_> {
         let columns = declared_of(view, &bound, &self.columns)?;
         let spec = TableSpec::new(name.engine(&view.database));
         let spec = with_options(spec, &self.kept.settings)?;
-        Making { session, view, name, columns, constraints: Vec::new() }.run(spec)?;
+        let options = storage::options(storage::Of::Table, &self.kept.settings)?;
+        Making { session, view, name, columns, constraints: Vec::new(), options }.run(spec)?;
         temporary::note(session, &place, self.kept.on_commit)?;
         if self.no_data {
             return Ok("CREATE TABLE AS".into());

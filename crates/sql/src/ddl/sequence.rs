@@ -4,6 +4,7 @@ use onlap::{DataType, ErrorKind, Sequence, SequenceSpec, convert};
 use onlap_pg::ast::{AlterSequence, CreateSequence, SequenceOption};
 use serde_json::json;
 
+use super::alter::check_free;
 use super::change::notice;
 use super::naming;
 use super::table::at_name;
@@ -229,7 +230,7 @@ pub fn rename(
         temporary::check_move(&name.schema, &to.schema)?;
     }
     view.must_create_in(&to.schema)?;
-    naming::check_free(view, to)?;
+    check_free(view, to, to.schema == name.schema)?;
     let made = to.engine(&view.database);
     let spec = Options::default().spec(&made, Some(old))?;
     let before = oids::of_sequence(old.schema().id.0);

@@ -10,8 +10,9 @@ use super::constraints::{Collector, Constraint};
 use super::generated::{self, Generating};
 use super::kin::{self, Merged};
 use super::temporary::{self, Place};
-use super::{defaults, naming};
+use super::{defaults, naming, storage};
 use crate::catalog::families::Bound;
+use crate::catalog::storage::Storage;
 use crate::catalog::{Kind, Name, column_types, oids};
 use crate::columns::{ColumnType, Types};
 use crate::error::{Result, SqlError, state};
@@ -58,6 +59,8 @@ pub fn create(
             collector.constraint(constraint)?;
         }
     }
+    let of = if create.partition_by.is_some() { storage::Of::Divided } else { storage::Of::Table };
+    let options = storage::options(of, &create.kept.settings)?;
     let own = std::mem::take(&mut collector.all);
     let is_alone = |rule: &Constraint| matches!(rule, Constraint::Check(check) if check.is_own());
     if create.partition_by.is_some() && own.iter().any(is_alone) {
@@ -85,7 +88,7 @@ pub fn create(
     let spec = generated.into_iter().fold(spec, TableSpec::generated);
     let declared = std::mem::take(&mut merged.columns);
     let keys = constraints.clone();
-    Making { session, view, name, columns: declared, constraints }.run(spec)?;
+    Making { session, view, name, columns: declared, constraints, options }.run(spec)?;
     let related = Related { parents: &parents, merged: &merged, bound, keys };
     related.note(session, view, source, create, name)?;
     temporary::note(session, &place, create.kept.on_commit)?;
@@ -292,6 +295,8 @@ pub struct Making<'a> {
     pub columns: Vec<Declared<'a>>,
     /// Its constraints.
     pub constraints: Vec<Constraint>,
+    /// What was said of how it is stored.
+    pub options: Vec<String>,
 }
 
 impl Making<'_> {
@@ -300,7 +305,7 @@ impl Making<'_> {
     /// # Errors
     /// Those of the engine.
     pub fn run(self, mut spec: TableSpec) -> Result<()> {
-        let Making { session, view, name, columns, constraints } = self;
+        let Making { session, view, name, columns, constraints, options } = self;
         if columns.is_empty() {
             return Err(SqlError::unsupported("a table without columns")
                 .hint("Give it one that is not asked for."));
@@ -356,6 +361,8 @@ impl Making<'_> {
         }
         note_columns(session, &schema, &columns)?;
         note_constraints(session, &schema, &constraints)?;
+        let storage = Storage { options, ..Storage::default() };
+        storage::note(session, oids::of_table(schema.id), &storage)?;
         session.own(view, Class::Table, oids::of_table(schema.id), &name.schema)
     }
 }
@@ -381,18 +388,19 @@ fn note_columns(
     Ok(())
 }
 
-/// Which unique indexes are constraints.
+/// Which unique indexes are constraints, and what was said of how they are stored.
 pub fn note_constraints(
     session: &mut Session,
     schema: &TableSchema,
     constraints: &[Constraint],
 ) -> Result<()> {
     for constraint in constraints {
-        if let Constraint::Unique(key) = constraint
-            && let Some(index) = schema.index_by_name(&key.name)
-        {
+        let (Constraint::Unique(key) | Constraint::Primary(key)) = constraint else { continue };
+        let Some(index) = schema.index_by_name(&key.name) else { continue };
+        if matches!(constraint, Constraint::Unique(_)) {
             session.put(Kind::Unique, &index.id.0.to_string(), Some(json!({})))?;
         }
+        storage::note(session, oids::of_index(index.id), &key.storage())?;
     }
     Ok(())
 }
@@ -460,22 +468,10 @@ fn like_columns(
     schema.columns.iter().zip(types.iter()).map(column).collect()
 }
 
-/// Parameters of the storage that PostgreSQL has and that mean nothing here.
-const IGNORED: &[&str] = &[
-    "fillfactor",
-    "toast_tuple_target",
-    "parallel_workers",
-    "user_catalog_table",
-    "vacuum_truncate",
-    "vacuum_index_cleanup",
-    "log_autovacuum_min_duration",
-    "oids",
-];
-
-/// `WITH (…)`.
+/// What WITH says of a table that the engine knows; see [`storage`] for the rest.
 ///
 /// # Errors
-/// `22023`: a parameter that is none.
+/// `22023`: a value that the parameter does not take.
 pub fn with_options(mut spec: TableSpec, settings: &[Setting]) -> Result<TableSpec> {
     for setting in settings {
         let name = match &setting.space {
@@ -498,13 +494,7 @@ pub fn with_options(mut spec: TableSpec, settings: &[Setting]) -> Result<TableSp
                 return Err(SqlError::unsupported("WITH (retain = …)")
                     .hint("Delete old rows by a range of a column: that is cheap here."));
             }
-            name if IGNORED.contains(&name)
-                || name.starts_with("autovacuum_")
-                || name.starts_with("toast.") => {}
-            name => {
-                let text = format!("unrecognized parameter \"{name}\"");
-                return Err(SqlError::new(state::BAD_PARAMETER, text));
-            }
+            _ => {}
         }
     }
     Ok(spec)

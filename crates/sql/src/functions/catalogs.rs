@@ -9,6 +9,7 @@ use onlap_pg::print::Look;
 
 use super::Function;
 use crate::catalog::names::quote;
+use crate::catalog::storage::Storage;
 use crate::catalog::{Kind, extensions, oids};
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
@@ -248,7 +249,8 @@ fn index(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
                 Some(relation) => crate::catalog::names::quote(&relation.name.name),
                 None => views::qualified(model, table.id),
             };
-            Ok(text::index(table, index, &on, look, &catalog).into())
+            let storage = Storage::of(&seen.view.objects, oids::of_index(index.id));
+            Ok(text::index(table, index, &on, (look, &storage), &catalog).into())
         }
     }
 }

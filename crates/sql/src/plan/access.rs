@@ -128,17 +128,26 @@ impl Choice {
     }
 }
 
+/// The bounds that give the first columns of an index one value each.
+fn equalities(schema: &TableSchema, index: &IndexSchema, bounds: &[Bound]) -> Vec<usize> {
+    let of = |part: &onlap::KeyPart| {
+        let column = schema.position(part.column)?;
+        bounds.iter().position(|b| b.column == column && b.op == BoundOp::Equal)
+    };
+    index.key.iter().map_while(of).collect()
+}
+
+/// Those values.
+pub fn prefix_of(schema: &TableSchema, index: &IndexSchema, bounds: &[Bound]) -> Vec<Value> {
+    let equal = equalities(schema, index, bounds);
+    equal.into_iter().map(|at| bounds[at].value.clone()).collect()
+}
+
 /// The range of an index that bounds leave, if they say anything of its first column.
 pub fn range_of(schema: &TableSchema, index: &IndexSchema, bounds: &[Bound]) -> Option<Choice> {
     let position = |i: usize| schema.position(index.key[i].column);
-    let (mut prefix, mut used): (Vec<Value>, Vec<usize>) = (Vec::new(), Vec::new());
-    while prefix.len() < index.key.len() {
-        let column = position(prefix.len())?;
-        let is_equal = |b: &Bound| b.column == column && b.op == BoundOp::Equal;
-        let Some(at) = bounds.iter().position(is_equal) else { break };
-        prefix.push(bounds[at].value.clone());
-        used.push(at);
-    }
+    let mut used = equalities(schema, index, bounds);
+    let prefix: Vec<Value> = used.iter().map(|at| bounds[*at].value.clone()).collect();
     let equal = prefix.len();
     if equal == index.key.len() {
         let range = KeyRange::eq(prefix);

@@ -13,7 +13,9 @@ use onlap_query::{Order, Restriction, RestrictionKind};
 use super::stored::stored;
 use crate::columns::{self, ColumnType, Form};
 use crate::plan::TableHandle;
-use crate::plan::access::{Access, Bound, BoundOp, Choice, best_of, choice_of, is_usable};
+use crate::plan::access::{
+    Access, Bound, BoundOp, Choice, best_of, choice_of, is_usable, prefix_of,
+};
 
 /// Up to this number of values each is looked up, however small the table is.
 const FEW: usize = 64;
@@ -42,6 +44,8 @@ pub struct Way {
     pub reverse: bool,
     /// Whether rows come in the order that is wanted.
     pub ordered: bool,
+    /// NULLs of the part of the key that decides are read by themselves: before the others (true) or after them.
+    pub nulls: Option<bool>,
     /// Whether it leads to one row at most.
     pub one_row: bool,
     /// Positions of derived columns that are true in all wanted rows.
@@ -74,11 +78,15 @@ pub fn way(
                 _ => false,
             };
             let equal = choice.as_ref().map_or(0, |choice| choice.equal);
-            let one = choice.is_some_and(|choice| choice.is_one_row());
-            let reverse = if one { Some(false) } else { follows(schema, index, equal, order) };
-            if is_best && let Some(reverse) = reverse {
+            let one = choice.as_ref().is_some_and(Choice::is_one_row);
+            let bounded = choice.as_ref().is_some_and(|choice| choice.score.2 > 0);
+            let way = match one {
+                true => Some((false, None)),
+                false => follows(schema, index, (equal, bounded), order),
+            };
+            if is_best && let Some((reverse, nulls)) = way {
                 let index = Some(index.name.clone());
-                return Way { index, reverse, ordered: true, one_row: one, implied };
+                return Way { index, reverse, ordered: true, nulls, one_row: one, implied };
             }
         }
     }
@@ -87,23 +95,34 @@ pub fn way(
     Way { index, one_row, implied, ..Way::default() }
 }
 
-/// Whether the keys of an index behind its first columns, each of which has one value, are in this order, and whether they are
-/// when they are read backward.
+/// Whether the keys of an index behind its first columns, each of which has one value, are in this order: whether they are when they
+/// are read backward, and whether NULLs of the first of them have to be read by themselves, before the others (true) or after them.
+/// Where a range bounds that one (`bounded`), no NULL is in it.
 fn follows(
     schema: &TableSchema,
     index: &IndexSchema,
-    equal: usize,
+    (equal, bounded): (usize, bool),
     order: &[Order],
-) -> Option<bool> {
+) -> Option<(bool, Option<bool>)> {
     let keys = index.key.get(equal..).filter(|keys| keys.len() >= order.len())?;
     let reverse = keys.first()?.descending != order.first()?.descending;
-    // NULL is after all values, from whichever end they are read.
-    let is_same = keys.iter().zip(order).all(|(key, wanted)| {
-        schema.position(key.column) == Some(wanted.column as usize - 1)
-            && (key.descending != reverse) == wanted.descending
-            && wanted.nulls_first == wanted.descending
-    });
-    is_same.then_some(reverse)
+    let mut nulls = None;
+    for (at, (key, wanted)) in keys.iter().zip(order).enumerate() {
+        let column = schema.position(key.column)?;
+        if column != wanted.column as usize - 1 || (key.descending != reverse) != wanted.descending
+        {
+            return None;
+        }
+        // NULL is after all values, from whichever end they are read.
+        let stands = wanted.nulls_first == wanted.descending;
+        let has_nulls = schema.column_at(column).nullable && !(at == 0 && bounded);
+        match (stands || !has_nulls, at) {
+            (true, _) => {}
+            (false, 0) => nulls = Some(wanted.nulls_first),
+            (false, _) => return None,
+        }
+    }
+    Some((reverse, nulls))
 }
 
 fn position(restriction: &Restriction) -> usize {
@@ -163,17 +182,26 @@ pub fn parts(table: &TableHandle, restrictions: &[Restriction], way: &Way) -> Re
     }])
 }
 
-/// The range of the index whose order is wanted.
+/// The range of the index whose order is wanted; two where NULLs are read by themselves.
 fn in_order(schema: &TableSchema, bounds: &[Bound], way: &Way) -> Vec<Access> {
     let index = way.index.as_ref().and_then(|name| schema.index_by_name(name));
-    let range = index.and_then(|index| choice_of(schema, index, bounds));
-    let range = range.map_or_else(KeyRange::all, |choice| choice.range);
-    let part = |index: &IndexSchema| Access::Index {
-        name: index.name.clone(),
-        range,
-        reverse: way.reverse,
+    let Some(index) = index else { return Vec::new() };
+    let choice = choice_of(schema, index, bounds).unwrap_or_default();
+    let part = |range| Access::Index { name: index.name.clone(), range, reverse: way.reverse };
+    let Some(first) = way.nulls else { return vec![part(choice.range)] };
+    let prefix = prefix_of(schema, index, bounds);
+    let null: Vec<Value> = prefix.iter().cloned().chain([Value::Null]).collect();
+    // NULL is last in a part of the key that rises, and first in one that falls.
+    let beside = match index.key.get(prefix.len()).is_some_and(|key| key.descending) {
+        false => KeyRange::before(null.clone()),
+        true => KeyRange::after(null.clone()),
     };
-    index.map(part).into_iter().collect()
+    let others = match prefix.is_empty() {
+        true => beside,
+        false => beside.and(KeyRange::eq(prefix)),
+    };
+    let (nulls, others) = (part(KeyRange::eq(null)), part(others));
+    if first { vec![nulls, others] } else { vec![others, nulls] }
 }
 
 /// A range for each value of the last bound.

@@ -191,6 +191,14 @@ impl<'a> Names<'a> {
         Ok(Some(relation))
     }
 
+    /// The arrays of a type that the database made, by the name that PostgreSQL gives them.
+    fn made_array(&self, parts: &[String]) -> Option<Oid> {
+        let (last, before) = parts.split_last()?;
+        let element = last.strip_prefix('_')?.to_string();
+        let parts: Vec<String> = before.iter().cloned().chain([element]).collect();
+        self.view.objects.made_types().named(self.view, &parts).map(|made| made.array)
+    }
+
     /// A composite type, which has the name of a relation.
     fn composite_named(&self, name: &[String]) -> Option<Arc<Relation>> {
         let made = self.view.objects.made_types().named(self.view, name)?;
@@ -276,6 +284,12 @@ impl Schema for Names<'_> {
             }
             return Ok(Some(made.oid));
         }
+        if let Some(array) = self.made_array(&parts) {
+            if let ([.., schema, _], None) = (&parts[..], self.body) {
+                self.view.must_look_in(schema).map_err(|e| of_sql(&e))?;
+            }
+            return Ok(Some(array));
+        }
         if let Some(ty) = extensions::type_named(self.view, &parts, self.body.is_some()) {
             if let ([.., schema, _], None) = (&parts[..], self.body) {
                 self.view.must_look_in(schema).map_err(|e| of_sql(&e))?;
@@ -311,6 +325,10 @@ impl Schema for Names<'_> {
 
     fn is_schema(&self, name: &str) -> bool {
         self.view.has_schema(name)
+    }
+
+    fn meant(&self, schema: &onlap_pg::ast::Name) -> onlap_pg::ast::Name {
+        (*self.view.meant(schema)).into()
     }
 
     fn name_type(&self, oid: Oid) -> Result<()> {

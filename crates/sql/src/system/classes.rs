@@ -17,6 +17,7 @@ use super::{
 use crate::catalog::extensions::PLPGSQL;
 use crate::catalog::families::Inherited;
 use crate::catalog::policies::Security;
+use crate::catalog::storage::Storage;
 use crate::catalog::{Kind, bound, oids, rules as kept};
 use crate::columns::Types;
 use crate::error::Result;
@@ -131,12 +132,30 @@ pub fn columns(view: &View, relation: &Relation) -> Vec<(String, PgType)> {
 }
 
 /// What WITH says of a relation.
-fn options_of(relation: &Relation) -> Datum {
+fn options_of(view: &View, relation: &Relation) -> Datum {
+    if matches!(relation.what, What::View) {
+        return view_options(view, relation.oid);
+    }
+    let options = Storage::of(&view.objects, relation.oid).options;
+    if !options.is_empty() {
+        return Datum::Texts(options);
+    }
     let gin = relation.index().and_then(|(table, index)| text::gin(table, index)?.gin);
     match gin.map(|gin| gin.options).filter(|options| !options.is_empty()) {
         Some(all) => {
             Datum::Texts(all.iter().map(|(name, value)| format!("{name}={value}")).collect())
         }
+        None => Datum::Null,
+    }
+}
+
+fn view_options(view: &View, oid: u32) -> Datum {
+    let mut views = view.objects.of_kind(Kind::View);
+    let Some((_, object)) = views.find(|(_, object)| oids::of_object(object.number) == oid) else {
+        return Datum::Null;
+    };
+    match object.body["checked"].as_str() {
+        Some(checked) => Datum::Texts(vec![format!("check_option={checked}")]),
         None => Datum::Null,
     }
 }
@@ -227,7 +246,7 @@ fn classes(view: &View, model: &Model) -> Rows {
             "0",
             Datum::from(grants::shown_of(view, relation)),
             relation.table().and_then(|table| super::partitions::bound(view, model, table)),
-            options_of(relation),
+            options_of(view, relation),
         ]);
     }
     rows
@@ -444,13 +463,21 @@ fn indexes(view: &View, model: &Model) -> Rows {
                 Some(gin) => vec![i64::from(gin.class.oid())],
                 None => types.iter().map(|ty| operator_class(*ty)).collect::<Vec<_>>(),
             },
-            // Descending, and NULL first.
-            index.key.iter().map(|k| if k.descending { 3 } else { 0 }).collect::<Vec<i64>>(),
+            order_flags(view, index),
             expressions(table, index, &catalog),
             index.filter.and_then(|id| text::derived(table, id, Look::PLAIN, &catalog)),
         ]);
     }
     rows
+}
+
+/// What an index says of the order of each part: 1 descending, 2 NULL first.
+fn order_flags(view: &View, index: &onlap::IndexSchema) -> Vec<i64> {
+    let storage = Storage::of(&view.objects, oids::of_index(index.id));
+    let flags = |(at, part): (usize, &onlap::KeyPart)| {
+        i64::from(part.descending) + 2 * i64::from(storage.nulls_first(at, part.descending))
+    };
+    index.key.iter().enumerate().map(flags).collect()
 }
 
 /// What a part of a key is to PostgreSQL: a column where an index of gin has the keys of one.

@@ -3,7 +3,7 @@
 use onlap::{Action, TableSchema, Time};
 use onlap_pg::print::Look;
 
-use super::classes::{columns, identity, is_constraint, sequence_type};
+use super::classes::{columns, identity, is_constraint, owned_sequences, sequence_type};
 use super::grants;
 use super::made_types;
 use super::model::{Model, Relation, What, index_name};
@@ -175,9 +175,10 @@ fn all_columns(view: &View, model: &Model) -> Rows {
          numeric_precision_radix numeric_scale datetime_precision table_catalog table_schema \
          table_name column_name ordinal_position column_default is_nullable domain_catalog domain_schema domain_name udt_catalog udt_schema \
          udt_name dtd_identifier is_self_referencing is_identity identity_generation \
-         identity_cycle is_generated generation_expression is_updatable",
+         identity_start identity_increment identity_maximum identity_minimum identity_cycle is_generated generation_expression is_updatable",
     );
     let (sight, printed) = (Sight::of(view), Printed::new(view, model));
+    let owned = owned_sequences(view, model);
     for relation in relations(model) {
         let written = match &relation.what {
             What::View => written_columns(view, &relation.name).unwrap_or_default(),
@@ -198,6 +199,13 @@ fn all_columns(view: &View, model: &Model) -> Rows {
             if !sight.sees_column(relation, number) {
                 continue;
             }
+            let is_its = |of: &&(u32, u32, i64, bool)| {
+                of.3 && of.1 == relation.oid && of.2 == i64::from(number)
+            };
+            let counter = owned.iter().find(is_its).and_then(|of| {
+                let What::Sequence(sequence) = &model.relation(of.0)?.what else { return None };
+                Some(sequence)
+            });
             let mut row = type_facts(view, ty);
             let types = view.objects.made_types();
             let domain = types.get(ty.oid).filter(|made| made.oid == ty.oid);
@@ -220,7 +228,11 @@ fn all_columns(view: &View, model: &Model) -> Rows {
                 "NO",
                 yes(identity.is_some()),
                 identity,
-                "NO",
+                counter.map(|s| s.start.to_string()),
+                counter.map(|s| s.increment.to_string()),
+                counter.map(|s| s.max.to_string()),
+                counter.map(|s| s.min.to_string()),
+                yes(counter.is_some_and(|s| s.cycle)),
                 if generated { "ALWAYS" } else { "NEVER" },
                 generation,
                 yes(column.is_some() || written.get(i).is_some_and(|is| *is)),

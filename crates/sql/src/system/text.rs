@@ -14,6 +14,7 @@ use onlap_pg::print::Look;
 
 use super::model::{Model, index_name};
 use crate::catalog::names::quote;
+use crate::catalog::storage::Storage;
 use crate::catalog::{Kind, oids};
 use crate::ddl::generated;
 use crate::formulas;
@@ -109,16 +110,22 @@ pub fn index(
     table: &TableSchema,
     index: &IndexSchema,
     on: &str,
-    look: Look,
+    (look, storage): (Look, &Storage),
     catalog: &Catalog,
 ) -> String {
     let unique = if index.is_unique() { "UNIQUE " } else { "" };
     let key: Vec<String> = index
         .key
         .iter()
-        .map(|part| {
+        .enumerate()
+        .map(|(at, part)| {
             let descending = if part.descending { " DESC" } else { "" };
-            format!("{}{descending}", key_part(table, part.column, look, catalog))
+            let nulls = match (storage.nulls.contains(&at), part.descending) {
+                (true, true) => " NULLS LAST",
+                (true, false) => " NULLS FIRST",
+                _ => "",
+            };
+            format!("{}{descending}{nulls}", key_part(table, part.column, look, catalog))
         })
         .collect();
     let name = quote(&index_name(table, index));
@@ -132,6 +139,14 @@ pub fn index(
     }
     if index.nulls_equal() {
         text += " NULLS NOT DISTINCT";
+    }
+    if !storage.options.is_empty() {
+        let written = |said: &String| {
+            let (name, value) = said.split_once('=').unwrap_or((said, ""));
+            format!("{}={}", quote(name), option(value))
+        };
+        let all: Vec<String> = storage.options.iter().map(written).collect();
+        text += &format!(" WITH ({})", all.join(", "));
     }
     if let Some(condition) = index.filter.and_then(|id| derived(table, id, look, catalog)) {
         text += &format!(" WHERE {condition}");

@@ -169,7 +169,7 @@ impl Parser<'_> {
             }
             K::Reset => {
                 self.advance();
-                Ok(TableChange::Settings(self.settings()?))
+                Ok(TableChange::Settings(self.settings()?, true))
             }
             K::Inherit => {
                 self.advance();
@@ -182,7 +182,7 @@ impl Parser<'_> {
             }
             K::Set if self.ahead(1) == Kind::Char('(') => {
                 self.advance();
-                Ok(TableChange::Settings(self.settings()?))
+                Ok(TableChange::Settings(self.settings()?, false))
             }
             K::Enable | K::Disable if self.at_rule_state() => self.rule_state(),
             K::Enable | K::Disable | K::Force => self.row_security(word),

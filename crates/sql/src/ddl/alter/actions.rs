@@ -7,13 +7,13 @@ use onlap_pg::ast::{self, TableChange, TableRule};
 use onlap_pg::print::Look;
 
 use super::steps::Step;
-use crate::catalog::Name;
 use crate::catalog::names::TEMPORARY;
+use crate::catalog::{Name, oids};
 use crate::columns::Types;
 use crate::ddl::cascade::{Closure, Object};
 use crate::ddl::change::notice;
-use crate::ddl::constraints::{Collector, Constraint, time_of};
-use crate::ddl::{naming, policy, rule, temporary, trigger};
+use crate::ddl::constraints::{Collector, Constraint, Key, time_of};
+use crate::ddl::{naming, policy, rule, storage, temporary, trigger};
 use crate::error::{Result, SqlError, state};
 use crate::formulas;
 use crate::query::sql_error;
@@ -110,7 +110,13 @@ impl<'a> Actions<'a> {
             TableChange::RowSecurity(to) => {
                 policy::set_security(session, self.view, self.name, *to)
             }
-            TableChange::Settings(_) | TableChange::Storage(_) => Ok(()),
+            TableChange::Settings(settings, reset) => {
+                let is_divided = self.view.objects.families().divided(self.schema.id).is_some();
+                let of = if is_divided { storage::Of::Divided } else { storage::Of::Table };
+                let oid = oids::of_table(self.schema.id);
+                storage::change(session, self.view, (oid, of), (settings, *reset))
+            }
+            TableChange::Storage(_) => Ok(()),
             TableChange::Inherit(_)
             | TableChange::NoInherit(_)
             | TableChange::Attach(..)
@@ -349,7 +355,9 @@ impl<'a> Actions<'a> {
             Constraint::Primary(key) => {
                 self.view.must_create_in(&self.name.schema)?;
                 self.check_no_primary()?;
-                self.steps.push(Step::AddIndex(key.name.clone(), key.index(true), false));
+                let spec = key.index(true);
+                self.steps.push(Step::AddIndex(key.name.clone(), spec, false));
+                self.note_storage(&key);
                 self.change(match key.is_judged() {
                     true => {
                         let none = TableChanges::new();
@@ -361,12 +369,20 @@ impl<'a> Actions<'a> {
             Constraint::Unique(key) => {
                 self.view.must_create_in(&self.name.schema)?;
                 let spec = key.index(false);
-                self.steps.push(Step::AddIndex(key.name, spec, true));
+                self.steps.push(Step::AddIndex(key.name.clone(), spec, true));
+                self.note_storage(&key);
             }
             Constraint::Check(check) => self.steps.push(Step::AddCheck(check)),
             Constraint::Foreign(key) => self.steps.push(Step::AddForeign(key)),
         }
         Ok(())
+    }
+
+    fn note_storage(&mut self, key: &Key) {
+        let storage = key.storage();
+        if storage.body().is_some() {
+            self.steps.push(Step::NoteStorage(key.name.clone(), storage));
+        }
     }
 
     fn drop_constraint(
@@ -376,7 +392,12 @@ impl<'a> Actions<'a> {
         client: &mut dyn Client,
     ) -> Result<()> {
         if self.has_rule(name) {
-            self.steps.push(Step::DropConstraint(name.to_string()));
+            let again = |step: &Step| matches!(step, Step::Again(of) if of.name == name);
+            match self.steps.iter().position(again) {
+                // It has been dropped for a column's other type.
+                Some(at) => drop(self.steps.remove(at)),
+                None => self.steps.push(Step::DropConstraint(name.to_string())),
+            }
             return Ok(());
         }
         let index = self.schema.index_by_name(name).filter(|i| i.is_unique());

@@ -222,8 +222,15 @@ impl Actions<'_> {
                     return Err(SqlError::unsupported("ALTER COLUMN TYPE with this USING")
                         .hint("Add a column of the new type, UPDATE it, and drop the old one."));
                 }
-                self.must_be_unread(at, ty)?;
-                return self.set_type(at, ty);
+                self.must_be_unread(at)?;
+                let (before, after) = match self.keeps_readers(at, ty) {
+                    true => (Vec::new(), Vec::new()),
+                    false => self.made_again(self.schema.columns[at].id)?,
+                };
+                self.steps.extend(before);
+                self.set_type(at, ty)?;
+                self.steps.extend(after);
+                return Ok(());
             }
         };
         self.steps.push(Step::Changes(changes));
@@ -331,23 +338,19 @@ impl Actions<'_> {
         Ok(())
     }
 
-    /// Fails where what reads a column does not take it as another type. A greater length changes nothing for an index.
-    fn must_be_unread(&self, at: usize, ty: ColumnType) -> Result<()> {
-        let (column, old) = (&self.schema.columns[at], self.types[at]);
+    /// Whether checks and indexes that read a column stay as they are: a greater length changes nothing for them.
+    fn keeps_readers(&self, at: usize, ty: ColumnType) -> bool {
+        let old = self.types[at];
         let lengths = (old.engine, ty.engine);
         let gets_longer = matches!(lengths, (DataType::Varchar(a), DataType::Varchar(b)) if a <= b);
-        let is_as_before = old == ty || old.pg.oid == ty.pg.oid && gets_longer;
+        old == ty || old.pg.oid == ty.pg.oid && gets_longer
+    }
+
+    /// Fails where what reads a column does not let it have another type.
+    fn must_be_unread(&self, at: usize) -> Result<()> {
+        let column = &self.schema.columns[at];
         let (table, number) = (oids::of_table(self.schema.id), column.id.0 + 1);
         let readers = crate::ddl::view::users_of_column(self.view, table, number);
-        let derived = self.schema.derived.iter().find(|d| d.reads.contains(&column.id));
-        if let Some(derived) = derived.filter(|_| !is_as_before) {
-            let text = format!(
-                "ALTER COLUMN TYPE of a column that {} in an index reads",
-                derived.column.name
-            );
-            return Err(SqlError::unsupported(text)
-                .hint("Drop the index, change the type, and make the index again."));
-        }
         if let Some(id) = self.schema.generated_from(column.id).next() {
             let of = self.schema.position(id).map_or("", |at| &self.schema.columns[at].name);
             let text = "cannot alter type of a column used by a generated column";

@@ -5,12 +5,13 @@
 
 mod actions;
 mod columns;
+mod moves;
+mod remade;
 mod steps;
 
 use onlap_pg::ast::{AlterTable, ColumnChange, RelationKind, Role, TableChange};
 
-use crate::catalog::names::TEMPORARY;
-use crate::catalog::{Kind, Name};
+use crate::catalog::{Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
 use crate::session::Session;
@@ -23,8 +24,9 @@ use super::columns::Declared;
 use super::kin;
 use super::materialized;
 use super::naming::{self, Relation};
-use super::{policy, sequence, temporary};
+use super::{policy, sequence, storage};
 use actions::Actions;
+pub use moves::check_free;
 pub use steps::{Step, run as carry_out};
 
 /// ALTER TABLE, INDEX, SEQUENCE and VIEW.
@@ -41,6 +43,9 @@ pub fn run(
     let parts = strings(&alter.table.name);
     let only = alter.table.only;
     let of = Named { session, view, parts: &parts, skip: alter.skip, only, client };
+    if let [change @ (TableChange::Rename(_) | TableChange::Schema(_))] = &alter.actions[..] {
+        return of.moved(source, alter.kind, change);
+    }
     match alter.kind {
         RelationKind::Table => of.table(source, &alter.actions),
         RelationKind::View => of.of_view(&alter.actions),
@@ -110,11 +115,6 @@ impl Named<'_> {
         const TAG: &str = "ALTER TABLE";
         if let [TableChange::Owner(role)] = changes {
             return self.owner(role, TAG);
-        }
-        if let ([TableChange::Schema(to)], [.., schema, _]) = (changes, self.parts)
-            && self.view.is_other_temporary(schema)
-        {
-            temporary::check_move(schema, to)?;
         }
         let (name, table) = match self.view.table_to("alter", self.parts) {
             Err(e) if e.state() == state::NO_TABLE => return self.missing(e, TAG),
@@ -190,12 +190,11 @@ impl Named<'_> {
         Ok(tag)
     }
 
-    /// ALTER VIEW: another owner, name or schema.
+    /// ALTER VIEW: another owner.
     fn of_view(mut self, changes: &[TableChange]) -> Result<&'static str> {
         const TAG: &str = "ALTER VIEW";
-        let view = self.view;
-        let name = match relation(view, self.parts)? {
-            Some((name, Relation::View)) => name,
+        match relation(self.view, self.parts)? {
+            Some((_, Relation::View)) => {}
             Some((name, _)) => {
                 return Err(SqlError::new("42809", format!("\"{}\" is not a view", name.name)));
             }
@@ -203,33 +202,14 @@ impl Named<'_> {
                 let error = crate::view::no_table(self.parts);
                 return self.missing(error, TAG);
             }
-        };
-        let (to, renames) = match changes {
-            [TableChange::Owner(role)] => return self.owner(role, TAG),
-            [TableChange::Rename(to)] => (Name::new(&name.schema, &**to), true),
-            [TableChange::Schema(to)] => (Name::new(&**to, &name.name), false),
-            _ => return Err(SqlError::unsupported("this form of ALTER VIEW")),
-        };
-        view.must_own(Action::Alter, &name, Relation::View)?;
-        if !renames {
-            if !view.has_schema(&to.schema) && to.schema != TEMPORARY {
-                return Err(crate::view::no_schema(&to.schema));
-            }
-            temporary::check_move(&name.schema, &to.schema)?;
         }
-        view.must_create_in(&to.schema)?;
-        if !renames && to == name {
-            return Ok(TAG);
+        match changes {
+            [TableChange::Owner(role)] => self.owner(role, TAG),
+            _ => Err(SqlError::unsupported("this form of ALTER VIEW")),
         }
-        naming::check_free(view, &to)?;
-        naming::check_no_type(view, &to)?;
-        let (from, to) = (name.engine(&view.database), to.engine(&view.database));
-        self.session.rename(Kind::View, &from, &to)?;
-        self.session.catalog_changed()?;
-        Ok(TAG)
     }
 
-    /// ALTER INDEX: another name; what is said of storage means nothing here.
+    /// ALTER INDEX: what is said of storage means nothing here.
     fn of_index(mut self, changes: &[TableChange]) -> Result<&'static str> {
         const TAG: &str = "ALTER INDEX";
         let view = self.view;
@@ -241,14 +221,15 @@ impl Named<'_> {
         view.must_own(Action::Alter, &Name::new(&schema, &index), Relation::Index)?;
         for change in changes {
             match change {
-                TableChange::Rename(to) => {
-                    view.must_create_in(&schema)?;
-                    naming::check_free(view, &Name::new(&schema, &**to))?;
-                    let changes = onlap::TableChanges::new().rename_index(&index, &**to);
-                    view.scope.tx()?.alter_table(&table, &changes)?;
-                    self.session.catalog_changed()?;
+                TableChange::Settings(settings, reset) => {
+                    let schema = table.schema();
+                    // What was said of an index of gin is a part of it.
+                    if let Some(of) = schema.index_by_name(&index).filter(|of| !of.multi_entry) {
+                        let of = (oids::of_index(of.id), storage::Of::Index);
+                        storage::change(self.session, view, of, (settings, *reset))?;
+                    }
                 }
-                TableChange::Settings(_) | TableChange::Storage(_) => {}
+                TableChange::Storage(_) => {}
                 TableChange::Attach(path, _) => {
                     kin::attach_index(self.session, view, (&table, &index), path)?;
                 }
@@ -261,7 +242,7 @@ impl Named<'_> {
     /// ALTER SEQUENCE as a relation: another owner.
     fn of_sequence(mut self, changes: &[TableChange]) -> Result<&'static str> {
         const TAG: &str = "ALTER SEQUENCE";
-        let (name, found) = match sequence::find(self.view, self.parts) {
+        let (name, _) = match sequence::find(self.view, self.parts) {
             Err(e) if e.state() == state::NO_TABLE => return self.missing(e, TAG),
             found => found?,
         };
@@ -272,17 +253,6 @@ impl Named<'_> {
         }
         self.view.must_own(Action::Alter, &name, Relation::Sequence)?;
         match changes {
-            [TableChange::Rename(to)] => {
-                let to = Name::new(&name.schema, &**to);
-                sequence::rename(self.session, self.view, (&name, &found), &to)?;
-                Ok(TAG)
-            }
-            [TableChange::Schema(to)] if **to == *name.schema => Ok(TAG),
-            [TableChange::Schema(to)] => {
-                let to = Name::new(&**to, &name.name);
-                sequence::rename(self.session, self.view, (&name, &found), &to)?;
-                Ok(TAG)
-            }
             [TableChange::Storage(_)] => Ok(TAG),
             _ => Err(SqlError::unsupported("this form of ALTER SEQUENCE")),
         }
@@ -324,7 +294,7 @@ fn of_materialized(name: &Name, change: &TableChange) -> Result<()> {
         | TableChange::Rename(_)
         | TableChange::RenameColumn(..)
         | TableChange::Schema(_)
-        | TableChange::Settings(_)
+        | TableChange::Settings(..)
         | TableChange::Storage(_) => return Ok(()),
         TableChange::RowSecurity(to) => policy::action(*to),
         TableChange::AddColumn(..) => "ADD COLUMN",

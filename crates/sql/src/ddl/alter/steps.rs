@@ -3,11 +3,13 @@
 use onlap::{CheckSpec, ForeignKeySpec, IndexSpec, Table, TableChanges, Time};
 use serde_json::Value as Json;
 
+use super::remade::{self, Again};
+use crate::catalog::storage::Storage;
 use crate::catalog::triggers::Trigger;
 use crate::catalog::{Kind, oids};
 use crate::ddl::cascade::{self, Object};
 use crate::ddl::change::of_waiting;
-use crate::ddl::defaults;
+use crate::ddl::{defaults, storage};
 use crate::error::{Result, SqlError};
 use crate::rights::ask::table_key;
 use crate::session::Session;
@@ -41,17 +43,28 @@ pub enum Step {
     Note(Kind, String, Option<Json>),
     /// A unique index becomes a constraint.
     NoteUnique(String),
+    /// What was said of how an index is stored.
+    NoteStorage(String, Storage),
     /// Drops what depends on a column which goes.
     Drop(Vec<Object>),
     /// Keeps a trigger whose condition says something else.
     PutTrigger(Trigger),
+    /// Makes a check or an index again that was dropped for the time of the others.
+    Again(Again),
     /// The table has another name: what follows finds it there.
     Renamed(String),
 }
 
 impl Step {
     fn is_note(&self) -> bool {
-        matches!(self, Step::Note(..) | Step::NoteUnique(_) | Step::Own(..) | Step::Renamed(_))
+        matches!(
+            self,
+            Step::Note(..)
+                | Step::NoteUnique(_)
+                | Step::NoteStorage(..)
+                | Step::Own(..)
+                | Step::Renamed(_)
+        )
     }
 }
 
@@ -80,10 +93,15 @@ pub fn run(session: &mut Session, view: &View, table: Table, steps: Vec<Step>) -
         steps.retain(Step::is_note);
     }
     session.catalog_changed()?;
+    // What is made again finds all else as it will be.
+    let is_again = |step: &Step| matches!(step, Step::Again(_));
+    let (mut again, steps): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(is_again);
+    again.sort_by_key(|step| !matches!(step, Step::Again(of) if of.is_index));
     for step in steps {
         one(session, view, &mut name, step)?;
     }
-    move_notes(session, view, &before, &name)
+    move_notes(session, view, &before, &name)?;
+    again.into_iter().try_for_each(|step| one(session, view, &mut name, step))
 }
 
 /// Changes that the engine makes better outside of a transaction, where the statement is one of its own:
@@ -173,6 +191,7 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
         }
         Step::DropIndex(index) => {
             let table = table(name)?;
+            storage::forget_index(session, view, &table.schema(), &index)?;
             view.scope.tx()?.drop_index(&table, &index)?;
         }
         Step::Note(kind, column, body) => {
@@ -191,8 +210,14 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
             }
         }
         Step::NoteUnique(index) => note_unique(session, view, name, &index)?,
+        Step::NoteStorage(index, of) => {
+            if let Some(index) = table(name)?.schema().index_by_name(&index) {
+                storage::note(session, oids::of_index(index.id), &of)?;
+            }
+        }
         Step::PutTrigger(of) => session.put(Kind::Trigger, &of.key(), Some(of.body()))?,
         Step::Drop(all) => cascade::out(session, view, all)?,
+        Step::Again(again) => remade::make(session, name, &again)?,
         Step::Renamed(to) => *name = to,
     }
     Ok(())
@@ -220,6 +245,13 @@ fn move_notes_of_indexes(
             session.put(kind, &old.id.0.to_string(), None)?;
             if let Some(new) = after.index_by_name(&old.name) {
                 session.put(kind, &new.id.0.to_string(), Some(object.body.clone()))?;
+            }
+        }
+        let of = Storage::of(&view.objects, oids::of_index(old.id));
+        if of.body().is_some() {
+            storage::forget(session, view, oids::of_index(old.id))?;
+            if let Some(new) = after.index_by_name(&old.name) {
+                storage::note(session, oids::of_index(new.id), &of)?;
             }
         }
     }

@@ -15,7 +15,8 @@ use crate::catalog::made_types::What;
 use crate::catalog::{Kind, Name, oids, policies, rules, triggers};
 use crate::columns::Types;
 use crate::ddl::{
-    alter, defaults, extension, function, index, kin, made, policy, rule, schema, sequence, trigger,
+    alter, defaults, extension, function, index, kin, made, policy, rule, schema, sequence,
+    storage, trigger,
 };
 use crate::deep::Depth;
 use crate::error::{Result, SqlError};
@@ -216,6 +217,7 @@ fn parts(session: &mut Session, known: &Known<'_>, all: &[Object]) -> Result<()>
             Object::Index(_, index) => {
                 index::must_be_unused(view, &table, "DROP INDEX")?;
                 view.scope.await_tables(std::slice::from_ref(&table), LockMode::AccessExclusive)?;
+                storage::forget_index(session, view, &table.schema(), index)?;
                 view.scope.tx()?.drop_index(&table, index)?;
             }
             Object::Column(_, column) => {
@@ -300,6 +302,8 @@ fn leave_parents(session: &mut Session, view: &View, gone: &[TableId]) -> Result
 fn forget_notes(session: &mut Session, view: &View, schema: &TableSchema) -> Result<()> {
     let id = schema.id.0.to_string();
     let oid = oids::of_table(schema.id).to_string();
+    let own: Vec<String> =
+        schema.indexes.iter().map(|index| oids::of_index(index.id).to_string()).collect();
     let mut gone: Vec<(Kind, String)> = Vec::new();
     let of_columns = [
         (Kind::Default, &id),
@@ -321,7 +325,8 @@ fn forget_notes(session: &mut Session, view: &View, schema: &TableSchema) -> Res
     ];
     let indexes: Vec<String> = schema.indexes.iter().map(|index| index.id.0.to_string()).collect();
     let of_indexes = indexes.iter().flat_map(|id| [(Kind::Unique, id), (Kind::IndexKin, id)]);
-    let there = whole.into_iter().chain(of_indexes);
+    let stored = own.iter().chain([&oid]).map(|oid| (Kind::Storage, oid));
+    let there = whole.into_iter().chain(of_indexes).chain(stored);
     let there = there.filter(|(kind, name)| view.objects.get(*kind, name).is_some());
     gone.extend(there.map(|(kind, name)| (kind, name.clone())));
     gone.into_iter().try_for_each(|(kind, name)| session.put(kind, &name, None))

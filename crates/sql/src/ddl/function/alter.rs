@@ -3,7 +3,7 @@
 use onlap_pg::ast::{AlterFunction, FunctionChange, RoutineKind};
 
 use super::said::Options;
-use super::{find, members, must_be_free, must_own};
+use super::{find, members, must_be_free, must_own, temporary};
 use crate::catalog::functions::Function;
 use crate::catalog::{Kind, Name};
 use crate::error::{Result, SqlError};
@@ -50,6 +50,7 @@ pub fn alter(
             moved(session, &known, &function)?;
         }
         FunctionChange::Schema(schema) => {
+            temporary::check_move(&function.name.schema, schema)?;
             if !view.has_schema(schema) {
                 return Err(no_schema(schema));
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use onlap_pg::ast::{ParameterMode, RoutineKind, Signature};
 
 use super::said::type_of;
+use crate::catalog::Name;
 use crate::catalog::functions::Function;
 use crate::error::{Result, SqlError, state};
 use crate::query::Names;
@@ -30,10 +31,11 @@ fn is_of(kind: RoutineKind, function: &Function) -> bool {
     }
 }
 
-/// Functions of a name: those of the schema that is named, or of the path.
+/// Functions of a name: those of the schema that is named, or of the path. A temporary one is found by its schema alone.
 pub fn named(view: &View, parts: &[String]) -> Result<Vec<Arc<Function>>> {
     let mut found: Vec<Arc<Function>> = Vec::new();
-    for name in view.candidates(parts)? {
+    let is_sought = |name: &Name| parts.len() > 1 || !name.is_temporary();
+    for name in view.candidates(parts)?.into_iter().filter(is_sought) {
         for function in view.objects.functions().of_database(&view.database) {
             let hidden = |known: &Arc<Function>| known.arguments() == function.arguments();
             if function.name == name && !found.iter().any(hidden) {

@@ -9,9 +9,10 @@ pub mod members;
 mod said;
 mod users;
 
-use onlap_pg::ast::CreateFunction;
+use onlap_pg::ast::{CreateFunction, Lasting};
 use onlap_pg::catalog::oids;
 
+use super::temporary;
 use crate::catalog::extensions::{self, Created};
 use crate::catalog::functions::Function;
 use crate::catalog::{Kind, Name};
@@ -37,7 +38,8 @@ pub fn create(
     create: &CreateFunction,
 ) -> Result<&'static str> {
     let tag = if create.procedure { "CREATE PROCEDURE" } else { "CREATE FUNCTION" };
-    let name = view.new_name(&strings(&create.name))?;
+    let place = temporary::place(session, view, &strings(&create.name), Lasting::Permanent)?;
+    let (view, name) = (&place.view, place.name.clone());
     let mut function = said::function(session, view, source, create, name)?;
     let known = view.objects.functions().get(&view.database, &function.name, &function.arguments());
     if known.is_none() {

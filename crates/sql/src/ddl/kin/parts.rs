@@ -9,10 +9,11 @@ use onlap::{
 };
 use serde_json::json;
 
-use super::super::naming;
+use super::super::{naming, storage};
 use super::{FROM_ONE, kin_of, name_of, put, tables_below};
 use crate::catalog::families::Key;
-use crate::catalog::{Kind, Name};
+use crate::catalog::storage::Storage;
+use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError};
 use crate::session::Session;
 use crate::system::classes::is_constraint;
@@ -216,6 +217,10 @@ fn make(
     naming::check_free(view, &Name::new(&own.schema, &name))?;
     let made = view.scope.tx()?.create_index(child, spec_like(above, index, &name));
     made.map_err(SqlError::of_rows)?;
+    let said = Storage::of(&view.objects, oids::of_index(index.id));
+    if let Some(made) = child_now(view, child)?.schema().index_by_name(&name) {
+        storage::note(session, oids::of_index(made.id), &said)?;
+    }
     if index.primary {
         let changes = TableChanges::new().make_primary(&name);
         view.scope.tx()?.alter_table(child, &changes)?;

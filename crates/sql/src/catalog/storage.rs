@@ -1,0 +1,44 @@
+//! What was said of how a relation is stored, and means nothing here?
+//!
+//! Parameters of storage (`fillfactor=70`), and the key parts of an index whose NULLs were declared to stand at the other end than
+//! here ([`Storage::nulls`]). Both are kept for the catalogs and for pg_dump. A row of the catalog per relation, by its OID:
+//! `{"options": ["name=value"], "nulls": [positions]}`. Thread safety: plain data.
+
+use serde_json::{Value as Json, json};
+
+use super::objects::{Kind, Objects};
+
+/// What was said of a relation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Storage {
+    /// `name=value`, in the order in which they were said.
+    pub options: Vec<String>,
+    /// Positions in an index's key, where NULL is first though the part rises, or last though it falls.
+    pub nulls: Vec<usize>,
+}
+
+impl Storage {
+    /// What was said of the relation with an OID.
+    pub fn of(objects: &Objects, oid: u32) -> Storage {
+        let Some(object) = objects.get(Kind::Storage, &oid.to_string()) else {
+            return Storage::default();
+        };
+        let list = |word: &str| object.body[word].as_array().into_iter().flatten();
+        let number = |json: &Json| usize::try_from(json.as_u64()?).ok();
+        Storage {
+            options: list("options").filter_map(|o| Some(o.as_str()?.to_string())).collect(),
+            nulls: list("nulls").filter_map(number).collect(),
+        }
+    }
+
+    /// As it is kept; `None` where there is nothing to keep.
+    pub fn body(&self) -> Option<Json> {
+        let is_empty = self.options.is_empty() && self.nulls.is_empty();
+        (!is_empty).then(|| json!({ "options": self.options, "nulls": self.nulls }))
+    }
+
+    /// Whether NULLs stand first in a part of an index's key, as it was declared.
+    pub fn nulls_first(&self, at: usize, descending: bool) -> bool {
+        descending != self.nulls.contains(&at)
+    }
+}

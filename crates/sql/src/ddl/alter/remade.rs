@@ -1,0 +1,162 @@
+//! What is made again because a column has another type?
+//!
+//! Checks that read the column, and indexes on expressions or with predicates that do, are dropped before it changes. Their texts,
+//! as the catalogs show them, are statements that make them again behind everything else: what does not hold, or is no
+//! expression any more, ends the statement as it would by itself. Thread safety: runs in the session's thread.
+
+use onlap::{ColumnId, IndexSchema, Table};
+use onlap_pg::ast::{AlterTable, CreateIndex, Statement};
+use onlap_pg::print::Look;
+
+use super::actions::Actions;
+use super::one;
+use super::steps::Step;
+use crate::catalog::names::quote;
+use crate::catalog::storage::Storage;
+use crate::catalog::{Kind, Name, oids};
+use crate::ddl::index;
+use crate::error::{Result, SqlError};
+use crate::formulas;
+use crate::query::Printed;
+use crate::session::Session;
+use crate::session::lent::Told;
+use crate::source::Source;
+use crate::system::model::Model;
+use crate::system::{text, views};
+use crate::view::View;
+
+/// A check or an index that was dropped.
+pub struct Again {
+    /// What it is called.
+    pub name: String,
+    /// The statement that makes it.
+    sql: String,
+    /// Its comment, by the OID that it had, where it gets another.
+    comment: Option<String>,
+    /// Indexes come first, as in PostgreSQL.
+    pub is_index: bool,
+}
+
+impl Actions<'_> {
+    /// Steps before and after a column gets another type.
+    pub(super) fn made_again(&self, column: ColumnId) -> Result<(Vec<Step>, Vec<Step>)> {
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        let checks = self.schema.checks.iter().filter(|c| c.expr.columns().contains(&column));
+        let derived: Vec<ColumnId> = self
+            .schema
+            .derived
+            .iter()
+            .filter(|d| d.reads.contains(&column))
+            .map(|d| d.column.id)
+            .collect();
+        let calculates = |index: &&IndexSchema| {
+            index.key.iter().any(|part| derived.contains(&part.column))
+                || index.filter.is_some_and(|id| derived.contains(&id))
+        };
+        let indexes = self.schema.indexes.iter().filter(calculates);
+        let is_known = |name: &str| {
+            self.steps.iter().any(|step| matches!(step, Step::Again(of) if of.name == name))
+        };
+        let model = Model::of(self.view)?;
+        let printed = Printed::new(self.view, &model);
+        for check in checks.filter(|check| !is_known(&check.name)) {
+            let condition = printed.condition(&self.schema, &check.expr, Look::PLAIN);
+            let own = if check.own { " NO INHERIT" } else { "" };
+            let unproven = if check.unproven { " NOT VALID" } else { "" };
+            let (schema, table) = (quote(&self.name.schema), quote(&self.name.name));
+            let name = quote(&check.name);
+            let sql = format!(
+                "ALTER TABLE ONLY {schema}.{table} ADD CONSTRAINT {name} CHECK ({condition}){own}{unproven}"
+            );
+            before.push(Step::DropConstraint(check.name.clone()));
+            after.push(Step::Again(Again {
+                name: check.name.clone(),
+                sql,
+                comment: None,
+                is_index: false,
+            }));
+        }
+        let catalog = formulas::catalog_of(self.view);
+        for index in indexes.filter(|index| !is_known(&index.name)) {
+            let oid = oids::of_index(index.id);
+            let storage = Storage::of(&self.view.objects, oid);
+            let on = views::qualified(&model, self.schema.id);
+            let sql = text::index(&self.schema, index, &on, (Look::PLAIN, &storage), &catalog);
+            let comment = self.view.objects.get(Kind::Comment, &format!("{oid}:0"));
+            let comment = comment.map(|_| format!("{oid}:0"));
+            before.push(Step::DropIndex(index.name.clone()));
+            after.push(Step::Again(Again {
+                name: index.name.clone(),
+                sql,
+                comment,
+                is_index: true,
+            }));
+        }
+        Ok((before, after))
+    }
+}
+
+/// Makes a check or an index again, of a table as it is now.
+///
+/// # Errors
+/// What was written does not go with the new type; rows break it.
+pub fn make(session: &mut Session, table: &str, again: &Again) -> Result<()> {
+    session.catalog_changed()?;
+    let view = session.view()?;
+    // Who may change the table may have less rights where it is.
+    let view = &View { judge: view.judge.of(oids::POSTGRES), ..view };
+    let all = crate::parse::statements(&again.sql)?;
+    let [parsed] = &all[..] else { return Err(broken()) };
+    let source =
+        Source { tree: &parsed.tree, text: &again.sql, written: &again.sql, depth: parsed.depth };
+    let told = &mut Told::new(view);
+    match statement_of(source)? {
+        Made::Check(alter) => {
+            let found = view.scope.tx()?.table(table)?;
+            let name = Name::of_engine(table).1;
+            for change in &alter.actions {
+                one(session, view, source, (&name, &found), change, told)?;
+            }
+        }
+        Made::Index(create) => {
+            index::create(session, view, source, create, told)?;
+            if let Some(comment) = &again.comment {
+                move_comment(session, view, (table, &again.name), comment)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+enum Made<'a> {
+    Check(&'a AlterTable),
+    Index(&'a CreateIndex),
+}
+
+fn broken() -> SqlError {
+    SqlError::new("XX000", "a definition is not what its text says")
+}
+
+fn statement_of(source: Source<'_>) -> Result<Made<'_>> {
+    match source.tree.statements.first().map(|written| &written.statement) {
+        Some(Statement::AlterTable(alter)) => Ok(Made::Check(alter)),
+        Some(Statement::CreateIndex(create)) => Ok(Made::Index(create)),
+        _ => Err(broken()),
+    }
+}
+
+fn move_comment(
+    session: &mut Session,
+    view: &View,
+    (table, index): (&str, &str),
+    before: &str,
+) -> Result<()> {
+    let Some(object) = view.objects.get(Kind::Comment, before) else { return Ok(()) };
+    let found: Table = view.scope.tx()?.table(table)?;
+    let Some(new) = found.schema().index_by_name(index).map(|index| oids::of_index(index.id))
+    else {
+        return Ok(());
+    };
+    session.put(Kind::Comment, before, None)?;
+    session.put(Kind::Comment, &format!("{new}:0"), Some(object.body.clone()))
+}

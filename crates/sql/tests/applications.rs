@@ -1,0 +1,49 @@
+//! Do definitions that applications' migrations send mean what they mean in PostgreSQL?
+//!
+//! Scripts run statement by statement here and in a private PostgreSQL 15 (a Debian package), with and without the fast path. The
+//! tag, the rows, their columns' names, SQLSTATE, message and detail must be the same.
+
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
+#[path = "support/beside.rs"]
+mod beside;
+mod support;
+
+use onlap_testkit::postgres::NEEDED;
+use onlap_testkit::programs;
+
+fn same(script: &str) {
+    if programs::are_there(&NEEDED) {
+        beside::compare(script);
+    }
+}
+
+#[test]
+fn relations_of_all_kinds_are_renamed_and_moved() {
+    same(include_str!("../testdata/applications/renames.sql"));
+}
+
+#[test]
+fn nulls_of_indexes_stand_where_they_are_declared() {
+    same(include_str!("../testdata/applications/nulls.sql"));
+}
+
+#[test]
+fn parameters_of_storage_are_kept() {
+    same(include_str!("../testdata/applications/storage.sql"));
+}
+
+#[test]
+fn functions_in_pg_temp_end_with_the_session() {
+    same(include_str!("../testdata/applications/temporary_functions.sql"));
+}
+
+#[test]
+fn catalogs_that_object_mappers_read() {
+    same(include_str!("../testdata/applications/catalogs.sql"));
+}
+
+#[test]
+fn what_reads_a_column_follows_its_type() {
+    same(include_str!("../testdata/applications/types.sql"));
+}
