@@ -81,8 +81,10 @@ pub(crate) fn rows(
     }
     derive::generate(calculator, to, &mut out)?;
     for (column, values) in to.columns.iter().zip(&out.columns) {
-        if !column.nullable && (0..rows.rows).any(|i| values.is_null(i)) {
-            return Err(not_null(&to.name, &column.name));
+        if let Some(row) = (0..rows.rows).find(|i| !column.nullable && values.is_null(*i)) {
+            return Err(not_null(to, &column.name, |at| {
+                convert::read_value(to.columns[at].ty, &out.columns[at], row)
+            }));
         }
     }
     if !to.derived.is_empty() {

@@ -145,7 +145,7 @@ impl Raised {
 }
 
 /// A row that a rule of its table refused.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 struct FailingRow {
     /// The table, as the engine names it.
     table: String,

@@ -47,3 +47,8 @@ fn catalogs_that_object_mappers_read() {
 fn what_reads_a_column_follows_its_type() {
     same(include_str!("../testdata/applications/types.sql"));
 }
+
+#[test]
+fn rows_that_fail_are_told() {
+    same(include_str!("../testdata/applications/failing_rows.sql"));
+}

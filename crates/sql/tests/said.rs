@@ -1,6 +1,6 @@
 //! Do errors say what PostgreSQL's say?
 //!
-//! Each line of a script is a statement that is wrong, but for those at its head. SQLSTATE, message, detail, hint, the position
+//! Each line of a script is a statement that is wrong, except for those at its head. SQLSTATE, message, detail, hint, the position
 //! and the names of objects must be those of a private PostgreSQL 15 (a Debian package). What still differs is told in
 //! `docs/compatibility.md`: the row in the detail of NOT NULL and CHECK, and places and hints of a few definitions.
 

@@ -28,7 +28,7 @@ trait System {
     fn end(&mut self, session: &str);
 }
 
-/// The role of a session: its name, but for those of the superuser.
+/// The role of a session: its name, except for those of the superuser.
 fn role(session: &str) -> &str {
     if session.len() == 1 { "postgres" } else { session }
 }

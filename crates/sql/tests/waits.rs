@@ -149,7 +149,7 @@ fn a_snapshot_is_taken_by_the_first_statement_that_sees_rows() {
     }
 }
 
-/// Waits until somebody waits for a lock who did not before.
+/// Waits until one session more waits for a lock.
 fn until_waiting(fixture: &Fixture, before: u64) {
     while lock_waits(fixture) == before {
         std::thread::yield_now();

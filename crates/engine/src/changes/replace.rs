@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use onlap_base::{Result, RowId};
 use onlap_format::changes::{LoggedChange, apply};
-use onlap_format::{Batch, TableSchema, convert};
+use onlap_format::{Batch, convert};
 
 use super::{is_free, no_longer_free};
 use crate::commit::{PendingMark, TableWrite};

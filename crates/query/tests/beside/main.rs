@@ -20,13 +20,14 @@ pub enum Answer {
     Refused(String),
 }
 
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 8] = [
     ("basic", include_str!("statements/basic.sql")),
     ("sets", include_str!("statements/sets.sql")),
     ("functions", include_str!("statements/functions.sql")),
     ("lists", include_str!("statements/lists.sql")),
     ("with", include_str!("statements/with.sql")),
     ("windows", include_str!("statements/windows.sql")),
+    ("grouped", include_str!("statements/grouped.sql")),
     ("ranks", include_str!("statements/ranks.sql")),
 ];
 

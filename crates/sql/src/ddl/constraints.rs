@@ -46,7 +46,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// What is to be kept of it beside the index.
+    /// What is to be kept of it next to the index.
     pub fn storage(&self) -> Storage {
         Storage { options: self.options.clone(), ..Storage::default() }
     }

@@ -98,7 +98,7 @@ pub fn create(
     Ok("CREATE INDEX")
 }
 
-/// What is kept of an index beside it: parameters, and parts of its key whose NULLs are declared to stand at the other end than in
+/// What is kept next to an index: parameters, and parts of its key whose NULLs are declared to stand at the other end than in
 /// its keys, where NULL is above all.
 fn storage_of(create: &CreateIndex) -> Result<Storage> {
     let is_swapped = |element: &IndexElement| {

@@ -192,13 +192,13 @@ fn in_order(schema: &TableSchema, bounds: &[Bound], way: &Way) -> Vec<Access> {
     let prefix = prefix_of(schema, index, bounds);
     let null: Vec<Value> = prefix.iter().cloned().chain([Value::Null]).collect();
     // NULL is last in a part of the key that rises, and first in one that falls.
-    let beside = match index.key.get(prefix.len()).is_some_and(|key| key.descending) {
+    let values = match index.key.get(prefix.len()).is_some_and(|key| key.descending) {
         false => KeyRange::before(null.clone()),
         true => KeyRange::after(null.clone()),
     };
     let others = match prefix.is_empty() {
-        true => beside,
-        false => beside.and(KeyRange::eq(prefix)),
+        true => values,
+        false => values.and(KeyRange::eq(prefix)),
     };
     let (nulls, others) = (part(KeyRange::eq(null)), part(others));
     if first { vec![nulls, others] } else { vec![others, nulls] }

@@ -105,7 +105,8 @@ impl Session {
             let values: Vec<String> = columns.iter().map(shown).collect();
             return Some(format!("Failing row contains ({}).", values.join(", ")));
         }
-        let seen = columns.iter().filter(|column| self.may_read(table, &[column.0.clone()]));
+        let seen =
+            columns.iter().filter(|column| self.may_read(table, std::slice::from_ref(&column.0)));
         let seen: Vec<_> = seen.collect();
         let names: Vec<&str> = seen.iter().map(|(name, _)| &**name).collect();
         let values: Vec<String> = seen.iter().copied().map(shown).collect();

@@ -169,6 +169,21 @@ pub fn udt_name(view: &View, ty: PgType) -> String {
     names::internal(ty.oid)
 }
 
+/// The sequence of an identity column.
+fn counter_of<'m>(
+    model: &'m Model,
+    owned: &[(u32, u32, i64, bool)],
+    (relation, number): (u32, u32),
+) -> Option<&'m onlap::SequenceSchema> {
+    let is_its =
+        |of: &&(u32, u32, i64, bool)| of.3 && of.1 == relation && of.2 == i64::from(number);
+    let of = owned.iter().find(is_its)?;
+    match &model.relation(of.0)?.what {
+        What::Sequence(sequence) => Some(sequence),
+        _ => None,
+    }
+}
+
 fn all_columns(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of(
         "data_type character_maximum_length character_octet_length numeric_precision \
@@ -199,13 +214,7 @@ fn all_columns(view: &View, model: &Model) -> Rows {
             if !sight.sees_column(relation, number) {
                 continue;
             }
-            let is_its = |of: &&(u32, u32, i64, bool)| {
-                of.3 && of.1 == relation.oid && of.2 == i64::from(number)
-            };
-            let counter = owned.iter().find(is_its).and_then(|of| {
-                let What::Sequence(sequence) = &model.relation(of.0)?.what else { return None };
-                Some(sequence)
-            });
+            let counter = counter_of(model, &owned, (relation.oid, number));
             let mut row = type_facts(view, ty);
             let types = view.objects.made_types();
             let domain = types.get(ty.oid).filter(|made| made.oid == ty.oid);

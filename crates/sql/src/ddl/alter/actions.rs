@@ -95,11 +95,7 @@ impl<'a> Actions<'a> {
                 if self.name.is_temporary()
                     && matches!(&**words, "SET LOGGED" | "SET UNLOGGED") =>
             {
-                let table = &self.name.name;
-                let text = format!(
-                    "cannot change logged status of table \"{table}\" because it is temporary"
-                );
-                Err(SqlError::new(state::BAD_DEFINITION, text))
+                Err(self.never_logged())
             }
             TableChange::Rule(name, to) => {
                 rule::set_state(session, self.view, self.name, (name, *to))
@@ -111,10 +107,8 @@ impl<'a> Actions<'a> {
                 policy::set_security(session, self.view, self.name, *to)
             }
             TableChange::Settings(settings, reset) => {
-                let is_divided = self.view.objects.families().divided(self.schema.id).is_some();
-                let of = if is_divided { storage::Of::Divided } else { storage::Of::Table };
-                let oid = oids::of_table(self.schema.id);
-                storage::change(session, self.view, (oid, of), (settings, *reset))
+                let of = (oids::of_table(self.schema.id), self.of_storage());
+                storage::change(session, self.view, of, (settings, *reset))
             }
             TableChange::Storage(_) => Ok(()),
             TableChange::Inherit(_)
@@ -126,6 +120,20 @@ impl<'a> Actions<'a> {
             TableChange::Other(words) => {
                 Err(SqlError::unsupported(format!("ALTER TABLE … {words}")))
             }
+        }
+    }
+
+    fn never_logged(&self) -> SqlError {
+        let table = &self.name.name;
+        let text =
+            format!("cannot change logged status of table \"{table}\" because it is temporary");
+        SqlError::new(state::BAD_DEFINITION, text)
+    }
+
+    fn of_storage(&self) -> storage::Of {
+        match self.view.objects.families().divided(self.schema.id) {
+            Some(_) => storage::Of::Divided,
+            None => storage::Of::Table,
         }
     }
 

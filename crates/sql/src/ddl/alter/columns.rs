@@ -204,12 +204,7 @@ impl Actions<'_> {
             }
             ColumnChange::SetNotNull => changes.set_not_null(name),
             ColumnChange::DropNotNull => {
-                let column = self.schema.columns[at].id;
-                let primary = self.schema.indexes.iter().find(|index| index.is_primary());
-                if primary.is_some_and(|p| p.key.iter().any(|k| k.column == column)) {
-                    let text = format!("column \"{name}\" is in a primary key");
-                    return Err(SqlError::new(state::BAD_DEFINITION, text));
-                }
+                self.must_not_be_in_key(at)?;
                 changes.drop_not_null(name)
             }
             ColumnChange::Type(to, order, using) => {
@@ -235,6 +230,18 @@ impl Actions<'_> {
         };
         self.steps.push(Step::Changes(changes));
         Ok(())
+    }
+
+    fn must_not_be_in_key(&self, at: usize) -> Result<()> {
+        let column = &self.schema.columns[at];
+        let primary = self.schema.indexes.iter().find(|index| index.is_primary());
+        match primary.is_some_and(|p| p.key.iter().any(|k| k.column == column.id)) {
+            true => {
+                let text = format!("column \"{}\" is in a primary key", column.name);
+                Err(SqlError::new(state::BAD_DEFINITION, text))
+            }
+            false => Ok(()),
+        }
     }
 
     /// DROP EXPRESSION: the column is one like others from now on.

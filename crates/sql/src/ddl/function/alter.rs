@@ -63,15 +63,7 @@ pub fn alter(
             moved(session, &known, &function)?;
         }
         FunctionChange::Owner(role) => {
-            let word = role_word(role);
-            let to = view.role_named(word)?;
-            if !view.judge.is_superuser() && view.judge.rights().owner(known.rights()) != to {
-                let to = view.new_owner(word)?;
-                let schema = &function.name.schema;
-                let key = view.schema_key(schema).unwrap_or(Key::of(0));
-                let create = Need::new(Action::CreateIn, Class::Schema, key, schema);
-                view.must(&[Need { by: Some(to), ..create }])?;
-            }
+            let to = new_owner(view, &known, role_word(role))?;
             session.catalog_changed()?;
             session.give(view, known.class(), known.rights(), to)?;
         }
@@ -86,6 +78,19 @@ pub fn alter(
         }
     }
     Ok(tag)
+}
+
+/// The role that is to own a function, which may create in its schema.
+fn new_owner(view: &View, known: &Function, word: &str) -> Result<u32> {
+    let to = view.role_named(word)?;
+    if !view.judge.is_superuser() && view.judge.rights().owner(known.rights()) != to {
+        let to = view.new_owner(word)?;
+        let schema = &known.name.schema;
+        let key = view.schema_key(schema).unwrap_or(Key::of(0));
+        let create = Need::new(Action::CreateIn, Class::Schema, key, schema);
+        view.must(&[Need { by: Some(to), ..create }])?;
+    }
+    Ok(to)
 }
 
 fn moved(session: &mut Session, from: &Function, to: &Function) -> Result<()> {
