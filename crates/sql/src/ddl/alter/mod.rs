@@ -118,7 +118,10 @@ impl Named<'_> {
         }
         let (name, table) = match self.view.table_to("alter", self.parts) {
             Err(e) if e.state() == state::NO_TABLE => return self.missing(e, TAG),
-            Err(e) => return Err(policy::of_view(self.view, self.parts, changes)?.unwrap_or(e)),
+            Err(e) => {
+                let of_view = policy::of_view(self.view, self.parts, changes);
+                return Err(of_view.ok().flatten().unwrap_or(e));
+            }
             Ok(found) => found,
         };
         self.view.must_own(Action::Alter, &name, Relation::Table)?;
