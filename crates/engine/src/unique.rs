@@ -393,7 +393,7 @@ fn row_keys(schema: &TableSchema, index: IndexId, rows: &Batch) -> Keys {
 }
 
 /// The live row below `below` that carries a key. Only the newest carrier can be alive, since there is
-/// the index.
+/// the index. What commits of rows from `below` on do meanwhile is left to a later look.
 pub(crate) fn live_row(
     view: &TableView,
     index: IndexId,
@@ -405,6 +405,30 @@ pub(crate) fn live_row(
         Some(row) if view.mark_of(row)?.is_none() => Ok(Some(row)),
         _ => Ok(None),
     }
+}
+
+/// The row that carries a key and is alive, in a view that commits go on to change. A commit that replaces the carrier
+/// between the look for it and the look for its mark has put the successor there before the mark: it is found by
+/// another look.
+pub(crate) fn live_row_now(
+    view: &TableView,
+    index: IndexId,
+    key: &[u8],
+    probes: &mut u64,
+) -> Result<Option<RowId>> {
+    let mut carrier = view.newest_with_key(index, key, RowId::MAX, probes)?;
+    #[cfg(test)]
+    tests::between_looks();
+    while let Some(row) = carrier
+        && view.mark_of(row)?.is_some()
+    {
+        let newer = view.newest_with_key(index, key, RowId::MAX, probes)?;
+        if newer == carrier {
+            return Ok(None);
+        }
+        carrier = newer;
+    }
+    Ok(carrier)
 }
 
 /// What the earlier members of a commit group did, which no memtable shows yet.

@@ -219,7 +219,7 @@ impl Transaction {
         } else {
             let mut cost = ReadCounters::default();
             let (view, probes) = (table.state.view(), &mut cost.filter_probes);
-            let row = unique::live_row(&view, index.id, key, RowId::MAX, probes);
+            let row = unique::live_row_now(&view, index.id, key, probes);
             self.tally.add(&cost);
             row?
         };

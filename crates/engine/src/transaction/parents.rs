@@ -270,7 +270,7 @@ impl Transaction {
         let view = parent.table.state.view();
         let mut cost = ReadCounters::default();
         let probes = &mut cost.filter_probes;
-        let row = unique::live_row(&view, parent.index.id, key, RowId::MAX, probes);
+        let row = unique::live_row_now(&view, parent.index.id, key, probes);
         self.tally.add(&cost);
         let row = row?;
         let buffer = self.existing_buffer(&parent.table);

@@ -14,11 +14,21 @@ use crate::commit::TableWrite;
 use crate::database::Database;
 use crate::options::{Options, SyncMode};
 use crate::spec::TableSpec;
-use crate::{Change, IndexSpec, KeyRange, Predicate};
+use crate::{
+    Change, ForeignKeySpec, IndexSpec, Isolation, KeyRange, Predicate, TransactionOptions,
+};
 
 thread_local! {
     /// Comparisons of rows that have a key with the transaction's marks, on this thread.
     pub(super) static STEPS: Cell<u64> = const { Cell::new(0) };
+    /// What others do on this thread between the look for a row and the look for its mark, once.
+    static MEANWHILE: Cell<Option<Box<dyn FnOnce()>>> = const { Cell::new(None) };
+}
+
+pub(super) fn between_looks() {
+    if let Some(others) = MEANWHILE.take() {
+        others();
+    }
 }
 
 /// Comparisons for giving each of the rows the unique key of the next one.
@@ -87,4 +97,43 @@ fn a_second_look_forgets_what_the_first_found() {
     let admitted = db.shared().commits().commit(db.shared(), vec![write], None);
     assert_eq!(admitted.expect_err("there is a row 3").kind(), ErrorKind::DuplicateKey);
     assert_eq!(db.snapshot().unwrap().count(&table).unwrap(), 2);
+}
+
+/// A row that is replaced keeps its key: who brings the key, or refers to it, finds the successor where the commit comes
+/// between the two looks.
+#[test]
+fn a_key_is_taken_while_its_row_is_replaced() {
+    let mut options = Options::default().sync(SyncMode::Os).memory_limit(64 << 20);
+    options.fs = Arc::new(MemFs::new());
+    let db = Database::open("/db", options).unwrap();
+    let spec = TableSpec::new("parent")
+        .column("id", DataType::Int8)
+        .column("n", DataType::Int8)
+        .primary_key(["id"])
+        .index(IndexSpec::new("by_n", ["n"]));
+    let parent = db.create_table(spec).unwrap();
+    parent.insert(&[Value::Int(7), Value::Int(0)]).unwrap();
+    let spec = TableSpec::new("child")
+        .column("parent", DataType::Int8)
+        .foreign_key(ForeignKeySpec::new("child_parent", ["parent"], "parent"));
+    let child = db.create_table(spec).unwrap();
+    let replaced = |n: i64| {
+        let parent = parent.clone();
+        let replace = move || {
+            assert!(parent.update(&[Value::Int(7)], &[("n", Value::Int(n))]).unwrap());
+        };
+        MEANWHILE.set(Some(Box::new(replace)));
+    };
+    let options = || TransactionOptions::at(Isolation::ReadCommitted);
+    let mut tx = db.begin_with(options()).unwrap();
+    replaced(1);
+    let refused = tx.insert(&parent, &[Value::Int(7), Value::Int(9)]).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::DuplicateKey);
+    assert!(MEANWHILE.take().is_none(), "the row was replaced between the looks");
+    drop(tx);
+    let mut tx = db.begin_with(options()).unwrap();
+    replaced(2);
+    tx.insert(&child, &[Value::Int(7)]).expect("the parent is there");
+    assert!(MEANWHILE.take().is_none(), "the row was replaced between the looks");
+    tx.commit().unwrap();
 }
