@@ -10,7 +10,7 @@ use std::sync::mpsc::Receiver;
 use arrow_array::{ArrayRef, RecordBatch, StructArray};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use onlap_sql::columnar::Shape;
-use onlap_sql::{Fetched, Result};
+use onlap_sql::{Columns, Fetched, Result, SqlError};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList, PyTuple};
@@ -34,7 +34,7 @@ const GROUP_BYTES: usize = 4 << 20;
 
 /// What a statement has given so far.
 pub struct Begun {
-    shape: Option<Shape>,
+    shape: Option<Arc<Shape>>,
     batches: VecDeque<RecordBatch>,
     /// There is no more.
     pub tag: Option<String>,
@@ -88,9 +88,9 @@ fn begin(
     let tag = loop {
         match session.fetch_columns(portal, shape.as_ref(), client)? {
             Fetched::Done(tag) => break Some(tag),
-            Fetched::Rows(batch) => {
-                taken += batch.get_array_memory_size();
-                batches.push_back(batch);
+            Fetched::Rows(columns) => {
+                taken += columns.bytes();
+                batches.push_back(columns.batch()?);
             }
         }
         if taken > bytes {
@@ -139,6 +139,8 @@ struct Answer {
 struct Inner {
     /// Rows that are there: all, or those that were taken at once and not read yet.
     batches: VecDeque<RecordBatch>,
+    /// Rows that came later and are not read yet.
+    more: VecDeque<Columns>,
     /// Whether there were no more when the statement began.
     complete: bool,
     tag: Option<String>,
@@ -152,7 +154,7 @@ struct Inner {
 
 /// Some batches, and the tag where there are no more.
 struct Group {
-    batches: VecDeque<RecordBatch>,
+    rows: VecDeque<Columns>,
     tag: Option<String>,
 }
 
@@ -164,47 +166,69 @@ impl Answer {
             if let Some(batch) = inner.batches.pop_front() {
                 return Ok(Some(batch));
             }
-            if inner.tag.is_some() {
-                return Ok(None);
+            if let Some(columns) = inner.more.pop_front() {
+                drop(inner);
+                return self.made(columns).map(Some);
             }
             if inner.failure.is_some() {
                 return Err(errors::ended());
+            }
+            if inner.tag.is_some() {
+                return Ok(None);
             }
         }
         let asked = self.inner.lock().next.take().or_else(|| self.ask());
         let fetched = asked.ok_or_else(errors::ended);
         let fetched = fetched.and_then(|asked| self.worker.await_anywhere(asked));
-        let fetched = fetched.and_then(|fetched| {
-            fetched.map_err(|e| {
-                let raised = Python::try_attach(|py| errors::raised(py, &e));
-                raised.unwrap_or_else(errors::ended)
-            })
-        });
-        // The lock is not held while the interpreter is waited for: who has that may want the lock.
-        let kept = fetched.as_ref().err();
-        let kept = kept.and_then(|e| Python::try_attach(|py| e.clone_ref(py)));
-        let mut inner = self.inner.lock();
+        let fetched = fetched.and_then(|fetched| fetched.map_err(|e| raised(&e)));
         match fetched {
             Ok(group) => {
+                let mut inner = self.inner.lock();
                 match group.tag {
                     Some(tag) => (inner.tag, inner.lease) = (Some(tag), None),
                     None if self.alone && inner.lease.is_some() => inner.next = self.ask(),
                     None => {}
                 }
-                inner.batches.extend(group.batches);
-                Ok(inner.batches.pop_front())
+                inner.more.extend(group.rows);
+                let next = inner.more.pop_front();
+                drop(inner);
+                next.map(|columns| self.made(columns)).transpose()
             }
-            Err(e) => {
-                (inner.lease, inner.failure) = (None, kept);
-                Err(e)
-            }
+            Err(e) => Err(self.failed(e)),
         }
+    }
+
+    /// Rows as Arrow has them, made by who reads them while the session finds the next ones.
+    fn made(&self, columns: Columns) -> PyResult<RecordBatch> {
+        columns.batch().map_err(|e| {
+            let portal = self.portal.clone();
+            if !self.alone {
+                self.worker.post(move |state| {
+                    state.session.close_portal(&portal);
+                    fail(state);
+                });
+            }
+            self.failed(raised(&e))
+        })
+    }
+
+    /// There are no rows after this.
+    fn failed(&self, e: PyErr) -> PyErr {
+        // The lock is not held while the interpreter is waited for: who has that may want the lock.
+        let kept = Python::try_attach(|py| e.clone_ref(py));
+        let mut inner = self.inner.lock();
+        inner.more.clear();
+        (inner.next, inner.failure) = (None, kept);
+        let lease = inner.lease.take();
+        drop(inner);
+        drop(lease);
+        e
     }
 
     /// Asks for the next batches.
     fn ask(&self) -> Option<Receiver<Result<Group>>> {
         let (name, shape, alone) = (self.portal.clone(), self.shape.clone(), self.alone);
-        self.worker.ask(move |state| fetch(state, &name, shape.as_deref(), alone))
+        self.worker.ask(move |state| fetch(state, &name, shape.as_ref(), alone))
     }
 }
 
@@ -218,21 +242,30 @@ impl Drop for Answer {
     }
 }
 
-fn fetch(state: &mut State, portal: &str, shape: Option<&Shape>, alone: bool) -> Result<Group> {
-    let (mut batches, mut rows, mut bytes) = (VecDeque::new(), 0, 0);
+fn raised(e: &SqlError) -> PyErr {
+    Python::try_attach(|py| errors::raised(py, e)).unwrap_or_else(errors::ended)
+}
+
+fn fetch(
+    state: &mut State,
+    portal: &str,
+    shape: Option<&Arc<Shape>>,
+    alone: bool,
+) -> Result<Group> {
+    let (mut rows, mut count, mut bytes) = (VecDeque::new(), 0, 0);
     loop {
         match state.session.fetch_columns(portal, shape, &mut state.client) {
-            Ok(Fetched::Rows(batch)) => {
-                (rows, bytes) = (rows + batch.num_rows(), bytes + batch.get_array_memory_size());
-                batches.push_back(batch);
-                if rows >= GROUP_ROWS || bytes >= GROUP_BYTES {
-                    return Ok(Group { batches, tag: None });
+            Ok(Fetched::Rows(columns)) => {
+                (count, bytes) = (count + columns.rows(), bytes + columns.bytes());
+                rows.push_back(columns);
+                if count >= GROUP_ROWS || bytes >= GROUP_BYTES {
+                    return Ok(Group { rows, tag: None });
                 }
             }
             Ok(Fetched::Done(tag)) => {
                 state.session.close_portal(portal);
                 finish(state, alone)?;
-                return Ok(Group { batches, tag: Some(tag) });
+                return Ok(Group { rows, tag: Some(tag) });
             }
             Err(e) => {
                 fail(state);
@@ -280,6 +313,7 @@ impl Rows {
         let inner = Inner {
             complete: begun.tag.is_some(),
             batches: begun.batches,
+            more: VecDeque::new(),
             tag: begun.tag,
             taken: false,
             lease,
@@ -287,7 +321,7 @@ impl Rows {
             next: None,
         };
         Rows(Arc::new(Answer {
-            shape: begun.shape.map(Arc::new),
+            shape: begun.shape,
             schema,
             notices: begun.notices,
             worker,
@@ -382,6 +416,7 @@ impl Rows {
             return;
         }
         inner.batches.clear();
+        inner.more.clear();
         (inner.taken, inner.tag) = (true, Some(String::new()));
         inner.next = None;
         let lease = inner.lease.take();

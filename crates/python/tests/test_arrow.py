@@ -1,5 +1,6 @@
 """Arrow in and out, with the libraries that people use."""
 
+import contextlib
 import datetime as dt
 import decimal
 
@@ -262,6 +263,23 @@ def test_an_error_in_the_midst_of_an_answer(db):
     with pytest.raises(onlap.DataError, match="division by zero"):
         result.arrow()
     assert db.sql("SELECT 1").scalar() == 1
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_a_late_value_that_arrow_has_no_place_for(db, within):
+    db.sql("CREATE TABLE t (a int8 PRIMARY KEY, b text, c numeric(10, 2))")
+    db.sql("INSERT INTO t SELECT g, repeat('x', 50), 1 FROM generate_series(1, 400000) g")
+    db.sql("UPDATE t SET c = 'NaN' WHERE a = 400000")
+    scope = db.transaction() if within else contextlib.nullcontext()
+    with pytest.raises(onlap.DataError, match="no decimal of 10 digits"), scope:
+        result = db.sql("SELECT * FROM t")
+        assert not result._rows.complete
+        for batch in pa.RecordBatchReader.from_stream(result):
+            assert batch.num_rows > 0
+    # The answer gives nothing more, and the session goes on.
+    with pytest.raises(onlap.Error):
+        result.fetchone()
+    assert db.sql("SELECT count(*) FROM t").scalar() == 400_000
 
 
 def test_an_answer_is_data(db):

@@ -48,7 +48,7 @@ pub use error::{Result, SqlError, state};
 pub use formulas::attach;
 pub use instance::{Instance, Secret, SessionKey};
 pub use secrets::without_passwords;
-pub use session::{Fetched, Session, SessionInfo, Waker};
+pub use session::{Columns, Fetched, Session, SessionInfo, Waker};
 pub use wire::{Client, CopyData, Field, Reply, RowWriter};
 
 /// What server_version says, and the first word of version(): clients ask for PostgreSQL's.

@@ -10,7 +10,7 @@ use arrow_array::{
     Array as _, ArrayRef, Decimal128Array, ListArray, RecordBatch, RecordBatchOptions, StringArray,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
-use onlap::{Row, Value, convert};
+use onlap::{Row, RowBatch, Value, convert};
 use onlap_kernels::array::Array;
 use onlap_kernels::{Datum, Repr, repr};
 use onlap_pg::catalog::Catalog;
@@ -36,19 +36,11 @@ impl Shape {
         let rows = chunk.len();
         let mut arrays = Vec::with_capacity(self.columns.len());
         match &chunk {
+            Chunk::Engine(batch, picked) => return self.kept(batch, picked),
             Chunk::Bound(batch, encoder) => {
                 for (at, column) in self.columns.iter().enumerate() {
                     let print = |row: usize| encoder.text(batch, row, at);
                     arrays.push(column.array(catalog, batch.column(at), &print)?);
-                }
-            }
-            Chunk::Engine(batch, picked) => {
-                for (column, at) in self.columns.iter().zip(picked.iter()) {
-                    let (engine, values) = (batch.types()[*at], &batch.columns.columns[*at]);
-                    let known = ColumnType::of(catalog, column.ty);
-                    let known = known.filter(|ty| ty.engine == engine);
-                    let ty = known.unwrap_or(ColumnType::own(engine));
-                    arrays.push(column.kept(catalog, ty, values)?);
                 }
             }
             Chunk::Rows(rows) => {
@@ -57,6 +49,27 @@ impl Shape {
                 }
             }
         }
+        self.made(rows, arrays)
+    }
+
+    /// Some columns of rows that the engine keeps.
+    ///
+    /// # Errors
+    /// As [`Shape::batch`].
+    pub fn kept(&self, batch: &RowBatch, picked: &[usize]) -> Result<RecordBatch> {
+        let catalog = &*self.catalog;
+        let mut arrays = Vec::with_capacity(self.columns.len());
+        for (column, at) in self.columns.iter().zip(picked) {
+            let (engine, values) = (batch.types()[*at], &batch.columns.columns[*at]);
+            let known = ColumnType::of(catalog, column.ty);
+            let known = known.filter(|ty| ty.engine == engine);
+            let ty = known.unwrap_or(ColumnType::own(engine));
+            arrays.push(column.kept(catalog, ty, values)?);
+        }
+        self.made(batch.len(), arrays)
+    }
+
+    fn made(&self, rows: usize, arrays: Vec<ArrayRef>) -> Result<RecordBatch> {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
             .map_err(|e| SqlError::new(state::INTERNAL, e.to_string()))

@@ -3,22 +3,77 @@
 //! Parse and Bind as any client; then [`Session::shape`] in the place of Describe and [`Session::fetch_columns`], again and again,
 //! in the place of Execute: each gives as many rows as come at once, so that memory stays bounded.
 
+use std::fmt;
 use std::sync::Arc;
 
-use super::answer::Answer;
+use arrow_array::RecordBatch;
+use onlap::RowBatch;
+
+use super::answer::{Answer, Chunk};
 use super::{Portal, Session, cannot_run, no_portal};
 use crate::columnar::Shape;
 use crate::error::Result;
+use crate::types::Style;
 use crate::wire::Client;
-use arrow_array::RecordBatch;
 
 /// What a portal gives next.
 #[derive(Debug)]
 pub enum Fetched {
     /// Some rows.
-    Rows(RecordBatch),
+    Rows(Columns),
     /// There are no more: the statement's tag, empty for an empty statement.
     Done(String),
+}
+
+/// Some rows. What the engine keeps becomes Arrow's where it is wanted, which may be on another thread than the session's: it
+/// costs about what the scan costs.
+pub struct Columns(Form);
+
+impl fmt::Debug for Columns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Columns of {} rows", self.rows())
+    }
+}
+
+enum Form {
+    Arrow(RecordBatch),
+    Kept { shape: Arc<Shape>, batch: RowBatch, picked: Arc<[usize]> },
+}
+
+impl Columns {
+    fn new(shape: &Arc<Shape>, style: &Style, chunk: Chunk) -> Result<Columns> {
+        Ok(Columns(match chunk {
+            Chunk::Engine(batch, picked) => Form::Kept { shape: Arc::clone(shape), batch, picked },
+            chunk => Form::Arrow(shape.batch(style, chunk)?),
+        }))
+    }
+
+    /// How many rows.
+    pub fn rows(&self) -> usize {
+        match &self.0 {
+            Form::Arrow(batch) => batch.num_rows(),
+            Form::Kept { batch, .. } => batch.len(),
+        }
+    }
+
+    /// Bytes that they take.
+    pub fn bytes(&self) -> usize {
+        match &self.0 {
+            Form::Arrow(batch) => batch.get_array_memory_size(),
+            Form::Kept { batch, .. } => batch.columns.heap_bytes(),
+        }
+    }
+
+    /// As Arrow has them.
+    ///
+    /// # Errors
+    /// Arrow has no place for a value: NaN as a decimal, an array of several dimensions.
+    pub fn batch(self) -> Result<RecordBatch> {
+        match self.0 {
+            Form::Arrow(batch) => Ok(batch),
+            Form::Kept { shape, batch, picked } => shape.kept(&batch, &picked),
+        }
+    }
 }
 
 impl Session {
@@ -26,10 +81,12 @@ impl Session {
     ///
     /// # Errors
     /// There is no such portal.
-    pub fn shape(&mut self, portal: &str) -> Result<Option<Shape>> {
+    pub fn shape(&mut self, portal: &str) -> Result<Option<Arc<Shape>>> {
         let columns = self.portals.get(portal).ok_or_else(|| no_portal(portal))?;
         let Some(columns) = columns.prepared.columns.clone() else { return Ok(None) };
-        self.in_view(|_, view| Ok(Some(Shape::new(view.objects.made_types().catalog(), &columns))))
+        self.in_view(|_, view| {
+            Ok(Some(Arc::new(Shape::new(view.objects.made_types().catalog(), &columns))))
+        })
     }
 
     /// The next rows of a portal.
@@ -39,7 +96,7 @@ impl Session {
     pub fn fetch_columns(
         &mut self,
         name: &str,
-        shape: Option<&Shape>,
+        shape: Option<&Arc<Shape>>,
         client: &mut dyn Client,
     ) -> Result<Fetched> {
         let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
@@ -61,7 +118,7 @@ impl Session {
     fn fetch_portal(
         &mut self,
         portal: &mut Portal,
-        shape: Option<&Shape>,
+        shape: Option<&Arc<Shape>>,
         client: &mut dyn Client,
     ) -> Result<Fetched> {
         let prepared = Arc::clone(&portal.prepared);
@@ -97,11 +154,11 @@ impl Session {
                 let Some(Answer::Rows(answer)) = &portal.answer else { unreachable!("as above") };
                 let columns = &answer.columns;
                 found = self.in_view(|_, view| {
-                    Ok(Shape::new(view.objects.made_types().catalog(), columns))
+                    Ok(Arc::new(Shape::new(view.objects.made_types().catalog(), columns)))
                 })?;
                 &found
             }
         };
-        shape.batch(&style, chunk).map(Fetched::Rows)
+        Columns::new(shape, &style, chunk).map(Fetched::Rows)
     }
 }

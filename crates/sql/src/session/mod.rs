@@ -54,7 +54,7 @@ pub mod values;
 use answer::{Answer, AnswerColumn};
 use block::Block;
 pub(crate) use block::Place;
-pub use columnar::Fetched;
+pub use columnar::{Columns, Fetched};
 use cursors::cannot_run;
 pub use modes::level_name;
 pub use prepare::{Prepared, Stamp, missing_parameter};
