@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::answer::Answer;
-use super::{Portal, Session, cannot_run, no_portal};
+use super::{Portal, Session, cannot_run, defects, no_portal};
 use crate::columnar::Shape;
 use crate::error::Result;
 use crate::wire::Client;
@@ -37,6 +37,16 @@ impl Session {
     /// # Errors
     /// Those of the statement.
     pub fn fetch_columns(
+        &mut self,
+        name: &str,
+        shape: Option<&Shape>,
+        client: &mut dyn Client,
+    ) -> Result<Fetched> {
+        let text = defects::of_portal(self.portals.get(name));
+        self.watched(text, |session| session.fetch_named(name, shape, client))
+    }
+
+    fn fetch_named(
         &mut self,
         name: &str,
         shape: Option<&Shape>,
