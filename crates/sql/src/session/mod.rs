@@ -29,7 +29,7 @@ use crate::rights::ask::database_oid;
 use crate::rights::{Action, Class, Judge, Key, Need};
 use crate::routine::VOID;
 use crate::settings::{Id, Settings, Value};
-use crate::types::{PgType, binary_value, oid, sent_text, text_value};
+use crate::types::{PgType, TOO_LONG, binary_value, oid, sent_text, text_value};
 use crate::view::{Listed, ListedCursor};
 use crate::wire::{Client, format_of, send_if_large};
 
@@ -582,7 +582,11 @@ impl Session {
         for (i, (value, ty)) in values.iter().zip(&prepared.parameters).enumerate() {
             let format = format_of(formats, i);
             let value = value.map(|value| self.decoded(*ty, value, format)).transpose()?;
-            given.push(self.parameter(*ty, value.as_deref(), format)?);
+            let parameter = self.parameter(*ty, value.as_deref(), format);
+            given.push(parameter.map_err(|e| match e.message() == TOO_LONG {
+                true => e.with_message(format!("{TOO_LONG} in bind parameter {}", i + 1)),
+                false => e,
+            })?);
         }
         let listed = (!portal.is_empty()).then(|| ListedCursor {
             name: portal.to_owned(),
