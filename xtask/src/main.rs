@@ -113,6 +113,7 @@ fn check(root: &Path) -> ExitCode {
         ("modules say their question", sources::check_openings(&files)),
         ("ratchets hold", ratchets::check(&files)),
         ("nothing is left over", sources::check_leftovers(&files)),
+        ("XX000 has two makers", sources::check_internal(&files)),
     ];
     let mut findings = 0;
     for (name, found) in &checks {

@@ -58,6 +58,37 @@ pub(crate) fn check_leftovers(files: &[SourceFile]) -> Vec<String> {
     found
 }
 
+/// Where XX000 may stand in the sources of what clients talk to, and as what.
+const INTERNAL: [&str; 5] = [
+    // Errors with it are made here alone: in PostgreSQL's words, or as defects, whose words stay in the log.
+    "crates/pg/src/error.rs",
+    "crates/sql/src/error.rs",
+    // Files of a newer release, which keep a database from opening.
+    "crates/base/src/error.rs",
+    // The name that PL/pgSQL has for it.
+    "crates/sql/src/routine/conditions.rs",
+    // Constants with such errors are calculated again when the query runs.
+    "crates/query/src/compile.rs",
+];
+
+/// Words of ours do not reach a client under XX000: `internal` and `defect` make such errors.
+pub(crate) fn check_internal(files: &[SourceFile]) -> Vec<String> {
+    let mut found = Vec::new();
+    let rigs = |path: &str| path.starts_with("crates/proofs/") || path.starts_with("xtask/");
+    for file in files {
+        let path = file.path.as_str();
+        if !path.ends_with(".rs") || is_test(path) || rigs(path) || INTERNAL.contains(&path) {
+            continue;
+        }
+        let lines = file.text.lines().enumerate();
+        let said = lines.filter(|(_, line)| line.contains("\"XX000\""));
+        found.extend(said.map(|(number, _)| {
+            format!("{path}:{}: XX000; call defect, or internal for PostgreSQL's words", number + 1)
+        }));
+    }
+    found
+}
+
 fn is_source(path: &str) -> bool {
     [".rs", ".py", ".js"].iter().any(|end| path.ends_with(end))
 }

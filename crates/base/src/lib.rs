@@ -12,6 +12,7 @@ compile_error!(
 );
 
 pub mod clock;
+pub mod defect;
 pub mod error;
 pub mod files;
 pub mod ids;
@@ -26,6 +27,7 @@ pub mod tasks;
 pub mod times;
 
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use defect::Defect;
 pub use error::{Error, ErrorKind, OtherEnd, Result, Subject};
 pub use ids::{ColumnId, Csn, FileId, IndexId, PROVISIONAL_BASE, RowId, SequenceId, TableId};
 pub use lock_mode::LockMode;

@@ -80,6 +80,10 @@ pub const STATEMENT_TERMS: usize = 10_000;
 /// the places where it names them: each takes some 10 KiB of plan.
 pub const STATEMENT_RELATIONS: usize = 5000;
 
+/// Longest text that the log has of a defect, and longest plan: a plan of a hundred steps, of 160 bytes each. More would say
+/// less, and a client that meets a defect again and again would fill the disk with it.
+pub const DEFECT_BYTES: usize = 16 << 10;
+
 /// Longest value that a function makes, as in PostgreSQL: the length of a value fits 30 bits.
 pub const COMPUTED_BYTES: usize = GIB as usize;
 

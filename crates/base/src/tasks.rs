@@ -219,11 +219,14 @@ impl TaskHandle {
     }
 }
 
-fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
+/// The words of a panic.
+pub(crate) fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
     if let Some(text) = panic.downcast_ref::<&str>() {
         (*text).to_owned()
     } else if let Some(text) = panic.downcast_ref::<String>() {
         text.clone()
+    } else if let Some(defect) = panic.downcast_ref::<Arc<crate::Defect>>() {
+        defect.to_string()
     } else {
         "the task panicked without a message".to_owned()
     }

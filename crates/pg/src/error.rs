@@ -1,6 +1,12 @@
 //! How does PostgreSQL say that a text means nothing?
+//!
+//! XX000 has two makers: [`Error::internal`] for what PostgreSQL itself says so, and [`Error::defect`] for mistakes of ours, of
+//! which a client learns an id alone.
 
 use std::fmt;
+use std::sync::Arc;
+
+use onlap_base::Defect;
 
 /// The outcome of reading, resolving or calculating.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -22,6 +28,8 @@ pub struct Error {
     pub unserved: bool,
     /// What it is about, for programs.
     pub about: Option<Box<About>>,
+    /// What the log is to have of it, and the client not.
+    pub defect: Option<Arc<Defect>>,
 }
 
 /// The type of a database that an error is about.
@@ -38,8 +46,32 @@ pub struct About {
 impl Error {
     /// An error with nothing but a message.
     pub fn new(state: &'static str, message: impl Into<String>) -> Error {
-        let (detail, hint, position, about) = (None, None, None, None);
-        Error { state, message: message.into(), detail, hint, position, unserved: false, about }
+        Error {
+            state,
+            message: message.into(),
+            detail: None,
+            hint: None,
+            position: None,
+            unserved: false,
+            about: None,
+            defect: None,
+        }
+    }
+
+    /// `XX000` in PostgreSQL's own words: what it reports so, and a client may read.
+    pub fn internal(message: impl Into<String>) -> Error {
+        Error::new("XX000", message)
+    }
+
+    /// `XX000` for a mistake of ours. The text is for the log.
+    #[track_caller]
+    pub fn defect(text: impl Into<String>) -> Error {
+        Error::of_defect(Defect::new(text))
+    }
+
+    /// The same of one that is known.
+    pub fn of_defect(defect: Arc<Defect>) -> Error {
+        Error { defect: Some(Arc::clone(&defect)), ..Error::internal(defect.sentence()) }
     }
 
     /// `0A000` for what PostgreSQL does and Onlap does not. What PostgreSQL itself refuses so is [`Error::new`].

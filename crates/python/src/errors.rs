@@ -2,12 +2,21 @@
 //!
 //! The classes are Python's (`onlap._errors`), chosen there by SQLSTATE.
 
+use onlap_server::{Level, Log};
 use onlap_sql::SqlError;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
+/// The log of a process without a server: standard error.
+pub fn note(error: &SqlError) {
+    Log::stderr(Level::Error).severe(error);
+}
+
 /// The exception of a failure.
 pub fn raised(py: Python<'_>, error: &SqlError) -> PyErr {
+    if error.as_defect().is_some() {
+        note(error);
+    }
     let fields: Vec<(String, String)> = error
         .fields()
         .into_iter()

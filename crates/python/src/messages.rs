@@ -2,7 +2,9 @@
 //!
 //! Notices are kept for the caller, up to [`NOTICES`]; other messages are of no use in this process.
 
-use onlap_sql::{Client, CopyData, Reply, Result};
+use onlap_sql::{Client, CopyData, Reply, Result, SqlError};
+
+use crate::errors;
 
 /// Notices that are kept of a statement: a loop that raises them would fill memory.
 const NOTICES: usize = 100;
@@ -77,6 +79,12 @@ impl Client for Messages {
     fn send(&mut self) -> Result<()> {
         self.read();
         Ok(())
+    }
+    fn note(&mut self, error: &SqlError) {
+        // Others are told as exceptions, whose reader has the log.
+        if error.as_defect().is_some() {
+            errors::note(error);
+        }
     }
     fn copy_data(&mut self) -> Result<CopyData> {
         let Some(source) = &mut self.source else {

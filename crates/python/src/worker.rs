@@ -14,6 +14,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use onlap_base::Defect;
 use onlap_base::tasks::{TaskHandle, Tasks as _, ThreadTasks};
 use onlap_sql::{Instance, Result, Session, SessionInfo, SessionKey, SqlError};
 use parking_lot::Mutex;
@@ -98,7 +99,8 @@ impl Worker {
             let _ = told.send(Ok(state.session.key()));
             for job in queue {
                 // A job that panics has not answered, which its caller notices; nothing is known of the session.
-                if catch_unwind(AssertUnwindSafe(|| job(&mut state))).is_err() {
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| job(&mut state))) {
+                    errors::note(&SqlError::of_defect(Defect::of_panic(panic)));
                     return;
                 }
             }

@@ -16,16 +16,13 @@ pub fn of_external(error: &DataFusionError) -> Option<&Error> {
     }
 }
 
-/// The error for a statement's end: ours as it was, others for the caller to name.
+/// The error for a statement's end: ours as it was, and a library's as a defect where it is not one of memory.
 pub(crate) fn ours(error: DataFusionError) -> Error {
     match of_external(&error) {
         Some(error) => error.clone(),
-        None => {
-            let state = match error.find_root() {
-                DataFusionError::ResourcesExhausted(_) => "53200",
-                _ => "XX000",
-            };
-            Error::new(state, error.strip_backtrace())
-        }
+        None => match error.find_root() {
+            DataFusionError::ResourcesExhausted(_) => Error::new("53200", error.strip_backtrace()),
+            _ => Error::defect(error.strip_backtrace()),
+        },
     }
 }

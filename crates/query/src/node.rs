@@ -336,7 +336,7 @@ pub fn arrow(error: ArrowError) -> Error {
         ArrowError::OffsetOverflowError(_) => {
             Error::new("54000", "values of a batch are too large together")
         }
-        other => Error::new("XX000", other.to_string()),
+        other => Error::defect(other.to_string()),
     }
 }
 

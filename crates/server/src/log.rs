@@ -1,7 +1,7 @@
 //! What does the server tell its operator?
 //!
 //! One line per event on standard error: time, level, who it is about, what happened. Values of users
-//! never go into it but as part of statements that took long, which somebody asked for.
+//! never go into it but as part of statements that met a defect, or that took long, which the operator asked for.
 //!
 //! Thread safety: lines of several threads do not mix.
 
@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use chrono::{DateTime, SecondsFormat};
 use onlap_base::clock::{Clock, SystemClock};
+use onlap_sql::SqlError;
 
 /// How much an event matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,6 +84,22 @@ impl Log {
         // An event is one line, whatever a client put into it.
         let text = text.to_string().replace(['\n', '\r'], " ");
         (self.sink)(&format!("{now} {:<5} {text}\n", level.name()));
+    }
+    /// An error of a statement that is the operator's business too: a defect with all that is known of it, damage, failing
+    /// or full disks.
+    pub fn severe(&self, error: &SqlError) {
+        let state = error.state();
+        match error.as_defect() {
+            Some(defect) => {
+                if let Some(report) = defect.report() {
+                    self.error(format_args!("{state} {report}"));
+                }
+            }
+            None if state.starts_with("XX") || state.starts_with("58") || state == "53100" => {
+                self.error(format_args!("{state} {error}"));
+            }
+            None => {}
+        }
     }
     /// An event of level error.
     pub fn error(&self, text: impl fmt::Display) {

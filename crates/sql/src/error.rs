@@ -2,11 +2,16 @@
 //!
 //! SQLSTATE, message, detail, hint and position, as PostgreSQL's error message has them. Errors of the
 //! engine keep their SQLSTATE; those of DataFusion's steps by their kind.
+//!
+//! XX000 has two makers: [`SqlError::internal`] for what PostgreSQL itself says so, and [`SqlError::defect`] for mistakes of
+//! ours, of which the client learns an id alone (`docs/decisions/0100-defects-have-an-id.md`).
 
 use std::fmt;
 use std::panic::Location;
+use std::sync::Arc;
 
 use datafusion_common::DataFusionError;
+use onlap_base::Defect;
 
 use crate::catalog::Name;
 
@@ -90,8 +95,6 @@ pub mod state {
     pub const OUT_OF_RESOURCES: &str = "53000";
     /// io_error
     pub const IO: &str = "58030";
-    /// internal_error
-    pub const INTERNAL: &str = "XX000";
 }
 
 /// A failure as the client sees it.
@@ -114,6 +117,8 @@ struct Parts {
     own_state: Option<Box<str>>,
     /// The text within a routine that it is about, and the place in it.
     inner: Option<(String, usize)>,
+    /// What the log is to have of it, and the client not.
+    defect: Option<Arc<Defect>>,
     raised: Raised,
 }
 
@@ -191,8 +196,37 @@ impl SqlError {
             unserved: false,
             own_state: None,
             inner: None,
+            defect: None,
             raised: Raised { at: Location::caller(), routine: None },
         }))
+    }
+    /// `XX000` in PostgreSQL's own words: what it reports so, and a client may read.
+    #[track_caller]
+    pub fn internal(message: impl Into<String>) -> SqlError {
+        SqlError::new("XX000", message)
+    }
+    /// `XX000` for a mistake of ours. The text is for the log.
+    #[track_caller]
+    pub fn defect(text: impl Into<String>) -> SqlError {
+        SqlError::of_defect(Defect::new(text))
+    }
+    /// The same of one that is known.
+    #[track_caller]
+    pub fn of_defect(defect: Arc<Defect>) -> SqlError {
+        let mut made = SqlError::internal(defect.sentence());
+        made.0.defect = Some(defect);
+        made
+    }
+    /// What is known of it, if it is a mistake of ours. Nothing of that is in [`SqlError::fields`].
+    pub fn as_defect(&self) -> Option<&Arc<Defect>> {
+        self.0.defect.as_ref()
+    }
+    /// Whether SQLSTATE, sentence, detail and hint are all that it has.
+    pub(crate) fn is_plain(&self) -> bool {
+        let Parts { position, context, about, key, row, unserved, own_state, inner, .. } = &*self.0;
+        let is_own = *unserved || self.0.raised.routine.is_some();
+        let is_bare = context.is_none() && about.is_none() && key.is_none() && row.is_none();
+        !is_own && is_bare && position.is_none() && own_state.is_none() && inner.is_none()
     }
     /// The same of a statement behind `before` characters, which its place counts too.
     #[must_use]
@@ -489,6 +523,9 @@ impl fmt::Display for SqlError {
 impl fmt::Debug for SqlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.0.state, self.0.message)?;
+        if let Some(defect) = &self.0.defect {
+            write!(f, " [{defect}]")?;
+        }
         let more = [("detail", &self.0.detail), ("hint", &self.0.hint)];
         more.iter().try_for_each(|(name, text)| match text {
             Some(text) => write!(f, "; {name}: {text}"),
@@ -515,28 +552,35 @@ impl From<DataFusionError> for SqlError {
 }
 
 fn of_steps(e: &DataFusionError) -> SqlError {
-    let plain = |state, text: &str| SqlError::new(state, text);
     match e {
-        DataFusionError::External(inner) => match inner.downcast_ref::<SqlError>() {
-            Some(own) => own.clone(),
-            None => match inner.downcast_ref::<onlap::Error>() {
-                Some(engine) => engine.clone().into(),
-                None => match inner.downcast_ref::<onlap_pg::Error>() {
-                    Some(bound) => crate::query::sql_error(bound, ""),
-                    None => plain(state::INTERNAL, &inner.to_string()),
-                },
-            },
-        },
+        DataFusionError::External(inner) => of_external(&**inner),
         DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => {
             of_steps(inner)
         }
         DataFusionError::Shared(inner) => of_steps(inner),
         DataFusionError::Collection(all) if !all.is_empty() => of_steps(&all[0]),
-        DataFusionError::NotImplemented(text) => plain(state::UNSUPPORTED, text),
-        DataFusionError::ResourcesExhausted(text) => plain(state::OUT_OF_MEMORY, text),
+        DataFusionError::ResourcesExhausted(text) => SqlError::new(state::OUT_OF_MEMORY, text),
         DataFusionError::ArrowError(inner, _) => of_arrow(inner),
         DataFusionError::IoError(inner) => of_io(inner),
-        other => plain(state::INTERNAL, &other.strip_backtrace()),
+        // What it calls not implemented was ours not to ask for.
+        other => SqlError::defect(other.strip_backtrace()),
+    }
+}
+
+/// An error that came through steps as it was.
+fn of_external(inner: &(dyn std::error::Error + Send + Sync + 'static)) -> SqlError {
+    if let Some(own) = inner.downcast_ref::<SqlError>() {
+        return own.clone();
+    }
+    if let Some(engine) = inner.downcast_ref::<onlap::Error>() {
+        return engine.clone().into();
+    }
+    if let Some(bound) = inner.downcast_ref::<onlap_pg::Error>() {
+        return crate::query::sql_error(bound, "");
+    }
+    match inner.downcast_ref::<DataFusionError>() {
+        Some(steps) => of_steps(steps),
+        None => SqlError::defect(inner.to_string()),
     }
 }
 
@@ -545,16 +589,10 @@ fn of_arrow(e: &arrow_schema::ArrowError) -> SqlError {
     match e {
         ArrowError::DivideByZero => SqlError::new("22012", "division by zero"),
         ArrowError::ArithmeticOverflow(_) => SqlError::new("22003", "value out of range"),
-        ArrowError::CastError(text) | ArrowError::ParseError(text) => rules::of_cast(text),
-        ArrowError::ExternalError(inner) => match inner.downcast_ref::<DataFusionError>() {
-            Some(inner) => of_steps(inner),
-            None => match inner.downcast_ref::<SqlError>() {
-                Some(own) => own.clone(),
-                None => SqlError::new(state::INTERNAL, inner.to_string()),
-            },
-        },
+        ArrowError::ExternalError(inner) => of_external(&**inner),
         ArrowError::IoError(_, inner) => of_io(inner),
-        other => SqlError::new(state::INTERNAL, other.to_string()),
+        // Values are read and cast by kernels of our own.
+        other => SqlError::defect(other.to_string()),
     }
 }
 

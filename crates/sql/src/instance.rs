@@ -113,6 +113,12 @@ pub(crate) const PASSWORDS: &str = "passwords";
 const QUERY_SHARE: u64 = 4;
 
 impl Instance {
+    /// For tests: a plan of any session meets this, after this number of others.
+    #[doc(hidden)]
+    pub fn plant(&self, fault: crate::Fault, before: usize) {
+        self.runner.planted.plant(fault, before);
+    }
+
     /// Takes over an open database, with default settings.
     ///
     /// # Errors

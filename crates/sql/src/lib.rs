@@ -47,6 +47,8 @@ pub use encoding::Encoding;
 pub use error::{Result, SqlError, state};
 pub use formulas::attach;
 pub use instance::{Instance, Secret, SessionKey};
+#[doc(hidden)]
+pub use plan::defects::{Fault, PLANTED};
 pub use secrets::without_passwords;
 pub use session::{Columns, Fetched, Session, SessionInfo, Waker};
 pub use wire::{Client, CopyData, Field, Reply, RowWriter};

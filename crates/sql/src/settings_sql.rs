@@ -31,6 +31,7 @@ pub fn run(
     said: &SetStatement,
     client: &mut dyn Client,
 ) -> Result<Answer> {
+    warn_outside_block(session, said, client);
     match said {
         SetStatement::Setting(reach, name, to) => {
             set(session, view, *reach == Reach::Local, name, to)?;
@@ -47,7 +48,7 @@ pub fn run(
         SetStatement::Snapshot(name) => session.see_exported(name)?,
         SetStatement::Characteristics(modes) => characteristics(session, modes)?,
         SetStatement::Constraints(names, put_off) => {
-            constraints(session, view, names, *put_off, client)?;
+            constraints(view, names, *put_off)?;
             return done("SET CONSTRAINTS");
         }
         SetStatement::Show(name) => return show(session, name.as_deref()),
@@ -67,6 +68,22 @@ pub fn run(
         }
     }
     done("SET")
+}
+
+/// What is set for a transaction that ends with the statement is of no use.
+fn warn_outside_block(session: &Session, said: &SetStatement, client: &mut dyn Client) {
+    let what = match said {
+        SetStatement::Setting(Reach::Local, ..)
+        | SetStatement::Role(Reach::Local, _)
+        | SetStatement::Authorization(Reach::Local, _) => "SET LOCAL",
+        SetStatement::Transaction(_) | SetStatement::Snapshot(_) => "SET TRANSACTION",
+        SetStatement::Constraints(..) => "SET CONSTRAINTS",
+        _ => return,
+    };
+    if !session.is_in_block() {
+        let text = format!("{what} can only be used in transaction blocks");
+        session.tell_warning(&SqlError::new(state::NO_TRANSACTION, text), client);
+    }
 }
 
 /// DISCARD.
@@ -142,17 +159,7 @@ fn characteristics(session: &mut Session, modes: &[Mode]) -> Result<()> {
 
 /// SET CONSTRAINTS: those, or all where none is named, are judged at the end of the transaction, or now and with each
 /// statement.
-fn constraints(
-    session: &Session,
-    view: &View,
-    names: &[Path],
-    put_off: bool,
-    client: &mut dyn Client,
-) -> Result<()> {
-    if !session.is_in_block() {
-        let text = "SET CONSTRAINTS can only be used in transaction blocks";
-        client.reply().notice("WARNING", &SqlError::new(state::NO_TRANSACTION, text));
-    }
+fn constraints(view: &View, names: &[Path], put_off: bool) -> Result<()> {
     if names.is_empty() {
         return Ok(view.scope.tx()?.set_all_constraints(put_off)?);
     }

@@ -24,6 +24,13 @@ pub trait Client {
     /// # Errors
     /// The client is gone.
     fn send(&mut self) -> Result<()>;
+    /// An error that is for the log: the client gets it, or a routine takes it. [`Client::error`] calls this.
+    fn note(&mut self, _error: &SqlError) {}
+    /// Collects the error of a statement, with its severity: ERROR, FATAL.
+    fn error(&mut self, severity: &str, error: &SqlError) {
+        self.note(error);
+        self.reply().error(severity, error);
+    }
     /// The next piece of COPY data, after a CopyInResponse was collected; sends that first.
     ///
     /// # Errors

@@ -35,6 +35,21 @@ fn modules_open_with_their_question() {
 }
 
 #[test]
+fn makers_of_internal_errors_are_found() {
+    let text = "    Error::new(\n        \"XX000\",\n        text,\n    )\n";
+    let files = [
+        file("crates/sql/src/error.rs", text),
+        file("crates/sql/src/ddl/x.rs", text),
+        file("crates/sql/src/ddl/x/tests.rs", text),
+        file("crates/kernels/src/y.rs", "/// `XX000`: it is none.\n"),
+    ];
+    assert_eq!(
+        check_internal(&files),
+        ["crates/sql/src/ddl/x.rs:2: XX000; call defect, or internal for PostgreSQL's words"]
+    );
+}
+
+#[test]
 fn leftovers_are_found() {
     let text = format!("fn a() {{\n    {}{}x)\n}}\n", "dbg", "!(");
     assert_eq!(check_leftovers(&[file("a.rs", text)]).len(), 1);

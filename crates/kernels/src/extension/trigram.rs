@@ -58,7 +58,7 @@ fn setting(of: Similarity) -> &'static str {
 pub(crate) fn threshold(of: Similarity, cx: &Cx<'_>) -> Result<f64> {
     let asked = [Datum::text(setting(of)), Datum::Bool(true)];
     let Datum::Text(text) = cx.session.call(CURRENT_SETTING, &asked)? else {
-        return Err(Error::new("XX000", format!("{} has no value", setting(of))));
+        return Err(Error::defect(format!("{} has no value", setting(of))));
     };
     float::parse8(&text)
 }

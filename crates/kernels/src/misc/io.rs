@@ -117,7 +117,7 @@ pub(crate) fn recv(
     let versioned = |name: &str| match bytes.split_first() {
         Some((1, rest)) => utf8::text(rest),
         Some((version, _)) => {
-            Err(Error::new("XX000", format!("unsupported {name} version number {version}")))
+            Err(Error::internal(format!("unsupported {name} version number {version}")))
         }
         None => Err(Error::new("08P01", "no data left in message")),
     };

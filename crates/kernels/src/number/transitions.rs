@@ -45,9 +45,9 @@ fn load<const N: usize>(value: &Datum<'_>, function: &str) -> Result<[f64; N]> {
         _ => None,
     });
     let numbers: Option<Vec<f64>> = if array.ndims() == 1 { numbers.collect() } else { None };
-    numbers.and_then(|numbers| numbers.try_into().ok()).ok_or_else(|| {
-        Error::new("XX000", format!("{function}: expected {N}-element float8 array"))
-    })
+    numbers
+        .and_then(|numbers| numbers.try_into().ok())
+        .ok_or_else(|| Error::internal(format!("{function}: expected {N}-element float8 array")))
 }
 
 fn store(state: &[f64]) -> Result<Datum<'static>> {

@@ -218,7 +218,7 @@ impl<const TEXT: bool> Aggregate for Joined<TEXT> {
             if state.is_empty() {
                 continue;
             }
-            let wrong = || Error::new("XX000", "a saved state of string_agg is cut off");
+            let wrong = || Error::defect("a saved state of string_agg is cut off");
             let (first, bytes) = state.split_at_checked(4).ok_or_else(wrong)?;
             let first = u32::from_be_bytes(first.try_into().expect("four bytes")) as usize;
             let (delimiter, value) = bytes.split_at_checked(first).ok_or_else(wrong)?;

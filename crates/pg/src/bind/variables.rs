@@ -100,7 +100,7 @@ impl Binder<'_> {
     /// A row with the fields of a variable.
     fn row_variable(&mut self, found: Variable, place: Option<u32>) -> Result<ExprId> {
         let Variable::Row(fields, _) = found else {
-            return Err(Error::new("XX000", "a row was expected"));
+            return Err(Error::defect("a row was expected"));
         };
         let names: Vec<Name> = fields.iter().map(|field| field.0.clone()).collect();
         let values =

@@ -462,7 +462,7 @@ impl<'a> Copy<'a> {
             let at = usize::try_from(number - 1).ok().and_then(|at| *event.returned.get(at)?);
             at.and_then(|at| values.get(at)).copied().ok_or_else(|| {
                 let text = "could not find replacement targetlist entry for attno";
-                Error::new("XX000", format!("{text} {number}"))
+                Error::internal(format!("{text} {number}"))
             })
         };
         if column != 0 {

@@ -183,7 +183,7 @@ fn from_unknown(
         }
         Origin::Typed | Origin::Row => {
             let text = "failed to find conversion function from unknown to";
-            return Err(Error::new("XX000", format!("{text} {}", catalog.shown(target.oid))));
+            return Err(Error::internal(format!("{text} {}", catalog.shown(target.oid))));
         }
     }
     let (base, modifier) = catalog.base(target.oid, target.modifier);

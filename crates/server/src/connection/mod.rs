@@ -11,12 +11,14 @@
 //!
 //! Runs on the connection's own thread; others reach it through its [`Entry`] alone.
 
+use std::any::Any;
 use std::io;
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use onlap_base::Defect;
 use onlap_sql::{Client, CopyData, Reply, Session, SqlError, state};
 
 use crate::bell::{Bell, is_ring};
@@ -128,10 +130,10 @@ impl Connection {
     fn run(&mut self) {
         let Some((mut session, _place)) = self.begun() else { return };
         let ended = catch_unwind(AssertUnwindSafe(|| self.talk(&mut session)));
-        let end = ended.unwrap_or_else(|_| self.panicked());
+        let end = ended.unwrap_or_else(|panic| self.panicked(panic));
         // The end of a session rolls back, which may meet what made it panic.
-        if catch_unwind(AssertUnwindSafe(|| drop(session))).is_err() {
-            self.panicked();
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(session))) {
+            self.panicked(panic);
         }
         if let End::Fatal(error) = end {
             self.server.log.info(format_args!("session of {} ended: {error}", self.peer));
@@ -140,7 +142,7 @@ impl Connection {
     }
     fn begun(&mut self) -> Option<(Session, Place)> {
         let begun = catch_unwind(AssertUnwindSafe(|| self.begin()));
-        match begun.unwrap_or_else(|_| Err(self.panicked())) {
+        match begun.unwrap_or_else(|panic| Err(self.panicked(panic))) {
             Ok(begun) => begun,
             Err(end) => {
                 self.server.connections.refused.fetch_add(1, Ordering::Relaxed);
@@ -157,16 +159,16 @@ impl Connection {
             }
         }
     }
-    fn panicked(&mut self) -> End {
+    fn panicked(&mut self, panic: Box<dyn Any + Send>) -> End {
         self.server.connections.panics.fetch_add(1, Ordering::Relaxed);
         self.server.log.error(format_args!("the session of {} panicked, and ends", self.peer));
         // What was collected may end in the middle of a message.
         self.reply.bytes().clear();
-        let error = SqlError::new(state::INTERNAL, "the session met a defect of the server");
-        End::Fatal(error.hint("Other sessions go on. The server's log says where it was."))
+        let error = SqlError::of_defect(Defect::of_panic(panic));
+        End::Fatal(error.hint("The session ends; others go on."))
     }
     fn say_fatal(&mut self, error: &SqlError) {
-        self.reply.error("FATAL", error);
+        self.error("FATAL", error);
         // Whoever is gone does not want to know.
         let _ = self.send();
     }
@@ -237,6 +239,9 @@ impl Client for Connection {
             self.broken = true;
             gone()
         })
+    }
+    fn note(&mut self, error: &SqlError) {
+        self.server.log.severe(error);
     }
     fn copy_data(&mut self) -> onlap_sql::Result<CopyData> {
         self.send()?;

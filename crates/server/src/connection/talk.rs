@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onlap_base::clock::{Clock as _, SystemClock};
-use onlap_sql::{Session, SqlError};
+use onlap_sql::{Client as _, Session, SqlError};
 
 use super::{Connection, End, no_room, stopping};
 use crate::frontend::{self, Message, Target};
@@ -70,13 +70,13 @@ impl Connection {
                 }
                 Step::Sync => {
                     if let Err(error) = session.sync(self) {
-                        self.reply.error("ERROR", &error);
+                        self.error("ERROR", &error);
                     }
                     return self.ready(session);
                 }
                 Step::FunctionCall => {
                     let error = SqlError::unsupported("a call of a function by its number");
-                    self.reply.error("ERROR", &error);
+                    self.error("ERROR", &error);
                     return self.ready(session);
                 }
                 Step::Terminate => return Err(End::Gone),
@@ -88,8 +88,7 @@ impl Connection {
                 return Err(stopping().into());
             }
             if let Some(error) = failure {
-                self.log_severe(&error);
-                self.reply.error("ERROR", &error);
+                self.error("ERROR", &error);
                 session.failed();
                 skipping = true;
                 // Clients that pipeline wait for the error before they send Sync, as PostgreSQL lets them.
@@ -123,7 +122,7 @@ impl Connection {
             // PostgreSQL ends a simple query here, and skips to Sync in the extended protocol.
             Err(error) if frame.kind == b'Q' => {
                 session.failed();
-                self.reply.error("ERROR", &error);
+                self.error("ERROR", &error);
                 return Ok(Step::Sync);
             }
             Err(error) => return Ok(Step::Failed(error)),
@@ -233,13 +232,6 @@ impl Connection {
                 onlap_sql::without_passwords(sql).chars().take(LOGGED_CHARACTERS).collect();
             let ms = took.as_secs_f64() * 1000.0;
             self.server.log.info(format_args!("duration: {ms:.3} ms  statement: {text}"));
-        }
-    }
-    /// Damage and failing disks are the operator's business too.
-    fn log_severe(&self, error: &SqlError) {
-        let state = error.state();
-        if ["XX", "58"].iter().any(|class| state.starts_with(class)) || state == "53100" {
-            self.server.log.error(format_args!("{state} {error}"));
         }
     }
 }

@@ -173,5 +173,5 @@ fn text(bytes: &[u8]) -> String {
 }
 
 fn broken() -> SqlError {
-    SqlError::new("XX000", "the session sent what is no message")
+    SqlError::defect("the session sent what is no message")
 }

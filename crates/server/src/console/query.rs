@@ -13,8 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use onlap_base::Defect;
 use onlap_base::clock::{Clock as _, SystemClock};
-use onlap_sql::{Session, SessionInfo, SqlError, state};
+use onlap_sql::{Session, SessionInfo, SqlError};
 use serde_json::{Value, json};
 
 use super::collect::Collector;
@@ -103,12 +104,15 @@ pub(super) fn answer(shared: &Arc<Shared>, held: &Held, body: &Value, caller: &C
             })),
             false => Ok(Err(SqlError::new("57014", "the statements before it took too long"))),
         };
-        let ran = ran.unwrap_or_else(|_| {
+        let ran = ran.unwrap_or_else(|panic| {
             shared.connections.panics.fetch_add(1, Ordering::Relaxed);
             shared.log.error(format_args!("a statement of the console panicked"));
-            Err(SqlError::new(state::INTERNAL, "the statement met a defect of the server"))
+            Err(SqlError::of_defect(Defect::of_panic(panic)))
         });
-        results.push_str(&ran.unwrap_or_else(|e| failed(&e)));
+        results.push_str(&ran.unwrap_or_else(|e| {
+            shared.log.severe(&e);
+            failed(&e)
+        }));
     }
     results.push_str("]}");
     Answer::new("200 OK", Kind::Json, results)

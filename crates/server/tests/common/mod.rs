@@ -63,6 +63,10 @@ impl Running {
     pub fn logged(&self, text: &str) -> usize {
         self.lines.lock().iter().filter(|line| line.contains(text)).count()
     }
+    /// Those lines.
+    pub fn lines(&self, text: &str) -> Vec<String> {
+        self.lines.lock().iter().filter(|line| line.contains(text)).cloned().collect()
+    }
     /// A connection without a word said.
     pub fn connect(&self) -> Wire<TcpStream> {
         Wire::connect(self.address().port())

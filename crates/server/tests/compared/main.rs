@@ -10,3 +10,4 @@ mod copies;
 mod portals;
 mod signals;
 mod texts;
+mod warnings;

@@ -251,9 +251,7 @@ impl<'a> Conflict<'a> {
                 Source::Excluded(number) => {
                     array_of(self.statement.target, number, [&new[number - 1]].into_iter())
                 }
-                Source::Found(_) | Source::Relation(_) => {
-                    Err(SqlError::new("XX000", "no row was found"))
-                }
+                Source::Found(_) | Source::Relation(_) => Err(SqlError::defect("no row was found")),
             })
         };
         if let Some(filter) = &update.filter {

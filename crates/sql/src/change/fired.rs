@@ -24,7 +24,7 @@ use crate::plan::TableHandle;
 impl Statement<'_> {
     /// Its triggers.
     fn firing(&self) -> Result<&Fires<'_>> {
-        self.fires.as_ref().ok_or_else(|| SqlError::new("XX000", "there are no triggers"))
+        self.fires.as_ref().ok_or_else(|| SqlError::defect("there are no triggers"))
     }
 
     /// What it does to rows, and the columns that it sets.
@@ -281,7 +281,7 @@ pub fn delete(statement: &Statement<'_>) -> Result<Done> {
         let batch = those(batch, |id| deleted.contains(&id))?;
         let found = |source| match source {
             Source::Found(at) | Source::Relation(Some(at)) => Ok(batch.column(at).clone()),
-            _ => Err(SqlError::new("XX000", "a row that is deleted is as it was found")),
+            _ => Err(SqlError::defect("a row that is deleted is as it was found")),
         };
         returned.add(changing.change.returning.as_ref(), batch.num_rows(), found)?;
     }
@@ -322,7 +322,7 @@ pub fn update(statement: &Statement<'_>) -> Result<Done> {
             Source::Found(place) | Source::Relation(Some(place)) => Ok(batch.column(place).clone()),
             Source::Row(number) => array_of(statement.target, number, column_of(&rows, number)),
             Source::Excluded(_) | Source::Relation(None) => {
-                Err(SqlError::new("XX000", "UPDATE has no row to insert"))
+                Err(SqlError::defect("UPDATE has no row to insert"))
             }
         };
         returned.add(change.returning.as_ref(), rows.len(), source)?;

@@ -61,7 +61,7 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
         let row = |source| match source {
             Source::Row(number) => array_of(statement.target, number, column_of(rows, number)),
             Source::Relation(_) => statement.relations_of(rows),
-            _ => Err(SqlError::new("XX000", "INSERT returns what it has written")),
+            _ => Err(SqlError::defect("INSERT returns what it has written")),
         };
         let mut returned = Returned::charged(held.another());
         returned.add(change.returning.as_ref(), rows.len(), row)?;

@@ -114,7 +114,7 @@ fn must_be_theirs(asked: Asks<'_>, actions: &[Taken], batches: &Held) -> Result<
             let batch = those(batch, action)?;
             asked.check(kind, batch.num_rows(), |source| match source {
                 Source::Found(at) | Source::Relation(Some(at)) => Ok(batch.column(at).clone()),
-                _ => Err(SqlError::new("XX000", "a row that is there is as it was found")),
+                _ => Err(SqlError::defect("a row that is there is as it was found")),
             })?;
         }
     }

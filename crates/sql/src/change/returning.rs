@@ -115,7 +115,7 @@ impl<'a> Asks<'a> {
         self.check(kind, rows.len(), |source| match source {
             Source::Row(number) => array_of(self.statement.target, number, column_of(rows, number)),
             Source::Relation(_) => self.statement.relations_of(rows),
-            _ => Err(SqlError::new("XX000", "rows are checked that are written")),
+            _ => Err(SqlError::defect("rows are checked that are written")),
         })
     }
 }

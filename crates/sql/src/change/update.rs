@@ -29,7 +29,7 @@ pub fn delete(statement: &Statement<'_>) -> Result<Done> {
     for batch in &batches {
         let found = |source| match source {
             Source::Found(at) | Source::Relation(Some(at)) => Ok(batch.column(at).clone()),
-            _ => Err(SqlError::new("XX000", "a row that is deleted is as it was found")),
+            _ => Err(SqlError::defect("a row that is deleted is as it was found")),
         };
         returned.add(changing.change.returning.as_ref(), batch.num_rows(), found)?;
     }
@@ -59,7 +59,7 @@ pub fn update(statement: &Statement<'_>) -> Result<Done> {
             Source::Row(number) => setting.column(at, number),
             Source::Relation(Some(place)) => Ok(setting.relations(batch, place)),
             Source::Excluded(_) | Source::Relation(None) => {
-                Err(SqlError::new("XX000", "UPDATE has no row to insert"))
+                Err(SqlError::defect("UPDATE has no row to insert"))
             }
         }
     };

@@ -72,7 +72,7 @@ impl Shape {
     fn made(&self, rows: usize, arrays: Vec<ArrayRef>) -> Result<RecordBatch> {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
-            .map_err(|e| SqlError::new(state::INTERNAL, e.to_string()))
+            .map_err(|e| SqlError::defect(e.to_string()))
     }
 }
 
@@ -113,7 +113,7 @@ impl Column {
         };
         match self.form {
             Form::Printed => printed(rows.len(), &|row| Ok(text(&rows[row][at]))),
-            _ => Err(SqlError::new(state::INTERNAL, "a value is none of its column's type")),
+            _ => Err(SqlError::defect("a value is none of its column's type")),
         }
     }
 
@@ -185,7 +185,7 @@ fn decimals_of(array: &ArrayRef, digits: u8, decimals: u8) -> Result<ArrayRef> {
     let units = stored.iter().map(|bytes| bytes.map(one).transpose());
     let units = units.collect::<Result<Vec<Option<i128>>>>()?;
     let made = Decimal128Array::from(units).with_precision_and_scale(digits, decimals as i8);
-    Ok(Arc::new(made.map_err(|e| SqlError::new(state::INTERNAL, e.to_string()))?))
+    Ok(Arc::new(made.map_err(|e| SqlError::defect(e.to_string()))?))
 }
 
 /// Arrays of one dimension as lists.
@@ -219,9 +219,9 @@ fn lists(
     let nulls: Option<NullBuffer> = stored.nulls().cloned();
     let field = Arc::new(item(catalog, element, form));
     let made = ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), values, nulls);
-    Ok(Arc::new(made.map_err(|e| SqlError::new(state::INTERNAL, e.to_string()))?))
+    Ok(Arc::new(made.map_err(|e| SqlError::defect(e.to_string()))?))
 }
 
 fn unknown(ty: Oid) -> SqlError {
-    SqlError::new(state::INTERNAL, format!("type {ty} has no values"))
+    SqlError::defect(format!("type {ty} has no values"))
 }

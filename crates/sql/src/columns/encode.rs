@@ -59,5 +59,5 @@ fn sent(catalog: &Catalog, ty: ColumnType, value: &Datum<'_>) -> Result<Vec<u8>>
 }
 
 fn none(ty: ColumnType) -> SqlError {
-    SqlError::new("XX000", format!("no value of type {}", ty.shown()))
+    SqlError::defect(format!("no value of type {}", ty.shown()))
 }

@@ -134,7 +134,7 @@ pub(super) fn put(catalog: &Catalog, ty: ColumnType, bytes: &[u8]) -> Result<Val
 }
 
 fn put_row(catalog: &Catalog, oid: Oid, bytes: &[u8]) -> Result<Vec<u8>> {
-    let none = || SqlError::new("XX000", "a row of another type");
+    let none = || SqlError::defect("a row of another type");
     let record = Record::load(bytes);
     let fields = fields(catalog, oid).filter(|f| f.len() == record.len()).ok_or_else(none)?;
     let mut out = vec![FORM];

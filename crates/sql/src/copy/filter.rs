@@ -140,7 +140,7 @@ impl Filter {
         let made = self.formula.values(&columns, rows.len(), &self.env).map_err(failed)?;
         self.env.batch_done().map_err(failed)?;
         let made = made.as_any().downcast_ref::<BooleanArray>();
-        let made = made.ok_or_else(|| SqlError::new("XX000", "a condition is true or false"))?;
+        let made = made.ok_or_else(|| SqlError::defect("a condition is true or false"))?;
         Ok((0..rows.len()).map(|row| made.is_valid(row) && made.value(row)).collect())
     }
 }

@@ -1,12 +1,11 @@
-//! How does PostgreSQL say that a rule of a table was broken, or that a value is not of its type?
+//! How does PostgreSQL say that a rule of a table was broken?
 //!
 //! Programs look at SQLSTATE and the constraint's name, people and tests of applications at the sentence,
-//! so both are PostgreSQL's. The engine names the rule ([`onlap::Subject`]); casts of the planner say what
-//! they refuse by text alone.
+//! so both are PostgreSQL's. The engine names the rule ([`onlap::Subject`]).
 
 use onlap::{Error, ErrorKind, OtherEnd, Subject};
 
-use super::{About, FailingRow, Key, SqlError, state};
+use super::{About, FailingRow, Key, SqlError};
 use crate::catalog::names::Name;
 
 /// The error of a broken rule.
@@ -125,42 +124,4 @@ fn key(subject: &Subject) -> String {
     let names: Vec<&str> = subject.key.iter().map(|(name, _)| name.as_str()).collect();
     let values: Vec<&str> = subject.key.iter().map(|(_, value)| value.as_str()).collect();
     format!("Key ({})=({})", names.join(", "), values.join(", "))
-}
-
-/// The error of a cast: a text that is no value of the type, or a number outside of it.
-pub(super) fn of_cast(text: &str) -> SqlError {
-    if let Some(rest) = text.strip_prefix("Cannot cast string '")
-        && let Some((value, ty)) = rest.rsplit_once("' to value of ")
-        && let Some(name) = type_name(ty.trim_end_matches(" type"))
-    {
-        // A text of digits is a number, only not one of this type.
-        let digits = value.trim().trim_start_matches(['-', '+']);
-        if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
-            let text = format!("value \"{value}\" is out of range for type {name}");
-            return SqlError::new("22003", text);
-        }
-        let text = format!("invalid input syntax for type {name}: \"{value}\"");
-        return SqlError::new(state::BAD_TEXT, text);
-    }
-    if let Some(rest) = text.strip_prefix("Can't cast value ")
-        && let Some((_, ty)) = rest.rsplit_once(" to type ")
-        && let Some(name) = type_name(ty)
-    {
-        return SqlError::new("22003", format!("{name} out of range"));
-    }
-    SqlError::new(state::BAD_TEXT, text)
-}
-
-/// PostgreSQL's name of one of Arrow's types.
-fn type_name(arrow: &str) -> Option<&'static str> {
-    Some(match arrow {
-        "Int16" => "smallint",
-        "Int32" => "integer",
-        "Int64" => "bigint",
-        "Float32" => "real",
-        "Float64" => "double precision",
-        "Boolean" => "boolean",
-        "Date32" => "date",
-        _ => return None,
-    })
 }

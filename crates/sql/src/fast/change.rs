@@ -296,6 +296,6 @@ pub(super) fn changed(value: &Value, change: &ColumnChange, ty: DataType) -> Res
             sum.map(Value::Int)
                 .ok_or_else(|| SqlError::new("22003", format!("{name} out of range")))
         }
-        (ColumnChange::Add(_), _) => Err(SqlError::new("XX000", "no number is added to")),
+        (ColumnChange::Add(_), _) => Err(SqlError::defect("no number is added to")),
     }
 }

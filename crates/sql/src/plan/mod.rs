@@ -4,6 +4,7 @@
 //! statements comes with their [`Scope`]: memory, time, what they see.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use tokio::sync::Semaphore;
 
 pub mod access;
 mod alone;
+pub mod defects;
 pub mod growth;
 pub mod guard;
 mod held;
@@ -35,6 +37,7 @@ pub use scan::TableHandle;
 use crate::deep::{self, Deep};
 use crate::error::Result;
 use crate::scope::Scope;
+use defects::Planted;
 use guard::Guard;
 use room::{Room, Running};
 
@@ -49,6 +52,8 @@ pub struct Runner {
     memory: usize,
     /// What the process has for them.
     room: Arc<Room>,
+    /// What tests let the next one meet.
+    pub planted: Planted,
 }
 
 /// What a query may hold besides what it has asked for: batches on their way from step to step. So many
@@ -88,7 +93,7 @@ impl Runner {
             .build_arc()?;
         let turns = (memory / TURN_BYTES).clamp(*TURNS.start(), *TURNS.end());
         let turns = Arc::new(Semaphore::new(turns));
-        Ok(Runner { config, env, runtime, turns, memory, room })
+        Ok(Runner { config, env, runtime, turns, memory, room, planted: Planted::default() })
     }
 
     /// What queries have of their memory.
@@ -152,9 +157,11 @@ impl Runner {
         ));
         show(&context);
         let guard = Guard::new(scope, plan.depth());
-        let stream =
-            guard::within(&guard, || execute_stream(Arc::clone(&plan), Arc::clone(&context)))?;
-        let stream = Deep::new(stream, plan.depth());
+        let begin = || execute_stream(Arc::clone(&plan), Arc::clone(&context));
+        let begun = catch_unwind(AssertUnwindSafe(|| guard::within(&guard, begin)))
+            .unwrap_or_else(|panic| defects::goes_on(panic, &plan));
+        let stream = begun.map_err(|e| defects::told(e.into(), &plan))?;
+        let stream = Deep::new(self.planted.instead_of(stream), plan.depth());
         let (scope, turns) = (Arc::clone(scope), Arc::clone(&self.turns));
         let handle = self.runtime.handle().clone();
         let (running, given, is_alone) = (None, false, false);
@@ -208,9 +215,9 @@ impl Batches {
     /// Those of the query.
     pub fn next(&mut self) -> Result<Option<RecordBatch>> {
         let batch = loop {
-            match self.try_next() {
+            match self.watched_next() {
                 Err(error) if self.may_begin_anew(&error) => self.begin_anew(error)?,
-                Err(error) => return Err(error),
+                Err(error) => return Err(defects::told(error, &self.plan)),
                 Ok(batch) => break batch,
             }
         };
@@ -218,6 +225,11 @@ impl Batches {
             self.given = true;
         }
         Ok(batch)
+    }
+
+    fn watched_next(&mut self) -> Result<Option<RecordBatch>> {
+        catch_unwind(AssertUnwindSafe(|| self.try_next()))
+            .unwrap_or_else(|panic| defects::goes_on(panic, &self.plan))
     }
 
     fn try_next(&mut self) -> Result<Option<RecordBatch>> {

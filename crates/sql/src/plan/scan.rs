@@ -77,7 +77,7 @@ pub fn scope_of(context: &TaskContext) -> Result<Arc<Scope>> {
 /// Wraps an error so that it comes out of a plan as it went in.
 pub fn external(e: SqlError) -> DataFusionError {
     // A query within an expression hands on what the crate of queries knows.
-    if ["40", "53", "55", "57"].iter().any(|class| e.state().starts_with(class)) {
+    if e.is_plain() {
         return onlap_query::external(crate::query::of_sql(&e));
     }
     DataFusionError::External(Box::new(e) as Box<dyn std::error::Error + Send + Sync>)

@@ -144,7 +144,10 @@ pub fn named_in(
 
 /// An error of PostgreSQL's as this crate has it; its place counts characters of the text.
 pub fn sql_error(error: &onlap_pg::Error, text: &str) -> SqlError {
-    let mut made = SqlError::new(error.state, error.message.clone());
+    let mut made = match &error.defect {
+        Some(defect) => SqlError::of_defect(Arc::clone(defect)),
+        None => SqlError::new(error.state, error.message.clone()),
+    };
     if let Some(detail) = &error.detail {
         made = made.detail(detail.clone());
     }

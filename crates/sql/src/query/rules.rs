@@ -588,9 +588,8 @@ impl Names<'_> {
     /// The table or view of a rule, as the rule's texts know it.
     fn ruled(&self, oid: Oid) -> Result<Arc<Relation>> {
         let name = crate::catalog::bound::path(oid);
-        self.relation(&name)?.ok_or_else(|| {
-            Error::new("XX000", format!("the relation {oid} of a rule is not there any more"))
-        })
+        self.relation(&name)?
+            .ok_or_else(|| Error::internal(format!("could not open relation with OID {oid}")))
     }
 }
 

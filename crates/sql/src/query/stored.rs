@@ -52,7 +52,7 @@ fn stored_moment(us: i64) -> Option<i64> {
 /// # Errors
 /// `22008`, `22003`: the engine's type ends before PostgreSQL's does.
 pub fn stored(value: &Datum<'_>, ty: DataType) -> Result<Value> {
-    let none = || SqlError::new("XX000", format!("no value of type {}", names::of_engine(ty)));
+    let none = || SqlError::defect(format!("no value of type {}", names::of_engine(ty)));
     let late = |what: &str| SqlError::new("22008", format!("{what} out of range"));
     Ok(match (ty, value) {
         (_, Datum::Null) => Value::Null,

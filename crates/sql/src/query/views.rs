@@ -101,7 +101,10 @@ impl Others {
 
 /// An error of this crate as the binder has them.
 pub fn of_sql(error: &SqlError) -> Error {
-    let mut made = Error::new(error.state(), error.message());
+    let mut made = match error.as_defect() {
+        Some(defect) => Error::of_defect(Arc::clone(defect)),
+        None => Error::new(error.state(), error.message()),
+    };
     for (field, text) in error.fields() {
         match field {
             b'D' => made = made.detail(text),

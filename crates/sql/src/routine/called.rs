@@ -86,7 +86,7 @@ impl Drop for Within<'_> {
 pub fn call(view: &View, call: &MadeCall, args: &[Datum<'_>]) -> Result<Given> {
     let function = view.objects.functions().by_oid(call.proc).cloned();
     let function = function.ok_or_else(|| {
-        SqlError::new("XX000", format!("cache lookup failed for function {}", call.proc))
+        SqlError::internal(format!("cache lookup failed for function {}", call.proc))
     })?;
     inside(view, (function.volatility == 'v', true), |session| {
         apart(session, view, &function, |session| run(session, &function, call, args))

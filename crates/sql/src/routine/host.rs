@@ -202,6 +202,13 @@ impl<'h> Host<'h> {
         self.told()
     }
 
+    /// The log is to have an error that a handler takes, where it is a mistake of ours.
+    pub fn note(&mut self, error: &SqlError) {
+        if error.as_defect().is_some() {
+            self.client.note(error);
+        }
+    }
+
     /// Hands on what routines that were called have told: to the client alone, since within a routine it waits with theirs.
     fn hand_on(&mut self) -> Result<()> {
         match self.session.is_within() {

@@ -158,6 +158,7 @@ impl Machine<'_, '_> {
                         let found = handlers.all.iter().find(|handler| handles(handler, &e));
                         let Some(handler) = found else { return Err(e) };
                         let e = self.host.with_values_to_see(e);
+                        self.host.note(&e);
                         self.host.back_to(&mark)?;
                         self.is_noted = false;
                         let text = TypeRef::new(oids::TEXT);

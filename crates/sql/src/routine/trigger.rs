@@ -180,10 +180,12 @@ pub type Fired = Option<Option<Vec<Datum<'static>>>>;
 /// Those of the function and of the condition; `42804`: it gives a row of another form.
 pub fn fire(view: &View, firing: Firing<'_>) -> Result<Fired> {
     let oid = firing.of.trigger.function;
-    let function =
-        view.objects.functions().by_oid(oid).cloned().ok_or_else(|| {
-            SqlError::new("XX000", format!("cache lookup failed for function {oid}"))
-        })?;
+    let function = view
+        .objects
+        .functions()
+        .by_oid(oid)
+        .cloned()
+        .ok_or_else(|| SqlError::internal(format!("cache lookup failed for function {oid}")))?;
     inside(view, (true, false), |session| {
         if let Some(when) = &firing.of.when
             && !holds(session, &firing, when)?

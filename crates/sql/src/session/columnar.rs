@@ -10,7 +10,7 @@ use arrow_array::RecordBatch;
 use onlap::RowBatch;
 
 use super::answer::{Answer, Chunk};
-use super::{Portal, Session, cannot_run, no_portal};
+use super::{Portal, Session, cannot_run, defects, no_portal};
 use crate::columnar::Shape;
 use crate::error::Result;
 use crate::types::Style;
@@ -94,6 +94,16 @@ impl Session {
     /// # Errors
     /// Those of the statement.
     pub fn fetch_columns(
+        &mut self,
+        name: &str,
+        shape: Option<&Arc<Shape>>,
+        client: &mut dyn Client,
+    ) -> Result<Fetched> {
+        let text = defects::of_portal(self.portals.get(name));
+        self.watched(text, |session| session.fetch_named(name, shape, client))
+    }
+
+    fn fetch_named(
         &mut self,
         name: &str,
         shape: Option<&Arc<Shape>>,

@@ -58,6 +58,8 @@ struct Inner {
     /// What they have told the client, and the memory of it.
     told: Vec<u8>,
     memory: Option<MemoryReservation>,
+    /// Defects that routines have taken as their handlers do, for the log.
+    taken: Vec<SqlError>,
     /// The error of a routine, as it is carried through the steps that have called it.
     failed: Option<SqlError>,
     /// The tables of statements under way.
@@ -120,6 +122,8 @@ impl State {
 
 /// Bytes that routines tell a client before it hears of them that are not counted.
 const TOLD_BYTES: usize = 64 << 10;
+/// Defects that routines have taken and that wait for the log: a statement that meets more meets the same ones again.
+const TAKEN: usize = 16;
 
 impl Lent {
     /// The transaction has ended.
@@ -208,12 +212,23 @@ impl Lent {
         Ok(())
     }
 
+    /// Keeps a defect that a routine has taken for the log.
+    pub fn note(&self, error: &SqlError) {
+        let mut inner = self.0.lock();
+        if error.as_defect().is_some() && inner.taken.len() < TAKEN {
+            inner.taken.push(error.clone());
+        }
+    }
+
     /// Hands on what routines have told.
     ///
     /// # Errors
     /// The client is gone.
     pub fn hand_on(&self, client: &mut dyn Client) -> Result<()> {
         let mut inner = self.0.lock();
+        for error in std::mem::take(&mut inner.taken) {
+            client.note(&error);
+        }
         if inner.told.is_empty() {
             return Ok(());
         }
@@ -324,6 +339,9 @@ impl Client for Told {
     fn send(&mut self) -> Result<()> {
         let told = std::mem::take(self.reply.bytes());
         self.scope.lent().tell(&told, &self.instance)
+    }
+    fn note(&mut self, error: &SqlError) {
+        self.scope.lent().note(error);
     }
     fn copy_data(&mut self) -> Result<CopyData> {
         Err(SqlError::unsupported("COPY from a client in a routine"))

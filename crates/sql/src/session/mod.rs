@@ -29,7 +29,7 @@ use crate::rights::ask::database_oid;
 use crate::rights::{Action, Class, Judge, Key, Need};
 use crate::routine::VOID;
 use crate::settings::{Id, Settings, Value};
-use crate::types::{PgType, binary_value, oid, sent_text, text_value};
+use crate::types::{PgType, TOO_LONG, binary_value, oid, sent_text, text_value};
 use crate::view::{Listed, ListedCursor};
 use crate::wire::{Client, format_of, send_if_large};
 
@@ -37,6 +37,7 @@ pub mod answer;
 mod block;
 mod columnar;
 mod cursors;
+mod defects;
 pub(crate) mod lent;
 mod modes;
 mod prepare;
@@ -318,6 +319,10 @@ impl Session {
     /// # Errors
     /// The client is gone, or the session was ended, which the client is to be told of.
     pub fn query(&mut self, sql: &str, client: &mut dyn Client) -> Result<()> {
+        self.watched(|| defects::shown(sql), |session| session.query_answered(sql, client))
+    }
+
+    fn query_answered(&mut self, sql: &str, client: &mut dyn Client) -> Result<()> {
         self.cancel.store(false, Ordering::Relaxed);
         self.portals.remove("");
         let result = self.query_all(sql, client);
@@ -331,8 +336,8 @@ impl Session {
             Err(e) => {
                 self.hand_on(client)?;
                 self.warn(client);
-                let e = self.whole(e);
-                client.reply().error("ERROR", &e);
+                let e = defects::told(self.whole(e), || defects::shown(sql));
+                client.error("ERROR", &e);
                 self.failed();
                 self.end_implicit(client)?;
             }
@@ -453,6 +458,10 @@ impl Session {
     /// # Errors
     /// The statement is wrong; the name is taken; the transaction has failed.
     pub fn parse(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<()> {
+        self.watched(|| defects::shown(sql), |session| session.parse_marked(name, sql, types))
+    }
+
+    fn parse_marked(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<()> {
         // A cancel means a statement that runs.
         self.cancel.store(false, Ordering::Relaxed);
         let parsed = match self.marked(sql) {
@@ -515,7 +524,8 @@ impl Session {
         let oids: Vec<u32> = prepared.parameters.iter().map(|p| p.oid).collect();
         client.reply().parameters(&oids);
         if prepared.columns.is_some() {
-            self.must_still_give(&prepared)?;
+            let text = defects::of_prepared(Some(Arc::clone(&prepared)));
+            self.watched(text, |session| session.must_still_give(&prepared))?;
         }
         describe(prepared.columns.as_deref(), &[], client);
         Ok(())
@@ -544,6 +554,19 @@ impl Session {
             );
             return Err(SqlError::new(state::PROTOCOL, text));
         }
+        let text = defects::of_prepared(Some(Arc::clone(&prepared)));
+        let formats = (formats, result_formats);
+        self.watched(text, |session| session.bound_portal(portal, prepared, values, formats))
+    }
+
+    /// A portal of a statement and as many values as it has parameters; their formats, and those of its columns.
+    fn bound_portal(
+        &mut self,
+        portal: &str,
+        prepared: Arc<Prepared>,
+        values: &[Option<&[u8]>],
+        (formats, result_formats): (&[i16], &[i16]),
+    ) -> Result<()> {
         self.must_answer(&prepared)?;
         self.must_still_give(&prepared)?;
         if !portal.is_empty() && self.portals.contains_key(portal) {
@@ -559,7 +582,11 @@ impl Session {
         for (i, (value, ty)) in values.iter().zip(&prepared.parameters).enumerate() {
             let format = format_of(formats, i);
             let value = value.map(|value| self.decoded(*ty, value, format)).transpose()?;
-            given.push(self.parameter(*ty, value.as_deref(), format)?);
+            let parameter = self.parameter(*ty, value.as_deref(), format);
+            given.push(parameter.map_err(|e| match e.message() == TOO_LONG {
+                true => e.with_message(format!("{TOO_LONG} in bind parameter {}", i + 1)),
+                false => e,
+            })?);
         }
         let listed = (!portal.is_empty()).then(|| ListedCursor {
             name: portal.to_owned(),
@@ -616,6 +643,11 @@ impl Session {
     /// # Errors
     /// Those of the statement.
     pub fn execute(&mut self, name: &str, rows: usize, client: &mut dyn Client) -> Result<()> {
+        let text = defects::of_portal(self.portals.get(name));
+        self.watched(text, |session| session.execute_named(name, rows, client))
+    }
+
+    fn execute_named(&mut self, name: &str, rows: usize, client: &mut dyn Client) -> Result<()> {
         let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
         if portal.prepared.parsed.is_some() {
             self.must_answer(&portal.prepared)?;
@@ -725,6 +757,12 @@ impl Session {
     /// # Errors
     /// Those of the commit.
     pub fn sync(&mut self, client: &mut dyn Client) -> Result<()> {
+        let presence = Arc::clone(&self.presence);
+        let last = move || presence.statement.lock().to_string();
+        self.watched(last, |session| session.synced(client))
+    }
+
+    fn synced(&mut self, client: &mut dyn Client) -> Result<()> {
         let ended = self.end_implicit(client);
         self.report(client);
         self.deliver(client)?;

@@ -135,7 +135,7 @@ fn arguments(
     let bound = Bound::must(view, &text, source.depth, &[]).map_err(SqlError::nowhere)?;
     view.must(bound.needs())?;
     let mut batches = bound.batches(view, &text)?;
-    let row = batches.next()?.ok_or_else(|| SqlError::new(state::INTERNAL, "no row of values"))?;
+    let row = batches.next()?.ok_or_else(|| SqlError::defect("no row of values"))?;
     let value = |(i, ty): (usize, &PgType)| {
         let value = match stored::value_of(
             crate::query::catalog(),

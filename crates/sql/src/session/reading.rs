@@ -25,7 +25,9 @@ impl Session {
         rows: usize,
         client: &mut dyn Client,
     ) -> Result<()> {
-        let read = self.read_in_transaction(sql, values, rows, client);
+        let text = || super::defects::shown(sql);
+        let read =
+            self.watched(text, |session| session.read_in_transaction(sql, values, rows, client));
         if read.is_err() {
             self.failed();
         }

@@ -440,12 +440,18 @@ impl Session {
                 if *start { "START TRANSACTION" } else { "BEGIN" }
             }
             Transaction::Commit(chain) => {
+                if *chain {
+                    self.in_block("COMMIT AND CHAIN")?;
+                }
                 let modes = self.block.as_ref().map(|b| b.modes);
                 let tag = self.commit(client)?;
                 self.chain(*chain, modes)?;
                 tag
             }
             Transaction::Rollback(chain) => {
+                if *chain {
+                    self.in_block("ROLLBACK AND CHAIN")?;
+                }
                 let modes = self.block.as_ref().map(|b| b.modes);
                 self.rollback(client);
                 self.chain(*chain, modes)?;
@@ -496,7 +502,7 @@ impl Session {
                 return Err(in_failed_transaction());
             }
             let text = "there is already a transaction in progress";
-            client.reply().notice("WARNING", &SqlError::new(state::ACTIVE_TRANSACTION, text));
+            self.tell_warning(&SqlError::new(state::ACTIVE_TRANSACTION, text), client);
             return Ok(());
         }
         let modes = self.default_modes().with(modes);

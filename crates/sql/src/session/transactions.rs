@@ -158,13 +158,11 @@ impl Session {
 
     /// COMMIT: what its tag says.
     pub(super) fn commit(&mut self, client: &mut dyn Client) -> Result<&'static str> {
+        self.warn_without_block(client);
         self.take_over();
         self.end_portals(self.commits());
         self.do_on_commit()?;
         let Some(block) = self.block.take() else { return Ok("COMMIT") };
-        if !block.explicit {
-            warn_no_transaction(client);
-        }
         if block.failed {
             self.end_settings(false);
             self.temporary.ended(false);
@@ -176,15 +174,27 @@ impl Session {
         Ok("COMMIT")
     }
 
+    fn warn_without_block(&self, client: &mut dyn Client) {
+        if self.block.as_ref().is_none_or(|block| !block.explicit) {
+            let text = "there is no transaction in progress";
+            self.tell_warning(&SqlError::new(state::NO_TRANSACTION, text), client);
+        }
+    }
+
+    /// Tells the client a warning, unless it wants none.
+    pub(crate) fn tell_warning(&self, warning: &SqlError, client: &mut dyn Client) {
+        if self.settings.text(Id::ClientMinMessages) != "error" {
+            client.reply().notice("WARNING", warning);
+        }
+    }
+
     /// ROLLBACK.
     pub(super) fn rollback(&mut self, client: &mut dyn Client) {
+        self.warn_without_block(client);
         self.end_portals(false);
         self.end_settings(false);
         self.temporary.ended(false);
         if let Some(block) = self.block.take() {
-            if !block.explicit {
-                warn_no_transaction(client);
-            }
             block.rollback(&self.instance);
         }
     }
@@ -305,9 +315,4 @@ fn search_path(text: &str, user: &str, pid: i32, temporary: bool) -> SearchPath 
         schemas.insert(0, names::temporary(pid));
     }
     SearchPath { schemas, is_temporary_first: is_first }
-}
-
-fn warn_no_transaction(client: &mut dyn Client) {
-    let text = "there is no transaction in progress";
-    client.reply().notice("WARNING", &SqlError::new(state::NO_TRANSACTION, text));
 }

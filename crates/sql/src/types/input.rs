@@ -1,7 +1,7 @@
 //! Which value does a client's parameter mean?
 
 use onlap::{DataType, Numeric, Value, convert};
-use onlap_pg::value::utf8;
+use onlap_pg::value::{datetime, utf8};
 
 use super::{PgType, oid};
 use crate::error::{Result, SqlError, state};
@@ -33,58 +33,75 @@ pub fn sent_text(bytes: &[u8]) -> Result<&str> {
     utf8::text(bytes).map_err(|e| sql_error(&e, ""))
 }
 
+/// What says that a value in binary form is longer than its type has them.
+pub const TOO_LONG: &str = "incorrect binary data format";
+
 /// A value given in binary form.
 ///
 /// # Errors
-/// It has the wrong length, or is none of its type.
+/// `08P01`: it is shorter than its type has them; `22P03`: it is longer, or none of its type; `22008`; `XX000`.
 pub fn binary_value(ty: PgType, bytes: &[u8]) -> Result<Value> {
-    let wrong = || {
-        let text = format!("incorrect binary data format of a value of {} bytes", bytes.len());
-        SqlError::new("22P03", text)
-    };
+    let wrong = || SqlError::new("22P03", TOO_LONG);
     let text = || sent_text(bytes).map(|s| Value::Text(s.to_string()));
     Ok(match ty.oid {
-        oid::BOOL => Value::Bool(fixed::<1>(bytes).ok_or_else(wrong)?[0] != 0),
-        oid::INT2 => Value::Int(i16::from_be_bytes(fixed(bytes).ok_or_else(wrong)?).into()),
-        oid::INT4 => Value::Int(i32::from_be_bytes(fixed(bytes).ok_or_else(wrong)?).into()),
+        oid::BOOL => Value::Bool(fixed::<1>(bytes)?[0] != 0),
+        oid::INT2 => Value::Int(i16::from_be_bytes(fixed(bytes)?).into()),
+        oid::INT4 => Value::Int(i32::from_be_bytes(fixed(bytes)?).into()),
         oid::OID | oid::REGCLASS | oid::REGTYPE => {
-            Value::Int(u32::from_be_bytes(fixed(bytes).ok_or_else(wrong)?).into())
+            Value::Int(u32::from_be_bytes(fixed(bytes)?).into())
         }
-        oid::INT8 => Value::Int(i64::from_be_bytes(fixed(bytes).ok_or_else(wrong)?)),
-        oid::FLOAT4 => Value::Float(f32::from_be_bytes(fixed(bytes).ok_or_else(wrong)?).into()),
-        oid::FLOAT8 => Value::Float(f64::from_be_bytes(fixed(bytes).ok_or_else(wrong)?)),
+        oid::INT8 => Value::Int(i64::from_be_bytes(fixed(bytes)?)),
+        oid::FLOAT4 => Value::Float(f32::from_be_bytes(fixed(bytes)?).into()),
+        oid::FLOAT8 => Value::Float(f64::from_be_bytes(fixed(bytes)?)),
         oid::DATE => {
-            let days = i32::from_be_bytes(fixed(bytes).ok_or_else(wrong)?);
+            let days = of_pg(datetime::recv_date(&fixed::<4>(bytes)?))?;
             Value::Date(match days {
                 i32::MIN | i32::MAX => days,
                 days => days.checked_add(10_957).ok_or_else(wrong)?,
             })
         }
-        oid::TIME => Value::Time(i64::from_be_bytes(fixed(bytes).ok_or_else(wrong)?)),
+        oid::TIME => Value::Time(of_pg(datetime::recv_time(&fixed::<8>(bytes)?))?),
         oid::TIMESTAMP | oid::TIMESTAMPTZ => {
-            let us = i64::from_be_bytes(fixed(bytes).ok_or_else(wrong)?);
+            let us = of_pg(datetime::recv_timestamp(&fixed::<8>(bytes)?))?;
             Value::Timestamp(match us {
                 i64::MIN | i64::MAX => us,
                 us => us.checked_add(946_684_800_000_000).ok_or_else(wrong)?,
             })
         }
-        oid::UUID => Value::Uuid(fixed(bytes).ok_or_else(wrong)?),
+        oid::UUID => Value::Uuid(fixed(bytes)?),
         oid::BYTEA => Value::Bytes(bytes.to_vec()),
         oid::NUMERIC => Value::Numeric(numeric(bytes).ok_or_else(wrong)?),
         oid::JSONB => match bytes {
             [1, rest @ ..] => binary_value(PgType::new(oid::TEXT), rest)?,
-            _ => return Err(wrong()),
+            [] => return Err(cut_off("insufficient")),
+            [version, ..] => {
+                let text = format!("unsupported jsonb version number {version}");
+                return Err(SqlError::internal(text));
+            }
         },
         _ => text()?,
     })
 }
 
-fn fixed<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
-    bytes.try_into().ok()
+/// As many bytes as a type has.
+fn fixed<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
+    bytes.try_into().map_err(|_| match bytes.len() < N {
+        // PostgreSQL reads single bytes in another way.
+        true => cut_off(if N == 1 { "no" } else { "insufficient" }),
+        false => SqlError::new("22P03", TOO_LONG),
+    })
+}
+
+fn cut_off(what: &str) -> SqlError {
+    SqlError::new(state::PROTOCOL, format!("{what} data left in message"))
+}
+
+fn of_pg<T>(read: onlap_pg::Result<T>) -> Result<T> {
+    read.map_err(|e| sql_error(&e, ""))
 }
 
 fn numeric(bytes: &[u8]) -> Option<Numeric> {
-    let word = |i: usize| Some(i16::from_be_bytes(fixed(bytes.get(2 * i..2 * i + 2)?)?));
+    let word = |i: usize| Some(i16::from_be_bytes(bytes.get(2 * i..2 * i + 2)?.try_into().ok()?));
     let (count, weight, sign, scale) = (word(0)?, word(1)?, word(2)? as u16, word(3)?);
     match sign {
         0xC000 => return Some(Numeric::NAN),

@@ -38,7 +38,7 @@ pub fn parse(text: &str, cx: &Cx<'_>) -> Result<Vec<u8>> {
 }
 
 fn ends() -> Error {
-    Error::new("XX000", "Unexpected end of string")
+    Error::internal("Unexpected end of string")
 }
 
 struct Reader<'a> {
@@ -64,7 +64,7 @@ impl Reader<'_> {
     fn syntax(&self) -> Error {
         let near = self.text[self.at..].chars().next().map_or(String::new(), String::from);
         let text = format!("Syntax error near \"{near}\" at position {}", self.at);
-        Error::new("XX000", text)
+        Error::internal(text)
     }
 
     /// Takes a character as it stands.

@@ -83,7 +83,7 @@ impl Interval {
             | Fields::MINUTE_TO_SECOND => self,
             _ => {
                 let text = format!("unrecognized interval typmod: {modifier}");
-                return Err(Error::new("XX000", text));
+                return Err(Error::internal(text));
             }
         };
         match modifier & 0xffff {

@@ -115,7 +115,7 @@ impl<'a> Actions<'a> {
             | TableChange::NoInherit(_)
             | TableChange::Attach(..)
             | TableChange::Detach(..) => {
-                Err(SqlError::new("XX000", "changes of what stands above come another way"))
+                Err(SqlError::defect("changes of what stands above come another way"))
             }
             TableChange::Other(words) => {
                 Err(SqlError::unsupported(format!("ALTER TABLE … {words}")))

@@ -120,7 +120,7 @@ impl Named<'_> {
         let to = match change {
             TableChange::Rename(to) => Name::new(&name.schema, &**to),
             TableChange::Schema(to) => Name::new(&**to, &name.name),
-            _ => return Err(SqlError::new("XX000", "neither a name nor a schema")),
+            _ => return Err(SqlError::defect("neither a name nor a schema")),
         };
         match found {
             Relation::Table => {

@@ -134,7 +134,7 @@ enum Made<'a> {
 }
 
 fn broken() -> SqlError {
-    SqlError::new("XX000", "a definition is not what its text says")
+    SqlError::defect("a definition is not what its text says")
 }
 
 fn statement_of(source: Source<'_>) -> Result<Made<'_>> {

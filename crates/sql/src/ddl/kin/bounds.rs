@@ -33,7 +33,7 @@ pub fn read(
     let schema = parent.table.schema();
     let families = view.objects.families();
     let divided = families.divided(schema.id).cloned();
-    let divided = divided.ok_or_else(|| SqlError::new("XX000", "no partitioned table"))?;
+    let divided = divided.ok_or_else(|| SqlError::defect("no partitioned table"))?;
     let bad = |text: &str| Err(SqlError::new(state::BAD_DEFINITION, text));
     let of = Reading { view, source, types: types_of(view, &schema, &divided), divided, schema };
     match (said, of.divided.strategy) {
@@ -173,7 +173,7 @@ impl Reading<'_> {
         let bound = self.bound(&text)?;
         let mut batches = bound.batches(self.view, &text)?;
         let Some(batch) = batches.next()? else {
-            return Err(SqlError::new("XX000", "a bound has no value"));
+            return Err(SqlError::defect("a bound has no value"));
         };
         let repr = onlap_kernels::repr(catalog, ty.oid)
             .ok_or_else(|| SqlError::unsupported("a bound of this type"))?;

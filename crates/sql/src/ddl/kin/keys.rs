@@ -95,7 +95,7 @@ fn key(
     if let Some(name) = named {
         return column(view, source, element, table, &name, strategy);
     }
-    let Some(said) = element.said else { return Err(SqlError::new("XX000", "no partition key")) };
+    let Some(said) = element.said else { return Err(SqlError::defect("no partition key")) };
     // What it calls is known when it was bound.
     let _ = judged(view, table, &format!("({})", source.of(said.span)));
     let sql = kept(view, source, said.span);

@@ -172,7 +172,7 @@ fn index_of(
     let own = child_now(view, child)?;
     let schema = own.schema();
     let Some(made) = schema.index_by_name(&name) else {
-        return Err(SqlError::new("XX000", "an index was made and is not there"));
+        return Err(SqlError::defect("an index was made and is not there"));
     };
     let body = json!({ "parent": index.id.0 });
     session.put(Kind::IndexKin, &made.id.0.to_string(), Some(body))?;

@@ -347,8 +347,7 @@ impl Changed<'_> {
         let table = view.scope.tx()?.table(&below.table.name())?;
         let now = table.schema();
         let place = now.position_by_name(name);
-        let place =
-            place.ok_or_else(|| SqlError::new("XX000", "a column was added and is not there"))?;
+        let place = place.ok_or_else(|| SqlError::defect("a column was added and is not there"))?;
         kin.columns.insert(now.columns[place].id, FROM_ONE);
         put(session, now.id, &kin)?;
         let view = session.view()?;

@@ -151,7 +151,7 @@ pub fn names(
     let tables = view.tables()?;
     let is = |of: &&(Name, onlap::Table)| oids::of_table(of.1.schema().id) == relation;
     let table = tables.iter().find(is).map(|(name, _)| name);
-    let missing = || SqlError::new("XX000", format!("the relation {relation} is not there"));
+    let missing = || SqlError::defect(format!("the relation {relation} is not there"));
     let found = bound(view, table.ok_or_else(missing)?, text).map_err(|e| sql_error(&e, text))?;
     let (bound, value) = found.ok_or_else(missing)?;
     Ok(named_in(&bound, Part::Expr(value), wanted))
