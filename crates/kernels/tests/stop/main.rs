@@ -1,7 +1,7 @@
 //! Does every kernel ask, within one value, whether its statement is still wanted?
 //!
 //! Each function, set function, input and output is called with values of some megabytes. What is counted is how often it
-//! asked, so that no clock is looked at: once for each megabyte that it was given or made, at least, beside the once that
+//! asked, so that no clock is looked at: once for each megabyte that it was given or made, at least, in addition to the once that
 //! every loop over rows does. Those that need not, as they look at some bytes of it or go over it at the speed of memory, stand
 //! in a list, which is checked, too.
 
@@ -23,7 +23,7 @@ use onlap_pg::value::Settings;
 use onlap_pg::value::numeric::Numeric;
 use onlap_pg::{Error, Oid, Result, TypeRef};
 
-/// For so many bytes one question.
+/// Bytes for which there is one question.
 const PER_QUESTION: usize = 1 << 20;
 
 /// A session that has memory, and that asks the thread.
