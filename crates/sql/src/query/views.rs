@@ -32,7 +32,7 @@ use crate::view::View;
 
 /// Views may refer to views so deep, which is more than a statement may read: each counts for 16 of its levels.
 const VIEW_DEPTH: usize = 128;
-/// What binds a view begins with so much stack left, or on a piece of its own.
+/// Stack left below which what binds a view runs on a piece of its own, and its bytes.
 const RED_ZONE: usize = 256 << 10;
 const MORE_STACK: usize = 2 << 20;
 
