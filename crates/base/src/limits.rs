@@ -64,17 +64,21 @@ pub const EXPR_NODES: usize = 2048;
 /// the smallest stack that anything runs on has 2 MiB.
 pub const EXPR_DEPTH: usize = 128;
 
-/// Most brackets, calls, CASEs and subqueries of a statement within each other. The planner asks for the type of
-/// each anew at every level, and its time grows with the third power: this many take about two seconds.
-pub const STATEMENT_NESTING: usize = 250;
+/// Most brackets, calls and CASEs of a statement within each other, where a query or a view counts for 16: each level takes
+/// 32 KiB of stack at most, and this many 64 MiB, a quarter of the memory that a server is given by default.
+pub const STATEMENT_NESTING: usize = 2000;
 
 /// Most operators, casts, joins and words of a statement in one chain: `a + b + …`. Each level of the tree names
 /// itself by the text below it: this many hold 10 MiB of such names at a time.
 pub const STATEMENT_CHAIN: usize = 2000;
 
-/// Most terms of AND, OR, UNION, INTERSECT and EXCEPT in one chain. Each takes a level of stack (8 KiB at most)
-/// where the planner rebuilds the chain: 80 MiB of address space, which any machine has.
-pub const STATEMENT_TERMS: usize = 10_000;
+/// Most terms of AND and OR in one chain. They are one node of every tree, and no level; each takes some 800 bytes of
+/// tokens, trees and steps: 160 MB.
+pub const STATEMENT_TERMS: usize = 200_000;
+
+/// Most queries of UNION, INTERSECT and EXCEPT in one chain. Each takes a level of stack (8 KiB at most) where the chain
+/// is walked: 80 MiB of address space, which any machine has.
+pub const STATEMENT_SETS: usize = 10_000;
 
 /// Most tables, views and WITH queries that a statement reads once its views and WITH queries are written out in
 /// the places where it names them: each takes some 10 KiB of plan.
@@ -187,6 +191,8 @@ const _: () = assert!(ENTRIES * 16 <= VALUE_BYTES, "a list of keys is a value");
 const _: () = assert!(BLOCK_BYTES >= 8 * KEY_BYTES, "a block holds eight of the longest keys");
 const _: () = assert!(BLOCK_BLOB_BYTES <= VALUE_BYTES, "a value is the most of a column and block");
 const _: () = assert!(BLOCK_ROWS_MIN < BLOCK_ROWS_MAX, "the two ends are in order");
+const _: () = assert!(STATEMENT_NESTING / 16 >= 100, "a hundred queries are within each other");
+const _: () = assert!(STATEMENT_SETS <= STATEMENT_TERMS, "terms are no levels, queries are");
 const _: () = assert!(INDEXES <= u64::BITS as usize, "a set of indexes is one word");
 
 /// One row of `docs/limits.md`.
@@ -226,9 +232,10 @@ pub const LIMITS: &[Limit] = limits![
     FOREIGN_KEYS, "foreign keys of a child table", "foreign keys", "each is a lookup per row";
     EXPR_NODES, "parts of an expression", "parts", "a list of a thousand values and more";
     EXPR_DEPTH, "nesting of an expression", "levels", "walked by recursion, 1 KiB of stack a level";
-    STATEMENT_NESTING, "nesting of a statement", "levels", "planning takes the third power of it: two seconds";
+    STATEMENT_NESTING, "nesting of a statement", "levels", "32 KiB of stack each; a query or a view counts for 16";
     STATEMENT_CHAIN, "operators of a statement in one chain", "operators", "10 MiB of names of the levels of its tree";
-    STATEMENT_TERMS, "terms of AND, OR, UNION and the like in one chain", "terms", "8 KiB of stack each";
+    STATEMENT_TERMS, "terms of AND and OR in one chain", "terms", "800 bytes of plan each";
+    STATEMENT_SETS, "queries of UNION and the like in one chain", "queries", "8 KiB of stack each";
     STATEMENT_RELATIONS, "tables of a statement, views and WITH queries written out", "tables", "10 KiB of plan each";
     COMPUTED_BYTES, "value that a function makes", "bytes", "as in PostgreSQL";
     SEQUENCE_CACHE, "values of a sequence set aside at a time", "values", "what a crash may skip";

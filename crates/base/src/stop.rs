@@ -4,9 +4,12 @@
 //! from the loops that take the time: it is made known to the thread ([`within`]), and loops over rows and blocks ask
 //! ([`check`]). What must not end halfway, a commit above all, runs while it is not known ([`hold`]).
 //!
+//! What takes long within one value, a hash of 500 MB or a quotient of a hundred thousand digits, says how much it has done
+//! ([`worked`]), and asks once per [`STRIDE`] of that, however the work is divided into loops and calls.
+//!
 //! Where no [`Stop`] is known, asking costs a look at the thread's own memory.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -15,7 +18,15 @@ use crate::{Error, ErrorKind, Result};
 
 thread_local! {
     static CURRENT: RefCell<Option<Arc<Stop>>> = const { RefCell::new(None) };
+    /// Work since it was asked last.
+    static SINCE: Cell<usize> = const { Cell::new(0) };
+    /// How often it was asked.
+    static ASKED: Cell<u64> = const { Cell::new(0) };
 }
+
+/// Work between two questions: bytes that are read or made, digits that are multiplied, elements that are compared. The
+/// slowest of them take some ten nanoseconds each, so that a statement ends within milliseconds.
+pub const STRIDE: usize = 64 << 10;
 
 /// When a statement is to end.
 #[derive(Debug, Default)]
@@ -77,12 +88,41 @@ pub fn hold() -> Before {
     Before(CURRENT.replace(None))
 }
 
+/// What says when the work of this thread is to end, for others that work for it.
+pub fn known() -> Option<Arc<Stop>> {
+    CURRENT.with_borrow(Clone::clone)
+}
+
 /// Fails when the work of this thread is to end.
 ///
 /// # Errors
 /// [`ErrorKind::Cancelled`].
 pub fn check() -> Result<()> {
+    ASKED.set(ASKED.get() + 1);
     CURRENT.with_borrow(|stop| stop.as_ref().map_or(Ok(()), |stop| stop.check()))
+}
+
+/// Notes work of this thread; whether it is time to ask.
+#[inline]
+pub fn is_due(work: usize) -> bool {
+    let since = SINCE.get().saturating_add(work);
+    let is_due = since >= STRIDE;
+    SINCE.set(if is_due { 0 } else { since });
+    is_due
+}
+
+/// Notes work, and asks when there was enough of it.
+///
+/// # Errors
+/// As of [`check`].
+#[inline]
+pub fn worked(work: usize) -> Result<()> {
+    if is_due(work) { check() } else { Ok(()) }
+}
+
+/// How often this thread has asked: tests compare it with the work that was done.
+pub fn asked() -> u64 {
+    ASKED.get()
 }
 
 #[cfg(test)]
@@ -109,5 +149,15 @@ mod tests {
         assert!(error.to_string().contains("statement timeout"), "{error}");
         drop(within);
         check().expect("it was not meant");
+    }
+
+    #[test]
+    fn work_in_small_parts_asks_as_often_as_in_large_ones() {
+        let before = asked();
+        for _ in 0..STRIDE {
+            worked(10).expect("it goes on");
+        }
+        let asked = asked() - before;
+        assert!((9..=10).contains(&asked), "{asked}");
     }
 }

@@ -21,6 +21,7 @@ use onlap::{
     TableSpec, Value,
 };
 use onlap_base::rng::Rng;
+use onlap_base::stop as statement;
 use onlap_vfs::{Fault, FaultFs, Fs, MemFs};
 use power::{DIR, assert_checked, cut_at_each_operation, open};
 use support::agreed_rows;
@@ -151,6 +152,15 @@ fn a_cancelled_build_leaves_nothing() {
     let control = BuildControl::new();
     control.cancel();
     let e = db.build_indexes("t", &specs(), &control).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Cancelled);
+    assert_eq!(files(&disk), before);
+    assert_eq!(table.schema().indexes.len(), 1);
+
+    // Likewise with the statement that it belongs to, for which its tasks work.
+    let ended = Arc::new(statement::Stop::new(&Arc::new(AtomicBool::new(true))));
+    let known = statement::within(&ended);
+    let e = db.build_indexes("t", &specs(), &BuildControl::new()).unwrap_err();
+    drop(known);
     assert_eq!(e.kind(), ErrorKind::Cancelled);
     assert_eq!(files(&disk), before);
     assert_eq!(table.schema().indexes.len(), 1);

@@ -1,6 +1,7 @@
 //! What does a kernel know of the statement that it works for?
 
 use arrow_array::ArrayRef;
+use onlap_base::stop;
 use onlap_pg::catalog::{Catalog, Kind};
 use onlap_pg::value::{MAX_BYTES, Settings};
 use onlap_pg::{Error, Oid, Result, TypeRef};
@@ -76,7 +77,7 @@ pub trait Session: Send + Sync {
     /// # Errors
     /// `57014`; `53200` where it holds too much.
     fn go_on(&self) -> Result<()> {
-        onlap_base::stop::check().map_err(|e| Error::new("57014", e.to_string()))
+        stop::check().map_err(|e| Error::new("57014", e.to_string()))
     }
 
     /// The time now, in microseconds from 2000-01-01 UTC.
@@ -182,5 +183,42 @@ impl Cx<'_> {
     /// `57014`.
     pub fn go_on(&self) -> Result<()> {
         self.session.go_on()
+    }
+
+    /// Notes work within one value, in bytes, digits or elements, and asks whether the statement is still wanted when there
+    /// was enough of it since the last time.
+    ///
+    /// # Errors
+    /// `57014`.
+    #[inline]
+    pub fn worked(&self, work: usize) -> Result<()> {
+        if stop::is_due(work) { self.go_on() } else { Ok(()) }
+    }
+
+    /// Hands on bytes in pieces, between which it asks whether the statement is still wanted.
+    ///
+    /// # Errors
+    /// `57014`.
+    pub fn pieces(&self, bytes: &[u8], mut f: impl FnMut(&[u8])) -> Result<()> {
+        for piece in bytes.chunks(stop::STRIDE) {
+            self.worked(piece.len())?;
+            f(piece);
+        }
+        Ok(())
+    }
+
+    /// Hands on a text likewise.
+    ///
+    /// # Errors
+    /// `57014`.
+    pub fn text_pieces<'t>(&self, text: &'t str, mut f: impl FnMut(&'t str)) -> Result<()> {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (piece, behind) = rest.split_at(rest.floor_char_boundary(stop::STRIDE));
+            self.worked(piece.len())?;
+            f(piece);
+            rest = behind;
+        }
+        Ok(())
     }
 }

@@ -11,6 +11,18 @@ use onlap_base::Defect;
 /// The outcome of reading, resolving or calculating.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// Notes work within one value, in bytes, digits or elements, and asks whether the statement goes on when there was enough.
+///
+/// # Errors
+/// `57014`.
+#[inline]
+pub fn worked(work: usize) -> Result<()> {
+    match onlap_base::stop::worked(work) {
+        Ok(()) => Ok(()),
+        Err(why) => Err(Error::new("57014", why.to_string())),
+    }
+}
+
 /// An error as PostgreSQL reports it to a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {

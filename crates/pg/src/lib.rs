@@ -20,7 +20,7 @@ pub mod print;
 pub mod resolve;
 pub mod value;
 
-pub use error::{About, Error, Result};
+pub use error::{About, Error, Result, worked};
 
 /// A number by which PostgreSQL's catalogs name a type, an operator, a function.
 pub type Oid = u32;

@@ -1,10 +1,12 @@
 //! How far is an index build, and how is it ended early?
 //!
-//! A [`BuildControl`] is shared between the thread that builds and those that watch.
+//! A [`BuildControl`] is shared between the thread that builds, the tasks that work for it, and those that watch. The
+//! statement of the thread that makes it ends the build, too, where there is one ([`stop`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use onlap_base::stop::{self, Stop};
 use onlap_base::{Error, ErrorKind, Result};
 
 /// How far a build has come.
@@ -17,20 +19,28 @@ pub struct BuildProgress {
 }
 
 /// Watches a build and ends it; clones are of the same build.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct BuildControl(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
     cancelled: AtomicBool,
+    /// The statement that the build is of.
+    statement: Option<Arc<Stop>>,
     done: AtomicU64,
     total: AtomicU64,
 }
 
+impl Default for BuildControl {
+    fn default() -> BuildControl {
+        BuildControl::new()
+    }
+}
+
 impl BuildControl {
-    /// For one build.
+    /// For one build, which ends with the statement that this thread works for.
     pub fn new() -> BuildControl {
-        BuildControl::default()
+        BuildControl(Arc::new(State { statement: stop::known(), ..State::default() }))
     }
 
     /// How far the build is.
@@ -51,7 +61,7 @@ impl BuildControl {
         if self.0.cancelled.load(Ordering::Relaxed) {
             return Err(Error::new(ErrorKind::Cancelled, "the index build was cancelled"));
         }
-        Ok(())
+        self.0.statement.as_ref().map_or(Ok(()), |statement| statement.check())
     }
 
     pub(super) fn expect(&self, rows: u64) {

@@ -6,9 +6,9 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use onlap_pg::catalog::{Catalog, oids};
-use onlap_pg::{Error, Oid, Result};
+use onlap_pg::{Error, Oid, Result, worked};
 
-use super::form::Array;
+use super::form::{Array, ELEMENT};
 use super::packed;
 use super::record::Record;
 use super::search::equality;
@@ -167,7 +167,7 @@ fn contains(
         let (a, b) = (own_array(&element, &args[0])?, own_array(&element, &args[1])?);
         let (wanted, held) = turn(a, b);
         equality(cx.catalog, own.oid)?;
-        Ok(Datum::Bool(has(cx.catalog, own, &wanted, &held, all)))
+        has(cx.catalog, own, &wanted, &held, all).map(Datum::Bool)
     })
 }
 
@@ -181,9 +181,9 @@ fn has(
     wanted: &Array<'_>,
     held: &Array<'_>,
     all: bool,
-) -> bool {
+) -> Result<bool> {
     if all && wanted.has_nulls() {
-        return false;
+        return Ok(false);
     }
     let present = |value: &Datum<'_>| !value.is_null();
     if wanted.len().saturating_mul(held.len()) <= MANY {
@@ -193,14 +193,23 @@ fn has(
             held.iter().any(|other| comparer.compare(catalog, &value, other).is_eq())
         };
         let mut wanted = wanted.iter().filter(present);
-        return if all { wanted.all(found) } else { wanted.any(found) };
+        return Ok(if all { wanted.all(found) } else { wanted.any(found) });
     }
     let key = |value: Datum<'_>| {
         let mut out = Vec::new();
         key_bytes(catalog, element.oid, &value, &mut out);
         out
     };
-    let keys: HashSet<Vec<u8>> = held.iter().filter(present).map(key).collect();
-    let mut wanted = wanted.iter().filter(present).map(key);
-    if all { wanted.all(|key| keys.contains(&key)) } else { wanted.any(|key| keys.contains(&key)) }
+    let mut keys: HashSet<Vec<u8>> = HashSet::new();
+    for value in held.iter().filter(present) {
+        worked(ELEMENT + value.size())?;
+        keys.insert(key(value));
+    }
+    for value in wanted.iter().filter(present) {
+        worked(ELEMENT + value.size())?;
+        if keys.contains(&key(value)) != all {
+            return Ok(!all);
+        }
+    }
+    Ok(all)
 }

@@ -23,7 +23,7 @@
 //! Thread safety: plain data.
 
 use onlap_pg::value::MAX_BYTES;
-use onlap_pg::{Error, Result};
+use onlap_pg::{Error, Result, worked};
 
 use super::packed::{self, u32_at};
 use crate::{Datum, Repr};
@@ -33,6 +33,9 @@ pub const MAX_DIMENSIONS: usize = 6;
 
 /// The most elements of an array: PostgreSQL's MaxArraySize, pointers in the largest value.
 pub const MAX_ITEMS: usize = MAX_BYTES / 8;
+
+/// What an element counts for beside its bytes, where loops over them say how much they have done.
+pub(crate) const ELEMENT: usize = 8;
 
 /// A dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,6 +205,7 @@ impl Builder {
     /// # Errors
     /// `54000`: there are more than an array may have, or they are too large together.
     pub fn push(&mut self, value: &Datum<'_>) -> Result<()> {
+        worked(ELEMENT.saturating_add(value.size()))?;
         let more = self.fixed.unwrap_or_else(|| value.size().saturating_add(4));
         if self.len >= MAX_ITEMS || self.size().saturating_add(more) > MAX_BYTES {
             return Err(too_large());

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use onlap_pg::Result;
+use onlap_pg::{Result, worked};
 
 use super::form::{MAX_DIMENSIONS, MAX_ITEMS, too_large};
 use super::text::{is_space, malformed, too_many};
@@ -75,7 +75,7 @@ pub(crate) fn split(
             b'{' => braces.open()?,
             b'}' => braces.close()?,
             byte if *byte == delimiter => braces.comma()?,
-            byte if is_space(*byte) => {}
+            byte if is_space(*byte) => worked(1)?,
             _ => {
                 braces.item()?;
                 if items.len() >= MAX_ITEMS {
@@ -179,6 +179,7 @@ fn element(text: &str, start: usize, delimiter: u8) -> Result<(Item<'_>, usize)>
     // What an escape made is kept, though it may be white space.
     let mut kept = 0;
     loop {
+        worked(1)?;
         match bytes.get(at).ok_or_else(ended)? {
             b'\\' => {
                 out.to_mut().push_str(&text[from..at]);

@@ -4,9 +4,9 @@
 
 use onlap_pg::Result;
 
-use super::form::{Array, Builder};
+use super::form::{Array, Builder, ELEMENT};
 use super::{Element, of_element, shape};
-use crate::misc::growth::Growth;
+use crate::misc::growth::{Growth, fits};
 use crate::misc::rows::{called, text};
 use crate::{Cx, Datum, Entry, Kernel, Repr, Types};
 
@@ -41,10 +41,13 @@ fn join(
     let mut out = String::new();
     let mut begun = false;
     let mut growth = Growth::new();
-    for (at, value) in Array::load(bytes, element.repr).iter().enumerate() {
-        if at % 1024 == 0 {
-            cx.go_on()?;
-        }
+    let array = Array::load(bytes, element.repr);
+    // Where NULLs are left out, so are the marks before them.
+    if null.is_some() || !array.has_nulls() {
+        fits(array.len().saturating_sub(1).saturating_mul(mark.len()))?;
+    }
+    for value in array.iter() {
+        cx.worked(ELEMENT + mark.len())?;
         let more = mark.len() + value.size().max(null.map_or(0, str::len));
         growth.value(cx, out.len().saturating_add(more))?;
         match (value, null) {

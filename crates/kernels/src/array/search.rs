@@ -2,10 +2,10 @@
 //!
 //! Thread safety: pure functions.
 
-use onlap_pg::{Error, Oid, Result};
+use onlap_pg::{Error, Oid, Result, worked};
 
 use super::compare::ordering;
-use super::form::{Array, Builder, Dim};
+use super::form::{Array, Builder, Dim, ELEMENT};
 use super::{Element, of_element};
 use crate::key::Comparer;
 use crate::misc::rows::{bytes, called, int4, strict};
@@ -39,6 +39,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             let same = equality(cx.catalog, element.oid)?;
             let mut builder = Builder::new(element.repr);
             for held in array.iter() {
+                worked(ELEMENT)?;
                 if !same.is_same(cx.catalog, &held, &args[1]) {
                     builder.push(&held)?;
                 }
@@ -82,21 +83,25 @@ pub(crate) fn equality(catalog: &onlap_pg::catalog::Catalog, oid: Oid) -> Result
     Ok(Comparer::new(catalog, oid))
 }
 
-/// The positions of an element from a subscript on, in order.
+/// The positions of an element from a subscript on, in order; errors are those of being ended.
 fn places<'a>(
     element: &Element,
     array: &Array<'a>,
     value: &'a Datum<'_>,
     from: i32,
     catalog: &'a onlap_pg::catalog::Catalog,
-) -> Result<impl Iterator<Item = i32> + use<'a>> {
+) -> Result<impl Iterator<Item = Result<i32>> + use<'a>> {
     let array = *array;
     let same = equality(catalog, element.oid)?;
     let lower = i64::from(if array.ndims() == 0 { 1 } else { array.dim(0).lower });
     let first = (i64::from(from) - lower).clamp(0, array.len() as i64) as usize;
-    Ok((first..array.len())
-        .filter(move |at| same.is_same(catalog, &array.get(*at), value))
-        .map(move |at| (lower + at as i64) as i32))
+    Ok((first..array.len()).filter_map(move |at| {
+        let held = array.get(at);
+        if let Err(why) = worked(ELEMENT + held.size()) {
+            return Some(Err(why));
+        }
+        same.is_same(catalog, &held, value).then_some(Ok((lower + at as i64) as i32))
+    }))
 }
 
 /// An array that may be searched; `None` for NULL.
@@ -128,7 +133,7 @@ fn position(types: &Types) -> Box<dyn Kernel> {
             Some(from) => int4(from),
         };
         let mut found = places(element, &array, &args[1], from, cx.catalog)?;
-        Ok(found.next().map_or(Datum::Null, Datum::Int4))
+        Ok(found.next().transpose()?.map_or(Datum::Null, Datum::Int4))
     })
 }
 
@@ -140,7 +145,7 @@ fn positions(types: &Types) -> Box<dyn Kernel> {
         let mut builder = Builder::new(Repr::Int4);
         if !array.is_empty() {
             for at in places(element, &array, &args[1], i32::MIN, cx.catalog)? {
-                builder.push(&Datum::Int4(at))?;
+                builder.push(&Datum::Int4(at?))?;
             }
         }
         Ok(Datum::bytes(builder.finish()))

@@ -4,17 +4,18 @@
 
 use md5::Md5;
 use onlap_pg::{Error, Result};
-use sha2::{Digest as _, Sha224, Sha256, Sha384, Sha512};
+use sha2::{Sha224, Sha256, Sha384, Sha512};
 
+use crate::text::codes::digest;
 use crate::{Bytes, Cx, Entry, Int4, Text, one, three, two};
 
 /// Functions.
 pub const ENTRIES: &[Entry] = &[
     ("digest(text,text)", |_| {
-        two::<Text, Text, Bytes>(|data, name, _| Ok(Hash::of(name)?.digest(data.as_bytes())))
+        two::<Text, Text, Bytes>(|data, name, cx| Hash::of(name)?.digest(data.as_bytes(), cx))
     }),
     ("digest(bytea,text)", |_| {
-        two::<Bytes, Text, Bytes>(|data, name, _| Ok(Hash::of(name)?.digest(data)))
+        two::<Bytes, Text, Bytes>(|data, name, cx| Hash::of(name)?.digest(data, cx))
     }),
     ("hmac(text,text,text)", |_| {
         three::<Text, Text, Text, Bytes>(|data, key, name, cx| {
@@ -76,16 +77,19 @@ impl Hash {
         })
     }
 
-    fn digest(self, data: &[u8]) -> Vec<u8> {
+    fn digest(self, data: &[u8], cx: &Cx<'_>) -> Result<Vec<u8>> {
         match self {
-            Hash::Md5 => Md5::digest(data).to_vec(),
+            Hash::Md5 => digest::<Md5>(data, cx),
             Hash::Sha1 => {
-                ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, data).as_ref().into()
+                use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
+                let mut digest = Context::new(&SHA1_FOR_LEGACY_USE_ONLY);
+                cx.pieces(data, |piece| digest.update(piece))?;
+                Ok(digest.finish().as_ref().into())
             }
-            Hash::Sha224 => Sha224::digest(data).to_vec(),
-            Hash::Sha256 => Sha256::digest(data).to_vec(),
-            Hash::Sha384 => Sha384::digest(data).to_vec(),
-            Hash::Sha512 => Sha512::digest(data).to_vec(),
+            Hash::Sha224 => digest::<Sha224>(data, cx),
+            Hash::Sha256 => digest::<Sha256>(data, cx),
+            Hash::Sha384 => digest::<Sha384>(data, cx),
+            Hash::Sha512 => digest::<Sha512>(data, cx),
         }
     }
 
@@ -99,14 +103,14 @@ impl Hash {
 fn keyed(data: &[u8], key: &[u8], name: &str, cx: &mut Cx<'_>) -> Result<Vec<u8>> {
     let hash = Hash::of(name)?;
     cx.room(data.len())?;
-    let mut block = if key.len() > hash.block() { hash.digest(key) } else { key.to_vec() };
+    let mut block = if key.len() > hash.block() { hash.digest(key, cx)? } else { key.to_vec() };
     block.resize(hash.block(), 0);
     let with = |mask: u8, data: &[u8]| {
         let mut all: Vec<u8> = block.iter().map(|byte| byte ^ mask).collect();
         all.extend_from_slice(data);
-        hash.digest(&all)
+        hash.digest(&all, cx)
     };
-    Ok(with(0x5c, &with(0x36, data)))
+    with(0x5c, &with(0x36, data)?)
 }
 
 fn random_bytes(count: i32, cx: &mut Cx<'_>) -> Result<Vec<u8>> {

@@ -2,7 +2,7 @@
 //!
 //! The operators `->`, `->>`, `#>`, `#>>`, `?` and their functions. Thread safety: pure functions.
 
-use onlap_pg::{Error, Result};
+use onlap_pg::{Error, Result, worked};
 
 use super::form::{Node, node};
 use super::read::{Event, Reader};
@@ -52,18 +52,26 @@ pub(super) const ENTRIES: &[Entry] = &[
         })
     }),
     ("jsonb_exists(jsonb,text)", |types| {
-        strict(types, |args, _| Ok(Datum::Bool(exists(bytes(&args[0]), text(&args[1])))))
+        strict(types, |args, _| exists(bytes(&args[0]), text(&args[1])).map(Datum::Bool))
     }),
     ("jsonb_exists_any(jsonb,_text)", |types| {
         strict(types, |args, _| {
-            let found = keys(&args[1]).any(|key| exists(bytes(&args[0]), text(&key)));
-            Ok(Datum::Bool(found))
+            for key in keys(&args[1]) {
+                if exists(bytes(&args[0]), text(&key))? {
+                    return Ok(Datum::Bool(true));
+                }
+            }
+            Ok(Datum::Bool(false))
         })
     }),
     ("jsonb_exists_all(jsonb,_text)", |types| {
         strict(types, |args, _| {
-            let found = keys(&args[1]).all(|key| exists(bytes(&args[0]), text(&key)));
-            Ok(Datum::Bool(found))
+            for key in keys(&args[1]) {
+                if !exists(bytes(&args[0]), text(&key))? {
+                    return Ok(Datum::Bool(false));
+                }
+            }
+            Ok(Datum::Bool(true))
         })
     }),
     ("json_object_field(json,text)", |types| strict(types, |args, cx| by_key(args, false, cx))),
@@ -164,12 +172,23 @@ pub(crate) fn index(text: &str) -> Option<i64> {
 }
 
 /// Whether a string is a key of an object, or an element of an array.
-fn exists(value: &[u8], key: &str) -> bool {
+fn exists(value: &[u8], key: &str) -> Result<bool> {
     let is = |value: &[u8]| matches!(node(value), Node::Text(text) if text == key);
     match node(value) {
-        Node::Object(pairs) => pairs.raw(key).is_some(),
-        Node::Array(items) => items.iter().any(is),
-        _ => is(value),
+        Node::Object(pairs) => {
+            worked(key.len() + 8)?;
+            Ok(pairs.raw(key).is_some())
+        }
+        Node::Array(items) => {
+            for item in items.iter() {
+                worked(8)?;
+                if is(item) {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        }
+        _ => Ok(is(value)),
     }
 }
 

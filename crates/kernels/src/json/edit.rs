@@ -235,13 +235,13 @@ fn strip_text(whole: &str, cx: &mut Cx<'_>) -> Result<String> {
             out.push(',');
         }
         if let Some(name) = name {
-            write::quote(&name, &mut out);
+            write::quote(&name, &mut out)?;
             out.push(':');
         }
         match event {
             Event::BeginArray => out.push('['),
             Event::BeginObject => out.push('{'),
-            Event::Text(value) => write::quote(&value, &mut out),
+            Event::Text(value) => write::quote(&value, &mut out)?,
             _ => out.push_str(&whole[reader.start()..reader.end()]),
         }
     }

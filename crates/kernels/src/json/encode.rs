@@ -133,9 +133,9 @@ pub(crate) fn put_json(
         Kind::Bool => out.push_str(&shown(cx, oid, value)?),
         Kind::Number => match shown(cx, oid, value)? {
             number if is_number(&number) => out.push_str(&number),
-            other => write::quote(&other, out),
+            other => write::quote(&other, out)?,
         },
-        _ => write::quote(&shown(cx, oid, value)?, out),
+        _ => write::quote(&shown(cx, oid, value)?, out)?,
     }
     Ok(())
 }
@@ -181,7 +181,7 @@ fn row_json(cx: &mut Cx<'_>, bytes: &[u8], pretty: bool, out: &mut String) -> Re
     out.push('{');
     for (at, (name, (oid, value))) in fields(cx, &record).into_iter().enumerate() {
         out.push_str(if at > 0 { separator(pretty) } else { "" });
-        write::quote(&name, out);
+        write::quote(&name, out)?;
         out.push(':');
         put_json(cx, oid, &value, false, out)?;
     }

@@ -27,7 +27,7 @@
 //! Thread safety: plain data.
 
 use onlap_pg::value::numeric::Numeric;
-use onlap_pg::{Error, Result};
+use onlap_pg::{Error, Result, worked};
 
 use crate::array::packed::u32_at;
 
@@ -219,6 +219,7 @@ impl Encoder {
 
     /// Takes note that a value was written, and how deep it is.
     fn done(&mut self, depth: usize) -> Result<()> {
+        worked(8)?;
         let end = self.out.len();
         let mut what = "array elements";
         if let Some(open) = self.open.last_mut() {

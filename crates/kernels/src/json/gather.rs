@@ -129,7 +129,7 @@ impl Gather for Pairs {
         no_null_name(&args[0])?;
         let key = key_text(cx, self.key, &args[0])?;
         let out = part(state, ", ");
-        write::quote(&key, out);
+        write::quote(&key, out)?;
         out.push_str(" : ");
         put_json(cx, self.value, &args[1], false, out)
     }

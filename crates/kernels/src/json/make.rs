@@ -100,7 +100,7 @@ fn json_object(types: &Types) -> Box<dyn Kernel> {
                 return Err(Error::new("22023", message).hint("Object keys should be text."));
             }
             out.push_str(if at > 0 { ", " } else { "" });
-            write::quote(&key_text(cx, oids[at * 2], &pair[0])?, &mut out);
+            write::quote(&key_text(cx, oids[at * 2], &pair[0])?, &mut out)?;
             out.push_str(" : ");
             put_json(cx, oids[at * 2 + 1], &pair[1], false, &mut out)?;
         }
@@ -174,11 +174,11 @@ fn of_texts(args: &[Datum<'_>], cx: &mut Cx<'_>) -> Result<Datum<'static>> {
         growth
             .value(cx, out.len().saturating_add((key.size() + value.size()).saturating_mul(6)))?;
         out.push_str(if at > 0 { ", " } else { "" });
-        write::quote(text(key), &mut out);
+        write::quote(text(key), &mut out)?;
         out.push_str(" : ");
         match value {
             Datum::Null => out.push_str("null"),
-            value => write::quote(text(value), &mut out),
+            value => write::quote(text(value), &mut out)?,
         }
     }
     out.push('}');

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use onlap_pg::{Error, Result};
+use onlap_pg::{Error, Result, worked};
 
 use super::form::{MAX_DEPTH, too_deep};
 
@@ -208,6 +208,8 @@ impl<'a> Reader<'a> {
     /// Goes over a token.
     fn token(&mut self) -> Result<Token> {
         let bytes = self.text.as_bytes();
+        // The one before.
+        worked(self.at - self.start)?;
         self.start = self.at;
         while bytes.get(self.start).is_some_and(|byte| is_space(*byte)) {
             self.start += 1;
@@ -286,8 +288,14 @@ impl<'a> Reader<'a> {
                     let detail = format!("Character with value 0x{byte:02x} must be escaped.");
                     return Err(invalid(detail));
                 }
-                Some(b'\\') => at = self.escape(at)?,
-                Some(_) => at += 1,
+                Some(b'\\') => {
+                    worked(1)?;
+                    at = self.escape(at)?;
+                }
+                Some(_) => {
+                    worked(1)?;
+                    at += 1;
+                }
             }
         }
     }
@@ -332,6 +340,7 @@ fn meaning(inside: &str) -> Result<Cow<'_, str>> {
     out.push_str(&inside[..first]);
     let mut rest = &inside[first..];
     while let Some(at) = rest.find('\\') {
+        worked(at + 1)?;
         out.push_str(&rest[..at]);
         let kind = rest.as_bytes()[at + 1];
         rest = &rest[at + 2..];

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use onlap_pg::value::MAX_BYTES;
 use onlap_pg::value::numeric::Numeric;
-use onlap_pg::{Error, Result};
+use onlap_pg::{Error, Result, worked};
 
 use super::form::{Encoder, Node, node};
 use super::read::{Event, Reader};
@@ -55,6 +55,7 @@ fn fits(out: &str) -> Result<()> {
 
 /// jsonb_out.
 pub(crate) fn print(bytes: &[u8], out: &mut String) -> Result<()> {
+    worked(1)?;
     match node(bytes) {
         Node::Array(items) => {
             out.push('[');
@@ -68,13 +69,13 @@ pub(crate) fn print(bytes: &[u8], out: &mut String) -> Result<()> {
             out.push('{');
             for (at, (key, value)) in pairs.iter().enumerate() {
                 out.push_str(if at > 0 { ", " } else { "" });
-                quote(key, out);
+                quote(key, out)?;
                 out.push_str(": ");
                 print(value, out)?;
             }
             out.push('}');
         }
-        scalar => print_scalar(scalar, out),
+        scalar => print_scalar(scalar, out)?,
     }
     fits(out)
 }
@@ -115,28 +116,30 @@ fn put_pretty(
             for (at, (key, value)) in pairs.iter().enumerate() {
                 out.push_str(if at > 0 { "," } else { "" });
                 new_line(level + 1, out);
-                quote(key, out);
+                quote(key, out)?;
                 out.push_str(": ");
                 put_pretty(value, level + 1, out, growth, cx)?;
             }
             new_line(level, out);
             out.push('}');
         }
-        scalar => print_scalar(scalar, out),
+        scalar => print_scalar(scalar, out)?,
     }
     fits(out)
 }
 
-fn print_scalar(value: Node<'_>, out: &mut String) {
+fn print_scalar(value: Node<'_>, out: &mut String) -> Result<()> {
+    worked(8)?;
     match value {
         Node::Null => out.push_str("null"),
         Node::Bool(value) => out.push_str(if value { "true" } else { "false" }),
         Node::Number(number) => {
             write!(out, "{}", Numeric::load(number)).expect("a String takes all");
         }
-        Node::Text(text) => quote(text, out),
+        Node::Text(text) => quote(text, out)?,
         Node::Array(_) | Node::Object(_) => unreachable!("containers were written before"),
     }
+    Ok(())
 }
 
 /// The text of a value as `->>` gives it: a string without quotes; `None` for null.
@@ -153,12 +156,16 @@ pub(crate) fn as_text(bytes: &[u8]) -> Result<Option<String>> {
 }
 
 /// A text as a string of JSON.
-pub(crate) fn quote(text: &str, out: &mut String) {
+///
+/// # Errors
+/// `57014`.
+pub(crate) fn quote(text: &str, out: &mut String) -> Result<()> {
     out.reserve(text.len() + 2);
     out.push('"');
     let mut rest = text;
     while let Some(at) = rest.bytes().position(|byte| byte < b' ' || byte == b'"' || byte == b'\\')
     {
+        worked(at + 8)?;
         out.push_str(&rest[..at]);
         match rest.as_bytes()[at] {
             b'"' => out.push_str("\\\""),
@@ -172,6 +179,8 @@ pub(crate) fn quote(text: &str, out: &mut String) {
         }
         rest = &rest[at + 1..];
     }
+    worked(rest.len())?;
     out.push_str(rest);
     out.push('"');
+    Ok(())
 }

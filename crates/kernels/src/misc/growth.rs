@@ -58,3 +58,15 @@ pub(crate) fn fits(bytes: usize) -> Result<()> {
     }
     Err(Error::new("54000", "requested length too large"))
 }
+
+/// Whether a text that is being put together, of `has` bytes, may get `more`; PostgreSQL's words.
+///
+/// # Errors
+/// `54000`.
+pub(crate) fn enlarged(has: usize, more: usize) -> Result<()> {
+    if has.saturating_add(more) <= MAX_BYTES {
+        return Ok(());
+    }
+    let text = format!("Cannot enlarge string buffer containing {has} bytes by {more} more bytes.");
+    Err(Error::new("54000", "out of memory").detail(text))
+}

@@ -9,6 +9,7 @@ use onlap_pg::{Error, Result};
 
 use crate::adapt::Results;
 use crate::aggregate::{Aggregate, AggregateEntry, State, fold};
+use crate::misc::growth::enlarged;
 use crate::text::bits;
 use crate::{Bytes, Col, Cx, Text, Ty};
 
@@ -108,6 +109,7 @@ struct Group {
 impl Group {
     fn add(&mut self, parts: [&[u8]; 2], cx: &Cx<'_>) -> Result<()> {
         let more = parts[0].len() + parts[1].len();
+        enlarged(self.bytes.len(), more)?;
         let needed = self.bytes.len() + more;
         if needed > self.bytes.capacity() {
             let capacity = needed.max(self.bytes.capacity().saturating_mul(2));

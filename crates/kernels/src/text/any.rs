@@ -1,10 +1,11 @@
 //! What do functions give that take values of any types: concat, concat_ws, format?
 
 use arrow_array::ArrayRef;
-use onlap_pg::value::MAX_BYTES;
+use arrow_array::cast::AsArray;
 use onlap_pg::{Error, Oid, Result};
 
 use crate::adapt::Results;
+use crate::misc::growth::{Growth, enlarged};
 use crate::text::quote;
 use crate::{Col, Cx, Datum, Entry, Kernel, Text, Types, each, output, repr};
 
@@ -31,6 +32,15 @@ pub(super) struct Args<'a> {
 }
 
 impl Args<'_> {
+    /// Bytes of an argument that is text, or 0.
+    fn size(&self, at: usize) -> usize {
+        let col = &self.cols[at];
+        match col.array.as_string_opt::<i32>() {
+            Some(texts) if !col.is_null(self.row) => texts.value(col.at(self.row)).len(),
+            _ => 0,
+        }
+    }
+
     /// An argument as its type's output function writes it; `None` for NULL.
     pub(super) fn shown(&self, at: usize, cx: &mut Cx<'_>) -> Result<Option<String>> {
         let (col, oid) = (&self.cols[at], self.types[at]);
@@ -79,11 +89,20 @@ pub(super) fn kernel(
 }
 
 fn concat(args: &Args<'_>, from: usize, separator: &str, cx: &mut Cx<'_>) -> Result<String> {
-    let mut out = String::new();
+    let (mut out, mut growth) = (String::new(), Growth::new());
     let mut first = true;
+    // What is text already says how long it is before any of it is copied.
+    let mut long = 0_usize;
+    for more in (from..args.cols.len()).map(|at| args.size(at)) {
+        enlarged(long, more)?;
+        long += more;
+    }
     for at in from..args.cols.len() {
         let Some(text) = args.shown(at, cx)? else { continue };
-        cx.room(out.len().saturating_add(separator.len()).saturating_add(text.len()))?;
+        let more = if first { 0 } else { separator.len() }.saturating_add(text.len());
+        enlarged(out.len(), more)?;
+        growth.value(cx, out.len() + more)?;
+        cx.worked(text.len())?;
         if !first {
             out.push_str(separator);
         }
@@ -104,6 +123,7 @@ fn format(args: &Args<'_>, cx: &mut Cx<'_>) -> Result<Option<String>> {
     let mut reader = Reader { rest: &template, args, next: 1 };
     let mut out = String::new();
     while let Some((before, after)) = reader.rest.split_once('%') {
+        cx.worked(before.len() + 1)?;
         out.push_str(before);
         reader.rest = after;
         reader.field(&mut out, cx)?;
@@ -161,24 +181,25 @@ impl Reader<'_> {
                 let text = "null values cannot be formatted as an SQL identifier";
                 return Err(Error::new("22004", text));
             }
-            ('I', Some(text)) => quote::identifier(&text),
+            ('I', Some(text)) => quote::identifier(&text, cx)?,
             ('L', None) => "NULL".into(),
-            ('L', Some(text)) => quote::literal(&text),
+            ('L', Some(text)) => quote::literal(&text, cx)?,
             (_, text) => text.unwrap_or_default(),
         };
         let width = width.ok_or_else(|| Error::new("22003", "number is out of range"))?;
         let missing = width.saturating_sub(text.chars().count());
-        let bytes = out.len().saturating_add(text.len()).saturating_add(missing);
-        if bytes > MAX_BYTES {
-            return Err(Error::new("54000", "out of memory"));
-        }
-        cx.room(bytes)?;
-        let blanks = std::iter::repeat_n(' ', missing);
+        let more = text.len().saturating_add(missing);
+        enlarged(out.len(), more)?;
+        cx.room(out.len() + more)?;
+        cx.worked(text.len())?;
         if left {
             out.push_str(&text);
-            out.extend(blanks);
-        } else {
-            out.extend(blanks);
+        }
+        for _ in 0..missing {
+            cx.worked(1)?;
+            out.push(' ');
+        }
+        if !left {
             out.push_str(&text);
         }
         Ok(())

@@ -32,13 +32,13 @@ pub const ENTRIES: &[Entry] = &[
     ("overlay(bytea,bytea,int4,int4)", |_| four::<Bytes, Bytes, Int4, Int4, Bytes>(overlay)),
     ("position(bytea,bytea)", |_| two::<Bytes, Bytes, Int4>(|a, b, _| Ok(position(a, b)))),
     ("btrim(bytea,bytea)", |_| {
-        two::<Bytes, Bytes, Bytes>(|a, set, _| Ok(trim(a, set, true, true).into()))
+        two::<Bytes, Bytes, Bytes>(|a, set, cx| trim(a, set, (true, true), cx))
     }),
     ("ltrim(bytea,bytea)", |_| {
-        two::<Bytes, Bytes, Bytes>(|a, set, _| Ok(trim(a, set, true, false).into()))
+        two::<Bytes, Bytes, Bytes>(|a, set, cx| trim(a, set, (true, false), cx))
     }),
     ("rtrim(bytea,bytea)", |_| {
-        two::<Bytes, Bytes, Bytes>(|a, set, _| Ok(trim(a, set, false, true).into()))
+        two::<Bytes, Bytes, Bytes>(|a, set, cx| trim(a, set, (false, true), cx))
     }),
     ("get_byte(bytea,int4)", |_| {
         two::<Bytes, Int4, Int4>(|a, n, _| {
@@ -123,21 +123,26 @@ fn position(bytes: &[u8], part: &[u8]) -> i32 {
     memchr::memmem::find(bytes, part).map_or(0, |at| at as i32 + 1)
 }
 
-fn trim<'a>(bytes: &'a [u8], set: &[u8], front: bool, back: bool) -> &'a [u8] {
+/// Without the bytes of a set at its front and its back.
+fn trim(bytes: &[u8], set: &[u8], ends: (bool, bool), cx: &Cx<'_>) -> Result<Vec<u8>> {
+    let mut goes = [false; 256];
+    cx.pieces(set, |piece| piece.iter().for_each(|byte| goes[usize::from(*byte)] = true))?;
     let mut bytes = bytes;
-    while let (true, [first, rest @ ..]) = (front, bytes) {
-        if !set.contains(first) {
+    while let (true, [first, rest @ ..]) = (ends.0, bytes) {
+        cx.worked(1)?;
+        if !goes[usize::from(*first)] {
             break;
         }
         bytes = rest;
     }
-    while let (true, [rest @ .., last]) = (back, bytes) {
-        if !set.contains(last) {
+    while let (true, [rest @ .., last]) = (ends.1, bytes) {
+        cx.worked(1)?;
+        if !goes[usize::from(*last)] {
             break;
         }
         bytes = rest;
     }
-    bytes
+    Ok(bytes.into())
 }
 
 /// A uuid of version 4.

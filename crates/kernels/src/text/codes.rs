@@ -11,12 +11,12 @@ use crate::{Bytes, Cx, Entry, Text, one, two};
 pub const ENTRIES: &[Entry] = &[
     ("encode(bytea,text)", |_| two::<Bytes, Text, Text>(encode)),
     ("decode(text,text)", |_| two::<Text, Text, Bytes>(decode)),
-    ("md5(text)", |_| one::<Text, Text>(|a, _| Ok(hex(&Md5::digest(a.as_bytes()))))),
-    ("md5(bytea)", |_| one::<Bytes, Text>(|a, _| Ok(hex(&Md5::digest(a))))),
-    ("sha224(bytea)", |_| one::<Bytes, Bytes>(|a, _| Ok(Sha224::digest(a).to_vec()))),
-    ("sha256(bytea)", |_| one::<Bytes, Bytes>(|a, _| Ok(Sha256::digest(a).to_vec()))),
-    ("sha384(bytea)", |_| one::<Bytes, Bytes>(|a, _| Ok(Sha384::digest(a).to_vec()))),
-    ("sha512(bytea)", |_| one::<Bytes, Bytes>(|a, _| Ok(Sha512::digest(a).to_vec()))),
+    ("md5(text)", |_| one::<Text, Text>(|a, cx| hex(&digest::<Md5>(a.as_bytes(), cx)?, cx))),
+    ("md5(bytea)", |_| one::<Bytes, Text>(|a, cx| hex(&digest::<Md5>(a, cx)?, cx))),
+    ("sha224(bytea)", |_| one::<Bytes, Bytes>(|a, cx| digest::<Sha224>(a, cx))),
+    ("sha256(bytea)", |_| one::<Bytes, Bytes>(|a, cx| digest::<Sha256>(a, cx))),
+    ("sha384(bytea)", |_| one::<Bytes, Bytes>(|a, cx| digest::<Sha384>(a, cx))),
+    ("sha512(bytea)", |_| one::<Bytes, Bytes>(|a, cx| digest::<Sha512>(a, cx))),
 ];
 
 enum Form {
@@ -33,22 +33,30 @@ fn form(name: &str) -> Result<Form> {
         .ok_or_else(|| Error::new("22023", format!("unrecognized encoding: \"{name}\"")))
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// The digest of bytes.
+pub(crate) fn digest<D: Digest>(bytes: &[u8], cx: &Cx<'_>) -> Result<Vec<u8>> {
+    let mut digest = D::new();
+    cx.pieces(bytes, |piece| digest.update(piece))?;
+    Ok(digest.finalize().to_vec())
+}
+
+fn hex(bytes: &[u8], cx: &Cx<'_>) -> Result<String> {
     let mut out = String::with_capacity(bytes.len() * 2);
     for byte in bytes {
+        cx.worked(1)?;
         out.extend([byte >> 4, byte & 15].map(|d| char::from(b"0123456789abcdef"[usize::from(d)])));
     }
-    out
+    Ok(out)
 }
 
 fn encode(bytes: &[u8], name: &str, cx: &mut Cx<'_>) -> Result<String> {
     let form = form(name)?;
     cx.room(bytes.len().saturating_mul(if matches!(form, Form::Escape) { 4 } else { 2 }))?;
-    Ok(match form {
-        Form::Hex => hex(bytes),
-        Form::Base64 => base64(bytes),
-        Form::Escape => escape(bytes),
-    })
+    match form {
+        Form::Hex => hex(bytes, cx),
+        Form::Base64 => base64(bytes, cx),
+        Form::Escape => escape(bytes, cx),
+    }
 }
 
 fn decode(text: &str, name: &str, cx: &mut Cx<'_>) -> Result<Vec<u8>> {
@@ -56,22 +64,23 @@ fn decode(text: &str, name: &str, cx: &mut Cx<'_>) -> Result<Vec<u8>> {
     cx.room(text.len())?;
     match form {
         Form::Hex => bytea::parse_hex(text),
-        Form::Base64 => from_base64(text),
+        Form::Base64 => from_base64(text, cx),
         Form::Escape => bytea::parse_escape(text),
     }
 }
 
 /// Bytes above 127 and NUL as octal numbers, backslashes doubled; all else as it is.
-fn escape(bytes: &[u8]) -> String {
+fn escape(bytes: &[u8], cx: &Cx<'_>) -> Result<String> {
     let mut out = String::with_capacity(bytes.len());
     for byte in bytes {
+        cx.worked(1)?;
         match byte {
             0 | 0x80.. => out.push_str(&format!("\\{byte:03o}")),
             b'\\' => out.push_str("\\\\"),
             _ => out.push(char::from(*byte)),
         }
     }
-    out
+    Ok(out)
 }
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -79,9 +88,10 @@ const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const LINE: usize = 76;
 
 /// Lines of 76 characters, the last one without an end.
-fn base64(bytes: &[u8]) -> String {
+fn base64(bytes: &[u8], cx: &Cx<'_>) -> Result<String> {
     let mut out = String::with_capacity(bytes.len() / 3 * 4 + bytes.len() / 57 + 4);
     for (at, group) in bytes.chunks(3).enumerate() {
+        cx.worked(group.len())?;
         if at > 0 && at % (LINE / 4) == 0 {
             out.push('\n');
         }
@@ -92,14 +102,15 @@ fn base64(bytes: &[u8]) -> String {
             out.push(if i <= group.len() { char::from(digit) } else { '=' });
         }
     }
-    out
+    Ok(out)
 }
 
-fn from_base64(text: &str) -> Result<Vec<u8>> {
+fn from_base64(text: &str, cx: &Cx<'_>) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
     // Bits of a group, its digits, and how many of them are `=`.
     let (mut bits, mut digits, mut ends) = (0_u32, 0, 0);
     for c in text.chars() {
+        cx.worked(1)?;
         let value = match c {
             ' ' | '\t' | '\n' | '\r' => continue,
             '=' if ends == 0 && digits < 2 => {

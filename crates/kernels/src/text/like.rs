@@ -226,6 +226,7 @@ fn escape_units<C: Copy + PartialEq>(
     let mut out = Vec::with_capacity(length);
     let mut escaped = false;
     for c in pattern {
+        cx.worked(1)?;
         if Some(c) == escape && !escaped {
             out.push(backslash);
             escaped = true;

@@ -9,7 +9,7 @@ mod any;
 mod basic;
 mod bits;
 mod bytes;
-mod codes;
+pub(crate) mod codes;
 pub(crate) mod compare;
 mod encodings;
 mod like;

@@ -26,11 +26,15 @@ pub const ENTRIES: &[Entry] = &[
 ];
 
 /// The offset of a character counted from 0; the length of the text if there is none.
-fn offset(text: &str, at: usize) -> usize {
+pub(super) fn offset(text: &str, at: usize) -> usize {
     if at >= text.len() {
         return text.len();
     }
-    text.char_indices().nth(at).map_or(text.len(), |(offset, _)| offset)
+    let mut rest = text.chars();
+    if at > 0 {
+        rest.nth(at - 1);
+    }
+    text.len() - rest.as_str().len()
 }
 
 /// Which elements a substring takes of those that are there, counted from 0; `None` for none.
@@ -82,7 +86,8 @@ fn overlay(text: &str, new: &str, from: i32, length: i32, cx: &mut Cx<'_>) -> Re
 
 /// Where a text begins in another, 0 if it is not there.
 fn position(text: &str, part: &str) -> i32 {
-    text.find(part).map_or(0, |at| text[..at].chars().count() as i32 + 1)
+    let found = memchr::memmem::find(text.as_bytes(), part.as_bytes());
+    found.map_or(0, |at| text[..at].chars().count() as i32 + 1)
 }
 
 /// Splits after so many characters, or before so many of the last ones.
@@ -91,7 +96,9 @@ fn split(text: &str, n: i32) -> (&str, &str) {
         return text.split_at(offset(text, n as usize));
     }
     let back = n.unsigned_abs() as usize;
-    let at = text.char_indices().rev().nth(back - 1).map_or(0, |(offset, _)| offset);
+    let mut rest = text.chars();
+    rest.nth_back(back - 1);
+    let at = rest.as_str().len();
     text.split_at(at)
 }
 
@@ -105,7 +112,7 @@ fn right(text: &str, n: i32) -> &str {
     }
 }
 
-fn split_part(text: &str, by: &str, n: i32, _: &mut Cx<'_>) -> Result<String> {
+fn split_part(text: &str, by: &str, n: i32, cx: &mut Cx<'_>) -> Result<String> {
     if n == 0 {
         return Err(Error::new("22023", "field position must not be zero"));
     }
@@ -113,12 +120,28 @@ fn split_part(text: &str, by: &str, n: i32, _: &mut Cx<'_>) -> Result<String> {
         return Ok(if matches!(n, 1 | -1) { text.into() } else { String::new() });
     }
     let at = n.unsigned_abs() as usize - 1;
-    let found = if n > 0 { text.split(by).nth(at) } else { backwards(text, by, at) };
-    Ok(found.unwrap_or_default().into())
-}
-
-/// A field counted from the last one. Fields are those that are found from the beginning on.
-fn backwards<'a>(text: &'a str, by: &str, at: usize) -> Option<&'a str> {
-    let fields = text.split(by).count();
-    text.split(by).nth(fields.checked_sub(at + 1)?)
+    let at = match n > 0 {
+        true => at,
+        // Fields are those that are found from the beginning on.
+        false => {
+            let mut fields = 1_usize;
+            for _ in memchr::memmem::find_iter(text.as_bytes(), by) {
+                cx.worked(by.len())?;
+                fields += 1;
+            }
+            match fields.checked_sub(at + 1) {
+                Some(at) => at,
+                None => return Ok(String::new()),
+            }
+        }
+    };
+    let (mut begin, mut field) = (0, 0);
+    for end in memchr::memmem::find_iter(text.as_bytes(), by) {
+        cx.worked(by.len())?;
+        if field == at {
+            return Ok(text[begin..end].into());
+        }
+        (begin, field) = (end + by.len(), field + 1);
+    }
+    Ok(if field == at { text[begin..].into() } else { String::new() })
 }

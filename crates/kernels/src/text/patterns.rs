@@ -8,6 +8,7 @@ use arrow_array::types::Int32Type;
 use onlap_pg::{Error, Result};
 
 use crate::adapt::Results;
+use crate::misc::growth::Growth;
 use crate::text::regex::{Flags, Regex, Span, set_option};
 use crate::text::similar::{character, translate};
 use crate::{Bool, Col, Cx, Entry, Int4, Kernel, Text, Ty, each};
@@ -360,7 +361,7 @@ fn replaced(
     n: i32,
     cx: &Cx<'_>,
 ) -> Result<String> {
-    let mut out = String::new();
+    let (mut out, mut growth) = (String::new(), Growth::new());
     let mut copied = 0;
     let mut at = offset(text, start);
     let mut count = 0;
@@ -374,8 +375,8 @@ fn replaced(
         }
         out.push_str(&text[copied..begin]);
         put(&mut out, new, text, &found);
-        let held = out.len().saturating_add(text.len() - end);
-        cx.room(held)?;
+        growth.value(cx, out.len().saturating_add(text.len() - end))?;
+        cx.worked(new.len())?;
         copied = end;
         if n > 0 {
             break;

@@ -45,6 +45,7 @@ pub(super) fn translate(pattern: &str, escape: Option<char>, cx: &Cx<'_>) -> Res
     let mut out = String::from("^(?:");
     let (mut escaped, mut in_brackets, mut quotes) = (false, false, 0);
     for c in pattern.chars() {
+        cx.worked(1)?;
         if escaped {
             escaped = false;
             if c != '"' || in_brackets {

@@ -11,7 +11,7 @@ pub const ENTRIES: &[Entry] = &[
     ("is_normalized(text,text)", |_| {
         two::<Text, Text, Bool>(|text, form, cx| Ok(normalize(text, form, cx)? == text))
     }),
-    ("unistr(text)", |_| one::<Text, Text>(|text, _| unistr(text))),
+    ("unistr(text)", |_| one::<Text, Text>(unistr)),
 ];
 
 fn normalize(text: &str, form: &str, cx: &mut Cx<'_>) -> Result<String> {
@@ -24,20 +24,30 @@ fn normalize(text: &str, form: &str, cx: &mut Cx<'_>) -> Result<String> {
     }
     // One character becomes 18 at most.
     cx.room(text.len().saturating_mul(18).min(onlap_pg::value::MAX_BYTES))?;
-    Ok(match at {
-        0 => text.nfc().collect(),
-        1 => text.nfd().collect(),
-        2 => text.nfkc().collect(),
-        _ => text.nfkd().collect(),
-    })
+    match at {
+        0 => collected(text.nfc(), cx),
+        1 => collected(text.nfd(), cx),
+        2 => collected(text.nfkc(), cx),
+        _ => collected(text.nfkd(), cx),
+    }
 }
 
-fn unistr(text: &str) -> Result<String> {
+fn collected(chars: impl Iterator<Item = char>, cx: &Cx<'_>) -> Result<String> {
+    let mut out = String::new();
+    for c in chars {
+        cx.worked(1)?;
+        out.push(c);
+    }
+    Ok(out)
+}
+
+fn unistr(text: &str, cx: &mut Cx<'_>) -> Result<String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     // The first half of a pair of surrogates.
     let mut high: Option<u32> = None;
     while let Some(c) = rest.chars().next() {
+        cx.worked(1)?;
         if c != '\\' || rest.starts_with("\\\\") {
             if high.is_some() {
                 return Err(bad_pair());

@@ -412,7 +412,7 @@ struct Binder<'a> {
 }
 
 /// Rules within each other.
-const MAX_DEPTH: u32 = 5000;
+const MAX_DEPTH: u32 = 10_000;
 /// A rule begins with so much stack left, or on a piece of its own.
 const RED_ZONE: usize = 128 << 10;
 const MORE_STACK: usize = 2 << 20;

@@ -49,7 +49,7 @@ use parser::Parser;
 /// Reads the statements of a text.
 ///
 /// # Errors
-/// PostgreSQL's, with their places: `42601` for most, `54001` where more than a thousand brackets are within each
+/// PostgreSQL's, with their places: `42601` for most, `54001` where more than five thousand brackets are within each
 /// other, `54000` for a text of more than 1 GiB.
 pub fn parse(text: &str) -> Result<Tree> {
     parse_tokens(&Tokens::of(text))

@@ -7,7 +7,7 @@ use crate::ast::{Expr, ExprId, Name, Path, Tree};
 use crate::{Error, Result};
 
 /// Rules within each other, as brackets, calls and queries are.
-const MAX_DEPTH: u32 = 1000;
+const MAX_DEPTH: u32 = 5000;
 /// Stack left below which a rule runs on another.
 const RED_ZONE: usize = 128 << 10;
 /// Bytes of such a stack.
@@ -131,7 +131,7 @@ impl<'a> Parser<'a> {
     pub(super) fn deeper<T>(&mut self, rule: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= MAX_DEPTH {
             return Err(Error::new("54001", "stack depth limit exceeded").hint(format!(
-                "A statement has at most {MAX_DEPTH} rules within each other: some 1,000 brackets, or 500 calls."
+                "A statement has at most {MAX_DEPTH} rules within each other: some 5,000 brackets, or 2,500 calls."
             )));
         }
         self.depth += 1;

@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 
 use super::{MAX_BYTES, bad_binary};
-use crate::{Error, Result};
+use crate::{Error, Result, worked};
 
 /// VARBITMAXLEN: the most bits of a value.
 pub const MAX_BITS: usize = i32::MAX as usize - 7;
@@ -88,7 +88,12 @@ impl<'a> Bits<'a> {
         if self.length > MAX_BYTES {
             return Err(Error::new("54000", "invalid memory alloc request size"));
         }
-        Ok((0..self.length).map(|at| if self.get(at) { '1' } else { '0' }).collect())
+        let mut out = String::with_capacity(self.length);
+        for at in 0..self.length {
+            worked(1)?;
+            out.push(if self.get(at) { '1' } else { '0' });
+        }
+        Ok(out)
     }
 }
 
@@ -133,6 +138,7 @@ pub fn parse(text: &str, modifier: i32, kind: Kind) -> Result<Vec<u8>> {
     let mut out = vec![0; 4 + length.div_ceil(8)];
     out[..4].copy_from_slice(&(length as u32).to_be_bytes());
     for (at, c) in digits.chars().enumerate() {
+        worked(1)?;
         let (radix, name) = if width == 1 { (2, "binary") } else { (16, "hexadecimal") };
         let Some(digit) = c.to_digit(radix) else {
             let message = format!("\"{c}\" is not a valid {name} digit");

@@ -3,7 +3,7 @@
 //! The bytes are payload, binary form and key at once.
 
 use super::{MAX_BYTES, Settings};
-use crate::{Error, Result};
+use crate::{Error, Result, worked};
 
 /// byteain: hexadecimal after `\x`, else the escape form.
 pub fn parse(text: &str) -> Result<Vec<u8>> {
@@ -18,6 +18,7 @@ pub fn parse_hex(text: &str) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 2);
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
+        worked(1)?;
         if matches!(first, ' ' | '\n' | '\t' | '\r') {
             rest = &rest[1..];
             continue;
@@ -41,6 +42,7 @@ pub fn parse_escape(text: &str) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {
+        worked(1)?;
         if *first != b'\\' {
             out.push(*first);
             rest = tail;
@@ -71,6 +73,7 @@ pub fn print(value: &[u8], settings: &Settings) -> Result<String> {
     if settings.bytea_hex {
         out.push_str("\\x");
         for byte in value {
+            worked(1)?;
             out.extend(
                 [byte >> 4, byte & 15].map(|d| char::from(b"0123456789abcdef"[usize::from(d)])),
             );
@@ -78,6 +81,7 @@ pub fn print(value: &[u8], settings: &Settings) -> Result<String> {
         return Ok(out);
     }
     for &byte in value {
+        worked(1)?;
         match byte {
             b'\\' => out.push_str("\\\\"),
             0x20..=0x7e => out.push(char::from(byte)),

@@ -2,7 +2,7 @@
 
 use onlap_pg::grammar::Tokens;
 
-use super::{DOUBLING, Depth, measure};
+use super::{Depth, PLAN_LEVELS, measure};
 
 fn of(text: &str) -> Depth {
     let tokens = Tokens::of(text);
@@ -60,13 +60,12 @@ fn chains(n: usize) -> Vec<String> {
 
 fn terms(n: usize) -> Vec<String> {
     let of = |link: &str| format!("select 1 where a{}", link.repeat(n));
-    vec![
-        of(" and b"),
-        of(" or b = 1"),
-        of(" or not b and c"),
-        format!("select 1{}", " union select 1".repeat(n)),
-        format!("select 1{}", " union all select 1".repeat(n)),
-    ]
+    vec![of(" and b"), of(" or b = 1"), of(" or not b and c")]
+}
+
+fn sets(n: usize) -> Vec<String> {
+    let of = |link: &str| format!("select 1{}", link.repeat(n));
+    vec![of(" union select 1"), of(" union all select 1")]
 }
 
 #[test]
@@ -80,6 +79,9 @@ fn nothing_is_shallower_than_it_is() {
         }
         for text in terms(n) {
             assert!(of(&text).terms >= n, "{text:.60}: {:?}", of(&text));
+        }
+        for text in sets(n) {
+            assert!(of(&text).sets >= n, "{text:.60}: {:?}", of(&text));
         }
     }
 }
@@ -95,8 +97,8 @@ fn what_is_side_by_side_is_not_deep() {
         "-- ((((\nselect /* (( /* [[ */ */ 1".to_string(),
     ];
     for text in wide {
-        let Depth { nested, chain, terms } = of(&text);
-        assert!(nested < 5 && chain < 5 && terms == 0, "{text:.60}: {:?}", of(&text));
+        let Depth { nested, chain, terms, sets } = of(&text);
+        assert!(nested < 5 && chain < 5 && terms + sets == 0, "{text:.60}: {:?}", of(&text));
     }
 }
 
@@ -114,6 +116,8 @@ fn a_part_is_measured_alone() {
 
 #[test]
 fn queries_within_expressions_count_more() {
-    assert!(of(&wrapped(10, "(select ", ")")).nested >= 10 * DOUBLING);
-    assert!(of("select 1 from (((((t)))))").nested >= 4 * DOUBLING);
+    assert!(of(&wrapped(10, "(select ", ")")).nested >= 10 * PLAN_LEVELS);
+    let derived = format!("select 1 from {}t{}", "(select * from ".repeat(10), ") x".repeat(10));
+    assert!(of(&derived).nested >= 10 * PLAN_LEVELS);
+    assert!(of("select 1 from (((((t)))))").nested >= 4 * PLAN_LEVELS);
 }

@@ -30,8 +30,11 @@ use crate::rights::Need;
 use crate::system::definitions::Definition;
 use crate::view::View;
 
-/// Views may refer to views so deep.
-const VIEW_DEPTH: usize = 32;
+/// Views may refer to views so deep, which is more than a statement may read: each counts for 16 of its levels.
+const VIEW_DEPTH: usize = 128;
+/// Stack left below which what binds a view runs on a piece of its own, and its bytes.
+const RED_ZONE: usize = 256 << 10;
+const MORE_STACK: usize = 2 << 20;
 
 /// A view that was bound.
 pub struct Bodied {
@@ -138,7 +141,7 @@ impl Names<'_> {
         drop(within);
         // A function in its query may take its rows.
         self.row_of(oid, name);
-        let bodied = self.bodied(name, object, oid);
+        let bodied = stacker::maybe_grow(RED_ZONE, MORE_STACK, || self.bodied(name, object, oid));
         self.found.within.borrow_mut().pop();
         let bodied = bodied?;
         let relation = Arc::clone(&bodied.relation);
@@ -183,7 +186,7 @@ impl Names<'_> {
         let others = self.found.others.borrow();
         let (weight, inner) = others.weigh(&bound)?;
         let own = crate::parse::depth_of(sql);
-        let depth = own.plus(inner).plus(deeper);
+        let depth = own.of_view().plus(inner).plus(deeper);
         depth.check().map_err(|e| of_sql(&e))?;
         let secured = others.reads_secured(&bound);
         let (query, checked) = (Arc::new((bound, query)), Checked::of(&object.body));

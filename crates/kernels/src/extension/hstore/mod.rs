@@ -201,14 +201,14 @@ pub(crate) fn json(hs: &[u8], loose: bool, cx: &mut Cx<'_>) -> Result<String> {
     let mut out = String::from("{");
     for (at, (key, value)) in pairs(hs).into_iter().enumerate() {
         out.push_str(if at > 0 { ", " } else { "" });
-        write::quote(key, &mut out);
+        write::quote(key, &mut out)?;
         out.push_str(": ");
         match value {
             None => out.push_str("null"),
             Some("t") if loose => out.push_str("true"),
             Some("f") if loose => out.push_str("false"),
             Some(number) if loose && is_number(number) => out.push_str(number),
-            Some(text) => write::quote(text, &mut out),
+            Some(text) => write::quote(text, &mut out)?,
         }
     }
     out.push('}');

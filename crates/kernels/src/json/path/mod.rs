@@ -23,7 +23,7 @@ use crate::{Cx, Datum, Entry, Kernel, Types};
 
 /// The text of a path as PostgreSQL writes it.
 pub(crate) fn canonical(text: &str) -> Result<String> {
-    parse::parse(text).map(|path| print::print(&path))
+    parse::parse(text).and_then(|path| print::print(&path))
 }
 
 /// Functions.

@@ -4,17 +4,22 @@
 
 use std::fmt::Write as _;
 
+use onlap_pg::{Result, worked};
+
 use super::tree::{Expr, Head, Path, Step};
 use crate::json::write::quote;
 
 /// jsonpath_out.
-pub(super) fn print(path: &Path) -> String {
+///
+/// # Errors
+/// `57014`.
+pub(super) fn print(path: &Path) -> Result<String> {
     let mut out = String::new();
     if path.strict {
         out.push_str("strict ");
     }
-    expr(&path.expr, true, &mut out);
-    out
+    expr(&path.expr, true, &mut out)?;
+    Ok(out)
 }
 
 fn priority(expr: &Expr) -> u8 {
@@ -26,10 +31,9 @@ fn priority(expr: &Expr) -> u8 {
 }
 
 /// Writes an expression, with brackets around operators if `brackets`.
-fn expr(of: &Expr, brackets: bool, out: &mut String) {
-    let inner = |inner: &Expr, out: &mut String| {
-        expr(inner, priority(inner) <= priority(of), out);
-    };
+fn expr(of: &Expr, brackets: bool, out: &mut String) -> Result<()> {
+    worked(8)?;
+    let inner = |inner: &Expr, out: &mut String| expr(inner, priority(inner) <= priority(of), out);
     let (open, close) = if brackets { ("(", ")") } else { ("", "") };
     match &of.head {
         Head::Null => out.push_str("null"),
@@ -38,61 +42,62 @@ fn expr(of: &Expr, brackets: bool, out: &mut String) {
             write!(out, "{number}").expect("a String takes all");
         }
         Head::Number(number) => write!(out, "({number})").expect("a String takes all"),
-        Head::Text(text) => quote(text, out),
+        Head::Text(text) => quote(text, out)?,
         Head::Variable(name) => {
             out.push('$');
-            quote(name, out);
+            quote(name, out)?;
         }
         Head::Root => out.push('$'),
         Head::Current => out.push('@'),
         Head::Last => out.push_str("last"),
         Head::Binary(operator, left, right) => {
             out.push_str(open);
-            inner(left, out);
+            inner(left, out)?;
             write!(out, " {} ", operator.sign()).expect("a String takes all");
-            inner(right, out);
+            inner(right, out)?;
             out.push_str(close);
         }
         Head::Sign(negative, operand) => {
             out.push_str(open);
             out.push(if *negative { '-' } else { '+' });
-            inner(operand, out);
+            inner(operand, out)?;
             out.push_str(close);
         }
         Head::Not(operand) => {
             out.push_str("!(");
-            expr(operand, false, out);
+            expr(operand, false, out)?;
             out.push(')');
         }
         Head::IsUnknown(operand) => {
             out.push('(');
-            expr(operand, false, out);
+            expr(operand, false, out)?;
             out.push_str(") is unknown");
         }
         Head::Exists(operand) => {
             out.push_str("exists (");
-            expr(operand, false, out);
+            expr(operand, false, out)?;
             out.push(')');
         }
         Head::LikeRegex(operand, pattern) => {
             out.push_str(open);
-            inner(operand, out);
+            inner(operand, out)?;
             out.push_str(" like_regex ");
-            quote(&pattern.text, out);
+            quote(&pattern.text, out)?;
             if !pattern.flags.is_empty() {
                 write!(out, " flag \"{}\"", pattern.flags).expect("a String takes all");
             }
             out.push_str(close);
         }
     }
-    of.steps.iter().for_each(|found| step(found, out));
+    of.steps.iter().try_for_each(|found| step(found, out))
 }
 
-fn step(of: &Step, out: &mut String) {
+fn step(of: &Step, out: &mut String) -> Result<()> {
+    worked(8)?;
     match of {
         Step::Key(key) => {
             out.push('.');
-            quote(key, out);
+            quote(key, out)?;
         }
         Step::AnyKey => out.push_str(".*"),
         Step::AnyElement => out.push_str("[*]"),
@@ -100,10 +105,10 @@ fn step(of: &Step, out: &mut String) {
             out.push('[');
             for (at, (from, to)) in elements.iter().enumerate() {
                 out.push_str(if at > 0 { "," } else { "" });
-                expr(from, false, out);
+                expr(from, false, out)?;
                 if let Some(to) = to {
                     out.push_str(" to ");
-                    expr(to, false, out);
+                    expr(to, false, out)?;
                 }
             }
             out.push(']');
@@ -122,13 +127,13 @@ fn step(of: &Step, out: &mut String) {
         }
         Step::Filter(filter) => {
             out.push_str("?(");
-            expr(filter, false, out);
+            expr(filter, false, out)?;
             out.push(')');
         }
         Step::DateTime(template) => {
             out.push_str(".datetime(");
             if let Some(template) = template {
-                quote(template, out);
+                quote(template, out)?;
             }
             out.push(')');
         }
@@ -136,4 +141,5 @@ fn step(of: &Step, out: &mut String) {
             write!(out, ".{}()", method.name()).expect("a String takes all");
         }
     }
+    Ok(())
 }

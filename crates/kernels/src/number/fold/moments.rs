@@ -137,16 +137,17 @@ struct Exact {
 
 impl Exact {
     #[inline(always)]
-    fn take(&mut self, value: Small) {
+    fn take(&mut self, value: Small) -> Result<()> {
         self.count += 1;
         self.sum.add(value);
         match value.checked_mul(value) {
             Some(square) => self.squares.add(square),
             None => {
                 let value = Numeric::from(value);
-                self.squares.add_large(&value.times_unchecked(&value));
+                self.squares.add_large(&value.times_unchecked(&value)?);
             }
         }
+        Ok(())
     }
 
     fn spread(&self, sample: bool, root: bool) -> Result<Option<Made>> {
@@ -165,8 +166,7 @@ macro_rules! ints {
     ($($ty:ident)*) => { $(impl Step<One<$ty>> for Exact {
         #[inline(always)]
         fn step(&mut self, value: <$ty as crate::Ty>::Value<'_>) -> Result<()> {
-            self.take(Small::from(i64::from(value)));
-            Ok(())
+            self.take(Small::from(i64::from(value)))
         }
     })* };
 }
@@ -183,11 +183,11 @@ impl Step<One<Dec>> for Exact {
                 let value = Numeric::load(bytes);
                 if !self.specials.take(&value) {
                     self.sum.add_large(&value);
-                    self.squares.add_large(&value.times_unchecked(&value));
+                    self.squares.add_large(&value.times_unchecked(&value)?);
                 }
+                Ok(())
             }
         }
-        Ok(())
     }
 }
 

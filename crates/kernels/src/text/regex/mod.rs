@@ -181,8 +181,10 @@ impl Regex {
             Some(fast) => fast.begin(text, from),
             None => run::first(&self.program, text, from, cx)?,
         };
+        cx.worked(begin.unwrap_or(text.len()) - from)?;
         let Some(begin) = begin else { return Ok(None) };
         if let Some(end) = fast.and_then(|fast| fast.end(text, begin, short)) {
+            cx.worked(end - begin)?;
             return Ok(Some((begin, end)));
         }
         let end = match short {

@@ -36,7 +36,7 @@ struct Template {
 impl Template {
     fn new(text: &str, cx: &Cx<'_>) -> Result<Template> {
         cx.room(text.len().saturating_mul(2 * size_of::<Part>()))?;
-        Ok(Template { parts: parse(text), is_empty: text.is_empty() })
+        Ok(Template { parts: parse(text)?, is_empty: text.is_empty() })
     }
 }
 

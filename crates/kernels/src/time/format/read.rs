@@ -2,7 +2,7 @@
 //!
 //! White space before fields is skipped, and separators match what is no letter and no digit, as long as FX has not been met.
 
-use onlap_pg::{Error, Result};
+use onlap_pg::{Error, Result, worked};
 
 use super::names;
 use super::scan::Scan;
@@ -108,6 +108,7 @@ impl<'a> Reader<'a> {
 
     fn parts(mut self, parts: &[Part]) -> Result<Reader<'a>> {
         for (at, part) in parts.iter().enumerate() {
+            worked(1)?;
             if self.scan.rest().is_empty() {
                 break;
             }

@@ -1,6 +1,6 @@
 //! Which fields and which text has a template?
 
-use onlap_pg::{Error, Result};
+use onlap_pg::{Error, Result, worked};
 
 /// What stands in a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,8 +231,11 @@ pub fn is_space(byte: u8) -> bool {
 }
 
 /// The parts of a template.
-pub fn parse(template: &str) -> Vec<Part> {
-    parts(template, false).expect("only a standard template is refused")
+///
+/// # Errors
+/// `57014`.
+pub fn parse(template: &str) -> Result<Vec<Part>> {
+    parts(template, false)
 }
 
 /// Separators of a template of SQL's standard; other text stands in quotes.
@@ -250,6 +253,8 @@ fn parts(template: &str, standard: bool) -> Result<Vec<Part>> {
     let mut parts = Vec::new();
     let mut rest = template;
     while !rest.is_empty() {
+        // Each spelling is looked for.
+        worked(FIELDS.len())?;
         let (mut fill, mut translated) = (false, false);
         match rest.get(..2) {
             Some("FM" | "fm") => fill = true,

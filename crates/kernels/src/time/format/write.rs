@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use onlap_pg::value::datetime::calendar;
 use onlap_pg::value::interval::Interval as Span;
-use onlap_pg::{Error, Result};
+use onlap_pg::{Error, Result, worked};
 
 use super::super::parts::{
     EPOCH_JULIAN, HOUR_US, Parts, SECOND_US, first_monday, iso_week, iso_year,
@@ -138,6 +138,7 @@ fn cased(name: &str, case: Case) -> String {
 pub fn write(shown: &Shown, parts: &[Part]) -> Result<String> {
     let mut out = String::new();
     for part in parts {
+        worked(1)?;
         match part {
             Part::Char(char) | Part::Separator(char) | Part::Space(char) => out.push(*char),
             Part::Field(field) => {

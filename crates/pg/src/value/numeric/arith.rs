@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::{BASE, Class, DEC_DIGITS, DSCALE_MAX, Numeric, WEIGHT_MAX, compare_sizes};
-use crate::Result;
+use crate::{Result, worked};
 
 /// Decimals before the point beyond which every value is rounded to zero.
 const LEAST_SCALE: i32 = -(WEIGHT_MAX + 1) * DEC_DIGITS - 1;
@@ -63,7 +63,7 @@ impl Numeric {
                 sign => Numeric::infinity(sign < 0),
             });
         }
-        let product = self.times(other);
+        let product = self.times(other)?;
         if product.dscale > DSCALE_MAX { product.rounded(DSCALE_MAX) } else { product }.fit()
     }
 
@@ -114,14 +114,18 @@ impl Numeric {
     }
 
     /// The product of two finite values, unchecked.
-    pub(super) fn times(&self, other: &Numeric) -> Numeric {
+    ///
+    /// # Errors
+    /// `57014`: products of many digits take long.
+    pub(super) fn times(&self, other: &Numeric) -> Result<Numeric> {
         let dscale = self.dscale + other.dscale;
         let (a, b) = (&self.digits, &other.digits);
         if a.is_empty() || b.is_empty() {
-            return Numeric::raw(false, 0, Vec::new(), dscale);
+            return Ok(Numeric::raw(false, 0, Vec::new(), dscale));
         }
         let mut sums = vec![0_u64; a.len() + b.len()];
         for (i, x) in a.iter().enumerate() {
+            worked(b.len())?;
             for (j, y) in b.iter().enumerate() {
                 sums[i + j + 1] += u64::from(*x) * u64::from(*y);
             }
@@ -133,7 +137,7 @@ impl Numeric {
             (*digit, carry) = ((sum % u64::from(BASE)) as u16, sum / u64::from(BASE));
         }
         let negative = self.class != other.class;
-        Numeric::raw(negative, self.weight + other.weight + 1, digits, dscale)
+        Ok(Numeric::raw(negative, self.weight + other.weight + 1, digits, dscale))
     }
 }
 

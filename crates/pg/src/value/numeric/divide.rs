@@ -1,7 +1,7 @@
 //! How does a numeric divide another, and to how many decimals?
 
 use super::{BASE, Class, DEC_DIGITS, MAX_DISPLAY_SCALE, MIN_SIG_DIGITS, Numeric};
-use crate::{Error, Result};
+use crate::{Error, Result, worked};
 
 fn by_zero() -> Error {
     Error::new("22012", "division by zero")
@@ -36,7 +36,7 @@ impl Numeric {
             _ => {}
         }
         let whole = self.quotient(other, 0, false)?;
-        self.plus(&whole.times(other).negate()).fit()
+        self.plus(&whole.times(other)?.negate()).fit()
     }
 
     fn divide_special(&self, other: &Numeric) -> Option<Result<Numeric>> {
@@ -76,14 +76,17 @@ impl Numeric {
         }
         let mut dividend = self.digits.clone();
         dividend.resize(length as usize, 0);
-        let digits = long_division(dividend, &other.digits);
+        let digits = long_division(dividend, &other.digits)?;
         let weight = digits.len() as i32 - 1 - wanted;
         Ok(Numeric::raw(self.class != other.class, weight, digits, 0).cut(scale, round))
     }
 }
 
 /// The whole quotient of two numbers to base 10,000 (Knuth's algorithm D); the divisor's first digit is not zero.
-fn long_division(dividend: Vec<u16>, divisor: &[u16]) -> Vec<u16> {
+///
+/// # Errors
+/// `57014`: quotients of many digits take long.
+fn long_division(dividend: Vec<u16>, divisor: &[u16]) -> Result<Vec<u16>> {
     let factor = BASE / (u32::from(divisor[0]) + 1);
     let scaled = |digits: &[u16]| -> Vec<u32> {
         let mut carry = 0;
@@ -104,10 +107,11 @@ fn long_division(dividend: Vec<u16>, divisor: &[u16]) -> Vec<u16> {
     let divisor = &scaled(divisor)[1..];
     let n = divisor.len();
     if rest.len() <= n {
-        return vec![0];
+        return Ok(vec![0]);
     }
     let mut quotient = Vec::with_capacity(rest.len() - n);
     for at in 0..rest.len() - n {
+        worked(n)?;
         let head = rest[at] * BASE + rest[at + 1];
         let (mut guess, mut left) = (head / divisor[0], head % divisor[0]);
         while n > 1
@@ -126,7 +130,7 @@ fn long_division(dividend: Vec<u16>, divisor: &[u16]) -> Vec<u16> {
         }
         quotient.push(guess as u16);
     }
-    quotient
+    Ok(quotient)
 }
 
 /// Takes a multiple of the divisor away; whether that was once too often.

@@ -8,7 +8,7 @@ use std::f64::consts::LN_10;
 use num_bigint::{BigInt, Sign};
 
 use super::{Class, MAX_DISPLAY_SCALE, MAX_RESULT_SCALE, MIN_SIG_DIGITS, Numeric, overflow};
-use crate::{Error, Result};
+use crate::{Error, Result, worked};
 
 /// Decimal digits of a natural logarithm's unit, to the digits that PostgreSQL takes for its guesses of scales.
 #[allow(clippy::approx_constant, reason = "more digits give other scales")]
@@ -51,7 +51,7 @@ impl Numeric {
         }
         let whole_digits = (value * DECIMAL) as i32 + 1;
         let fixed = Fixed::with_decimals(scale + whole_digits.max(0));
-        Ok(fixed.to_numeric(&fixed.exp(&fixed.of(self)), scale))
+        Ok(fixed.to_numeric(&fixed.exp(&fixed.of(self))?, scale))
     }
 
     /// numeric_ln.
@@ -63,7 +63,7 @@ impl Numeric {
         let scale = MIN_SIG_DIGITS - self.ln_weight();
         let scale = scale.max(self.dscale).clamp(0, MAX_DISPLAY_SCALE);
         let fixed = Fixed::with_decimals(scale);
-        Ok(fixed.to_numeric(&fixed.ln(self), scale))
+        Ok(fixed.to_numeric(&fixed.ln(self)?, scale))
     }
 
     /// numeric_log: the logarithm of a number to a base.
@@ -90,11 +90,11 @@ impl Numeric {
         let scale = scale.max(base.dscale).max(number.dscale).clamp(0, MAX_DISPLAY_SCALE);
         let smallness = base.ln_weight().min(0).abs();
         let fixed = Fixed::with_decimals(scale + 2 * smallness + 10);
-        let divisor = fixed.ln(base);
+        let divisor = fixed.ln(base)?;
         if divisor.sign() == Sign::NoSign {
             return Err(Error::new("22012", "division by zero"));
         }
-        Ok(fixed.to_numeric(&((fixed.ln(number) << fixed.bits) / divisor), scale))
+        Ok(fixed.to_numeric(&((fixed.ln(number)? << fixed.bits) / divisor), scale))
     }
 
     fn check_logarithm(&self) -> Result<()> {
@@ -188,7 +188,7 @@ impl Numeric {
             0 => return Ok(Numeric::from(1).rounded(scale)),
             1 => return Ok(self.rounded(scale)),
             -1 => return Numeric::from(1).quotient(self, scale, true),
-            2 => return Ok(self.times(self).rounded(scale)),
+            2 => return Ok(self.times(self)?.rounded(scale)),
             _ if self.is_zero() => return Ok(nothing(scale)),
             _ => {}
         }
@@ -213,13 +213,13 @@ impl Numeric {
         let (mut square, mut product) = (self.clone(), Numeric::from(1));
         loop {
             if left & 1 == 1 {
-                product = keep(product.times(&square));
+                product = keep(product.times(&square)?);
             }
             left >>= 1;
             if left == 0 {
                 break;
             }
-            square = keep(square.times(&square));
+            square = keep(square.times(&square)?);
         }
         if exponent < 0 {
             return Numeric::from(1).quotient(&product, scale, true);
@@ -232,8 +232,8 @@ impl Numeric {
         // The scale of the result hangs on the digits that PostgreSQL's first guess has.
         let digits = (8 - self.ln_weight()).clamp(0, MAX_DISPLAY_SCALE);
         let rough = Fixed::with_decimals(digits + 8);
-        let logarithm = rough.to_numeric(&rough.ln(self), digits);
-        let value = logarithm.times(exponent).rounded(digits).approximate();
+        let logarithm = rough.to_numeric(&rough.ln(self)?, digits);
+        let value = logarithm.times(exponent)?.rounded(digits).approximate();
         if value.abs() > f64::from(MAX_RESULT_SCALE) * 3.01 {
             return if value > 0.0 { Err(overflow()) } else { Ok(nothing(MAX_DISPLAY_SCALE)) };
         }
@@ -242,8 +242,8 @@ impl Numeric {
         let scale = scale.clamp(0, MAX_DISPLAY_SCALE);
         // The logarithm's error is multiplied by the exponent, and then by the result.
         let fixed = Fixed::with_decimals(scale + weight.max(0) + (exponent.weight.max(0) + 1) * 4);
-        let product = (fixed.ln(self) * exponent.scaled(exponent.dscale)) / ten(exponent.dscale);
-        fixed.to_numeric(&fixed.exp(&product), scale).fit()
+        let product = (fixed.ln(self)? * exponent.scaled(exponent.dscale)) / ten(exponent.dscale);
+        fixed.to_numeric(&fixed.exp(&product)?, scale).fit()
     }
 
     /// Times a power of ten, as an integer, cut.
@@ -292,6 +292,12 @@ impl Fixed {
         Fixed { bits: (decimals.max(0) as u64 + 24) * 10 / 3 + 64 }
     }
 
+    /// Notes a product of two numbers, of 64 bits a digit.
+    fn worked(&self) -> Result<()> {
+        let digits = self.bits as usize / 64;
+        worked(digits * digits)
+    }
+
     fn of(&self, value: &Numeric) -> BigInt {
         (value.scaled(value.dscale) << self.bits) / ten(value.dscale)
     }
@@ -305,13 +311,14 @@ impl Fixed {
     }
 
     /// The exponential: of a 2^-k-th, by Taylor's series, then squared k times.
-    fn exp(&self, value: &BigInt) -> BigInt {
+    fn exp(&self, value: &BigInt) -> Result<BigInt> {
         let halvings = value.bits().saturating_sub(self.bits) + 10;
         let inner = Fixed { bits: self.bits + 2 * halvings };
         let small = (value.clone() << (2 * halvings)) >> halvings;
         let one = BigInt::from(1) << inner.bits;
         let (mut sum, mut term) = (one.clone() + &small, small.clone());
         for n in 2_u32.. {
+            inner.worked()?;
             term = ((term * &small) >> inner.bits) / n;
             if term.magnitude().bits() <= 1 {
                 break;
@@ -320,17 +327,18 @@ impl Fixed {
         }
         if value.sign() == Sign::Minus {
             // Squares of small numbers lose digits; those of large ones do not.
-            let positive = self.exp(&-value);
-            return (BigInt::from(1) << (2 * self.bits)) / positive;
+            let positive = self.exp(&-value)?;
+            return Ok((BigInt::from(1) << (2 * self.bits)) / positive);
         }
         for _ in 0..halvings {
+            inner.worked()?;
             sum = (&sum * &sum) >> inner.bits;
         }
-        sum >> (2 * halvings)
+        Ok(sum >> (2 * halvings))
     }
 
     /// The natural logarithm of a value above zero.
-    fn ln(&self, value: &Numeric) -> BigInt {
+    fn ln(&self, value: &Numeric) -> Result<BigInt> {
         let inner = Fixed { bits: self.bits + 64 };
         let (number, divisor) = (value.scaled(value.dscale), ten(value.dscale));
         let power = number.bits() as i64 - divisor.bits() as i64;
@@ -340,24 +348,25 @@ impl Fixed {
             _ => number / (divisor << shift.unsigned_abs()),
         };
         let two = BigInt::from(2) << inner.bits;
-        let sum = inner.ln_near_one(mantissa) + inner.ln_near_one(two) * power;
-        sum >> 64
+        let sum = inner.ln_near_one(mantissa)? + inner.ln_near_one(two)? * power;
+        Ok(sum >> 64)
     }
 
     /// Of a value between a half and two: 256 times the logarithm of its 256th root, by the series of artanh.
-    fn ln_near_one(&self, value: BigInt) -> BigInt {
+    fn ln_near_one(&self, value: BigInt) -> Result<BigInt> {
         let one = BigInt::from(1) << self.bits;
         let root = (0..8).fold(value, |v, _| (v << self.bits).sqrt());
         let z = ((&root - &one) << self.bits) / (&root + &one);
         let square = (&z * &z) >> self.bits;
         let (mut sum, mut power) = (z.clone(), z);
         for n in (3_u32..).step_by(2) {
+            self.worked()?;
             power = (power * &square) >> self.bits;
             if power.magnitude().bits() <= 1 {
                 break;
             }
             sum += &power / n;
         }
-        sum << 9
+        Ok(sum << 9)
     }
 }

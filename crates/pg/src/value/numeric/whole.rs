@@ -58,7 +58,7 @@ impl Numeric {
         let counted = Numeric::from(i64::from(count));
         let (way, width) = (self.sub(low)?, high.sub(low)?);
         // The quotient is rounded: it may reach the count, as in PostgreSQL.
-        let quotient = way.abs().times(&counted).div(&width.abs())?;
+        let quotient = way.abs().times(&counted)?.div(&width.abs())?;
         quotient.plus(&Numeric::from(1)).floor()?.to_int4()
     }
 
@@ -72,11 +72,11 @@ impl Numeric {
         root: bool,
     ) -> Result<Numeric> {
         let n = Numeric::from(count);
-        let numerator = n.times(squares).plus(&sum.times(sum).negate());
+        let numerator = n.times(squares)?.plus(&sum.times(sum)?.negate());
         if numerator.sign() <= 0 {
             return Ok(Numeric::zero());
         }
-        let divisor = n.times(&Numeric::from(if sample { count - 1 } else { count }));
+        let divisor = n.times(&Numeric::from(if sample { count - 1 } else { count }))?;
         let scale = numerator.quotient_scale(&divisor);
         let variance = numerator.quotient(&divisor, scale, true)?;
         if root { variance.root(scale) } else { variance }.fit()
@@ -88,7 +88,10 @@ impl Numeric {
     }
 
     /// The product of finite values that need not fit PostgreSQL's format yet.
-    pub fn times_unchecked(&self, other: &Numeric) -> Numeric {
+    ///
+    /// # Errors
+    /// `57014`.
+    pub fn times_unchecked(&self, other: &Numeric) -> Result<Numeric> {
         self.times(other)
     }
 
