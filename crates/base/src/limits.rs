@@ -80,6 +80,10 @@ pub const STATEMENT_TERMS: usize = 10_000;
 /// the places where it names them: each takes some 10 KiB of plan.
 pub const STATEMENT_RELATIONS: usize = 5000;
 
+/// Bytes of the values of a row that an error keeps to tell of them: 64 of each column are shown, of texts of values whose form is
+/// not their text. Values behind it are cut before they are kept, so that a row of large values is not held twice.
+pub const FAILING_ROW_BYTES: usize = MIB as usize;
+
 /// Longest value that a function makes, as in PostgreSQL: the length of a value fits 30 bits.
 pub const COMPUTED_BYTES: usize = GIB as usize;
 
@@ -226,6 +230,7 @@ pub const LIMITS: &[Limit] = limits![
     STATEMENT_CHAIN, "operators of a statement in one chain", "operators", "10 MiB of names of the levels of its tree";
     STATEMENT_TERMS, "terms of AND, OR, UNION and the like in one chain", "terms", "8 KiB of stack each";
     STATEMENT_RELATIONS, "tables of a statement, views and WITH queries written out", "tables", "10 KiB of plan each";
+    FAILING_ROW_BYTES, "values that an error keeps of a row that was refused", "bytes", "64 bytes of each column are shown";
     COMPUTED_BYTES, "value that a function makes", "bytes", "as in PostgreSQL";
     SEQUENCE_CACHE, "values of a sequence set aside at a time", "values", "what a crash may skip";
     NUMERIC_DIGITS, "digits of a numeric", "digits", "fit a 128-bit integer";
