@@ -244,8 +244,7 @@ impl Compiler<'_> {
             columns.push(TABLE_OID);
             layout.add_var((entry, TABLE_OID), TypeRef::new(oids::OID));
         }
-        let has_version = system.contains(&VERSION) && !facts.frozen;
-        if has_version {
+        if system.contains(&VERSION) && !facts.frozen {
             columns.push(VERSION);
             layout.add_var((entry, VERSION), TypeRef::new(oids::XID));
         }
@@ -270,9 +269,20 @@ impl Compiler<'_> {
             let oid = Datum::Oid(read.relation);
             part = self.with_column(part, (entry, TABLE_OID), oids::OID, &oid)?;
         }
+        self.with_constants(part, entry, system, facts.frozen)
+    }
+
+    /// With the system's columns that are the same in all rows; `frozen`: their version is, too.
+    fn with_constants(
+        &mut self,
+        mut part: Part,
+        entry: usize,
+        system: &[i32],
+        frozen: bool,
+    ) -> Result<Part> {
         for column in system {
             let (ty, value) = match *column {
-                VERSION if !has_version => (oids::XID, FROZEN),
+                VERSION if frozen => (oids::XID, FROZEN),
                 ENDED => (oids::XID, 0),
                 column if COMMANDS.contains(&column) => (oids::CID, 0),
                 _ => continue,
