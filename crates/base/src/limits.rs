@@ -87,6 +87,9 @@ pub const STATEMENT_RELATIONS: usize = 5000;
 /// Longest text that the log has of a defect, and longest plan: a plan of a hundred steps, of 160 bytes each. More would say
 /// less, and a client that meets a defect again and again would fill the disk with it.
 pub const DEFECT_BYTES: usize = 16 << 10;
+/// Bytes of the values of a row that an error keeps to tell of them: 64 of each column are shown, of texts of values whose form is
+/// not their text. Values behind it are cut before they are kept, so that a row of large values is not held twice.
+pub const FAILING_ROW_BYTES: usize = MIB as usize;
 
 /// Longest value that a function makes, as in PostgreSQL: the length of a value fits 30 bits.
 pub const COMPUTED_BYTES: usize = GIB as usize;
@@ -237,6 +240,7 @@ pub const LIMITS: &[Limit] = limits![
     STATEMENT_TERMS, "terms of AND and OR in one chain", "terms", "800 bytes of plan each";
     STATEMENT_SETS, "queries of UNION and the like in one chain", "queries", "8 KiB of stack each";
     STATEMENT_RELATIONS, "tables of a statement, views and WITH queries written out", "tables", "10 KiB of plan each";
+    FAILING_ROW_BYTES, "values that an error keeps of a row that was refused", "bytes", "64 bytes of each column are shown";
     COMPUTED_BYTES, "value that a function makes", "bytes", "as in PostgreSQL";
     SEQUENCE_CACHE, "values of a sequence set aside at a time", "values", "what a crash may skip";
     NUMERIC_DIGITS, "digits of a numeric", "digits", "fit a 128-bit integer";

@@ -20,7 +20,7 @@ use onlap_pg::{Result, TypeRef};
 use crate::build::{Rel, column, schema_of};
 use crate::carried::Carried;
 use crate::compile::{Compiler, Frame, unsupported};
-use crate::env::{CTID, Env, ROW_ID, TABLE_OID, Tables};
+use crate::env::{COMMANDS, CTID, ENDED, Env, ROW_ID, TABLE_OID, Tables, VERSION};
 use crate::layout::{Layout, PRESENT, Var};
 use crate::node::{Node, Rows, arrow};
 use crate::physical::Computed;
@@ -86,6 +86,12 @@ pub enum Source {
     Excluded(usize),
     /// The OID of the table whose row it is then; the rows of the steps say at this place whose it was.
     Relation(Option<usize>),
+    /// The row's version as it is then.
+    Version,
+    /// The transaction that has ended or locked the row, an xid; 0 if none has.
+    Ended,
+    /// The number of the transaction's command, a cid.
+    Command,
 }
 
 /// Expressions of rows that are there.
@@ -185,9 +191,7 @@ impl Compiler<'_> {
         });
         let actions = actions.collect();
         if modify.kind == ModifyKind::Insert {
-            let mut layout = self.rows_layout(query, &[modify.entry]);
-            layout.add_var((modify.entry, TABLE_OID), TypeRef::new(oids::OID));
-            self.frame().layout = layout;
+            self.frame().layout = self.written_layout(query, modify);
         }
         let returning = match (modify.returning.is_empty(), modify.kind) {
             (true, _) => None,
@@ -229,8 +233,7 @@ impl Compiler<'_> {
             let is_whole = modify.kind == ModifyKind::Merge
                 && matches!(kind, CheckKind::Insert | CheckKind::Update);
             let before = is_whole.then(|| {
-                let mut layout = self.rows_layout(query, &[modify.entry]);
-                layout.add_var((modify.entry, TABLE_OID), TypeRef::new(oids::OID));
+                let layout = self.written_layout(query, modify);
                 std::mem::replace(&mut self.frame().layout, layout)
             });
             let nodes = values.into_iter().map(|value| Ok((self.node(value)?, bool)));
@@ -324,6 +327,13 @@ impl Compiler<'_> {
         Ok((numbers, nodes))
     }
 
+    /// The columns of a row that was written, with those of the system.
+    fn written_layout(&self, query: &Query, modify: &Modify) -> Layout {
+        let mut layout = self.rows_layout(query, &[modify.entry]);
+        add_system(&mut layout, modify.entry);
+        layout
+    }
+
     /// The columns of whole rows of entries, one entry's after the other's.
     fn rows_layout(&self, query: &Query, entries: &[usize]) -> Layout {
         let mut layout = Layout::default();
@@ -365,13 +375,10 @@ impl Compiler<'_> {
         for (at, var) in vars {
             // What is no column is made within the expression.
             let Some((entry, number)) = var else { continue };
-            if (entry, number) == (modify.entry, TABLE_OID) {
-                sources.push(Source::Relation(found(at)));
+            if number < 0 && number != ROW_ID && entry == modify.entry {
+                sources.push(of_system(number, modify.kind, found(at))?);
                 known.push(at);
                 continue;
-            }
-            if number == CTID && entry == modify.entry && modify.kind != ModifyKind::Delete {
-                return Err(unsupported("ctid of a row that is written"));
             }
             let written = entry == modify.entry && number > 0;
             sources.push(match (written, found(at)) {
@@ -412,7 +419,9 @@ impl Compiler<'_> {
         let Some(conflict) = modify.conflict.as_ref().filter(|conflict| conflict.update) else {
             return Ok(None);
         };
-        self.frame().layout = self.rows_layout(query, &[modify.entry, conflict.excluded]);
+        let mut layout = self.rows_layout(query, &[modify.entry, conflict.excluded]);
+        add_system(&mut layout, modify.entry);
+        self.frame().layout = layout;
         let (written, nodes) = self.values_of(&conflict.set)?;
         let values = self.exprs_of(nodes, modify, &mut |_| None)?;
         let filter = match conflict.filter {
@@ -434,6 +443,41 @@ impl Compiler<'_> {
         };
         self.asked_query(sub.query, crate::apply::Ask::Column(at - 1), ty)
     }
+}
+
+/// Adds the system's columns of a row that is not one of the steps'.
+fn add_system(layout: &mut Layout, entry: usize) {
+    let columns = [
+        (TABLE_OID, oids::OID),
+        (CTID, oids::TID),
+        (VERSION, oids::XID),
+        (ENDED, oids::XID),
+        (COMMANDS[0], oids::CID),
+        (COMMANDS[1], oids::CID),
+    ];
+    for (number, ty) in columns {
+        layout.add_var((entry, number), TypeRef::new(ty));
+    }
+}
+
+/// Where a column of the system's comes from of a row that is changed; `found` is its place in the rows of the steps, if these
+/// have the row as it was.
+fn of_system(number: i32, kind: ModifyKind, found: Option<usize>) -> Result<Source> {
+    Ok(match (number, found) {
+        (TABLE_OID, _) => Source::Relation(found),
+        (ENDED, Some(_)) if kind == ModifyKind::Delete => Source::Ended,
+        (ENDED, None) => Source::Ended,
+        (VERSION, Some(place)) if matches!(kind, ModifyKind::Delete | ModifyKind::Merge) => {
+            Source::Found(place)
+        }
+        (VERSION, _) => Source::Version,
+        (CTID, Some(place)) if matches!(kind, ModifyKind::Delete | ModifyKind::Merge) => {
+            Source::Found(place)
+        }
+        (CTID, _) => return Err(unsupported("ctid of a row that is written")),
+        (_, Some(place)) => Source::Found(place),
+        (_, None) => Source::Command,
+    })
 }
 
 /// DEFAULT among the rows of VALUES.

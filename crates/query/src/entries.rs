@@ -18,7 +18,10 @@ use onlap_pg::{Oid, Result, TypeRef};
 
 use crate::build::{Rel, schema_of};
 use crate::compile::{Compiler, Lateral, slots, unsupported};
-use crate::env::{CTID, Env, Facts, ROW_ID, Read, Restriction, RestrictionKind, TABLE_OID, Wanted};
+use crate::env::{
+    COMMANDS, CTID, ENDED, Env, FROZEN, Facts, ROW_ID, Read, Restriction, RestrictionKind,
+    TABLE_OID, VERSION, Wanted,
+};
 use crate::error::external;
 use crate::joins::Part;
 use crate::keyed::SHARE_OF_KEYS;
@@ -214,9 +217,6 @@ impl Compiler<'_> {
         let of = &bound.query(self.frame().query).entries[entry - 1];
         let system = used.iter().filter(|column| **column < 0).count();
         let (system, used) = used.split_at(system);
-        if system.iter().any(|column| ![TABLE_OID, CTID].contains(column)) {
-            return Err(unsupported("a system column"));
-        }
         let facts = self.tables.facts(read);
         let mut restrictions = self.given(entry);
         let mut wanted = crate::ordered::Sought::new(self.frame().wanted.clone());
@@ -244,6 +244,10 @@ impl Compiler<'_> {
             columns.push(TABLE_OID);
             layout.add_var((entry, TABLE_OID), TypeRef::new(oids::OID));
         }
+        if system.contains(&VERSION) && !facts.frozen {
+            columns.push(VERSION);
+            layout.add_var((entry, VERSION), TypeRef::new(oids::XID));
+        }
         if system.contains(&CTID) {
             columns.push(CTID);
             layout.add_var((entry, CTID), TypeRef::new(oids::TID));
@@ -260,14 +264,32 @@ impl Compiler<'_> {
         if columns.is_empty() {
             layout.add_hidden(TypeRef::new(oids::BOOL));
         }
-        let part = Part { plan, layout, rows: rows.max(1.0) };
-        match !names_relation || facts.several {
-            true => Ok(part),
-            false => {
-                let oid = Datum::Oid(read.relation);
-                self.with_column(part, (entry, TABLE_OID), oids::OID, &oid)
-            }
+        let mut part = Part { plan, layout, rows: rows.max(1.0) };
+        if names_relation && !facts.several {
+            let oid = Datum::Oid(read.relation);
+            part = self.with_column(part, (entry, TABLE_OID), oids::OID, &oid)?;
         }
+        self.with_constants(part, entry, system, facts.frozen)
+    }
+
+    /// With the system's columns that are the same in all rows; `frozen`: their version is, too.
+    fn with_constants(
+        &mut self,
+        mut part: Part,
+        entry: usize,
+        system: &[i32],
+        frozen: bool,
+    ) -> Result<Part> {
+        for column in system {
+            let (ty, value) = match *column {
+                VERSION if frozen => (oids::XID, FROZEN),
+                ENDED => (oids::XID, 0),
+                column if COMMANDS.contains(&column) => (oids::CID, 0),
+                _ => continue,
+            };
+            part = self.with_column(part, (entry, *column), ty, &Datum::Oid(value))?;
+        }
+        Ok(part)
     }
 
     /// Whether UPDATE or DELETE change the rows of an entry.

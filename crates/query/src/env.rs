@@ -200,6 +200,8 @@ pub struct Facts {
     pub several: bool,
     /// What indexes calculate of its rows.
     pub derived: Vec<Derived>,
+    /// Whether its rows have no versions of their own ([`VERSION`]).
+    pub frozen: bool,
 }
 
 /// What an index calculates of a relation's rows: it counts as a column, which no row has.
@@ -233,8 +235,21 @@ pub const ROW_ID: i32 = i32::MIN;
 /// The number of the system's column that says where a row lies.
 pub const CTID: i32 = -1;
 
+/// The number of the system's column that tells a row's versions apart, an xid.
+pub const VERSION: i32 = -2;
+
+/// The number of the system's column that says which transaction has ended or locked a row, an xid: none has, of rows that are there.
+pub const ENDED: i32 = -4;
+
+/// The numbers of the system's columns that count the commands of a transaction, which are not told apart here.
+pub const COMMANDS: [i32; 2] = [-3, -5];
+
 /// The number of the system's column that says which relation a row is of.
 pub const TABLE_OID: i32 = -6;
+
+/// The version that all rows have of a relation whose rows have none of their own: PostgreSQL's number of what every
+/// transaction sees.
+pub const FROZEN: u32 = 2;
 
 /// A relation that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -251,7 +266,7 @@ pub trait Tables {
     fn facts(&self, of: Read) -> Facts;
 
     /// A step that reads columns of a relation, by their numbers from 1, then [`TABLE_OID`] where its rows are those of several,
-    /// then [`CTID`] and [`ROW_ID`], in the representations of their types. Rows come in the order that is wanted, if there is an index that has it and nothing better to go by.
+    /// then [`VERSION`], [`CTID`] and [`ROW_ID`], in the representations of their types. Rows come in the order that is wanted, if there is an index that has it and nothing better to go by.
     ///
     /// # Errors
     /// There is no such relation any more.

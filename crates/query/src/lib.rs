@@ -72,8 +72,8 @@ pub use carried::{Carried, parts};
 pub use change::{Change, Checks, RowExprs, Source, Taken, Update, Whole, compile_change};
 pub use condition::{Condition, Formula, Keys, literal_value, value};
 pub use env::{
-    CTID, Derived, Env, Facts, Keyed, Locker, Order, ROW_ID, Read, Restriction, RestrictionKind,
-    Scanned, TABLE_OID, Tables, Trees, Values, View, Wanted,
+    COMMANDS, CTID, Derived, ENDED, Env, Facts, Keyed, Locker, Order, ROW_ID, Read, Restriction,
+    RestrictionKind, Scanned, TABLE_OID, Tables, Trees, VERSION, Values, View, Wanted,
 };
 pub use error::{external, of_external};
 pub use node::{Node, Rows};

@@ -156,7 +156,12 @@ struct FailingRow {
     table: String,
     /// Its columns and values as the engine prints what is kept.
     columns: Vec<(String, Option<String>)>,
+    /// The tables that the statement writes to, with the columns that it says values for; once it is known.
+    written: Option<Vec<Written>>,
 }
+
+/// A table's key, and numbers of its columns.
+pub type Written = (crate::rights::Key, Vec<u32>);
 
 /// Whose values the detail shows, and what stands there for those who may not read them.
 #[derive(Clone, PartialEq, Eq)]
@@ -469,9 +474,29 @@ impl SqlError {
         }
         self
     }
-    /// The table of the row that was refused, with its columns and values as the engine prints what is kept.
-    pub fn failing_row(&self) -> Option<(&str, &[(String, Option<String>)])> {
-        self.0.row.as_ref().map(|row| (row.table.as_str(), &row.columns[..]))
+    /// Of a row of a table, that was refused.
+    #[must_use]
+    pub fn of_row(mut self, schema: &onlap::TableSchema, row: &onlap::Row) -> SqlError {
+        let columns = onlap::convert::row_texts(schema, |at| row[at].clone());
+        self.0.row = Some(FailingRow { table: schema.name.clone(), columns, written: None });
+        self
+    }
+    /// The table of the row that was refused, with its columns and values as the engine prints what is kept, and what the
+    /// statement writes.
+    #[expect(clippy::type_complexity, reason = "a table, its row, what is written")]
+    pub fn failing_row(&self) -> Option<(&str, &[(String, Option<String>)], &[Written])> {
+        let row = self.0.row.as_ref()?;
+        Some((&row.table, &row.columns, row.written.as_deref().unwrap_or_default()))
+    }
+    /// Of a statement that needs this, of which the innermost counts.
+    #[must_use]
+    pub fn of_statement(mut self, needs: &[crate::rights::Need]) -> SqlError {
+        use crate::rights::Action::{Insert, Update};
+        if let Some(row) = self.0.row.as_mut().filter(|row| row.written.is_none()) {
+            let writes = needs.iter().filter(|need| matches!(need.action, Insert | Update));
+            row.written = Some(writes.map(|need| (need.key, need.columns.clone())).collect());
+        }
+        self
     }
     /// The same with this detail, and the row forgotten.
     #[must_use]

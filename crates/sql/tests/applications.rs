@@ -52,3 +52,18 @@ fn what_reads_a_column_follows_its_type() {
 fn rows_that_fail_are_told() {
     same(include_str!("../testdata/applications/failing_rows.sql"));
 }
+
+#[test]
+fn rows_that_fail_are_told_to_who_may_see_them() {
+    same(include_str!("../testdata/applications/failing_rows_seen.sql"));
+}
+
+#[test]
+fn rows_have_versions() {
+    same(include_str!("../testdata/applications/system_columns.sql"));
+}
+
+#[test]
+fn transactions_that_only_read_lock_nothing() {
+    same(include_str!("../testdata/applications/read_only.sql"));
+}

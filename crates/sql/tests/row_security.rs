@@ -44,8 +44,6 @@ fn answer(sql: &str, outcome: &Outcome) -> String {
     let mut copied: Vec<&[u8]> = copied.split(|byte| *byte == b'\n').collect();
     copied.sort_unstable();
     let copied: Vec<_> = copied.into_iter().map(String::from_utf8_lossy).collect();
-    // The row is not told here.
-    let detail = if detail.starts_with("Failing row contains") { "" } else { detail };
     format!("{tags:?} {error:?} {detail:?} {hint:?} {rows:?} {notices:?} {copied:?}")
 }
 

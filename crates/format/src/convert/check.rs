@@ -1,5 +1,6 @@
 //! Is a columnar batch what its table's schema says?
 
+use onlap_base::limits::FAILING_ROW_BYTES;
 use onlap_base::limits::{ROW_BYTES, VALUE_BYTES};
 use onlap_base::{Error, ErrorKind, Result, Subject};
 
@@ -46,23 +47,48 @@ pub fn check_batch(schema: &TableSchema, batch: &Batch) -> Result<()> {
     check_row_bytes(batch)
 }
 
-/// The columns of a row with their values as texts, `None` for NULL.
+/// Bytes that are left of a value that is cut: more than are ever shown, so that it shows that there were more.
+const CUT_BYTES: usize = 128;
+
+/// The columns of a row with their values as texts, `None` for NULL. All of them take [`FAILING_ROW_BYTES`] at most, and what cut
+/// values have left: a value that there is no room for is cut.
+///
+/// [`FAILING_ROW_BYTES`]: onlap_base::limits::FAILING_ROW_BYTES
 pub fn row_texts(
     schema: &TableSchema,
     value: impl Fn(usize) -> Value,
 ) -> Vec<(String, Option<String>)> {
-    let shown = |(at, column): (usize, &ColumnSchema)| {
+    let mut room = FAILING_ROW_BYTES;
+    let mut shown = |(at, column): (usize, &ColumnSchema)| {
         let text = match value(at) {
             Value::Null => None,
             value => {
+                let value = cut(value, room);
                 let mut text = String::new();
                 format_text(column.ty, &value, &mut text);
+                room = room.saturating_sub(text.len());
                 Some(text)
             }
         };
         (column.name.clone(), text)
     };
-    schema.columns.iter().enumerate().map(shown).collect()
+    schema.columns.iter().enumerate().map(&mut shown).collect()
+}
+
+/// The beginning of a value whose text would take more than this.
+fn cut(value: Value, room: usize) -> Value {
+    match value {
+        Value::Text(mut text) if text.len() > room.max(CUT_BYTES) => {
+            text.truncate(text.floor_char_boundary(CUT_BYTES));
+            Value::Text(text)
+        }
+        // Each byte is two digits.
+        Value::Bytes(mut bytes) if bytes.len() * 2 > room.max(CUT_BYTES) => {
+            bytes.truncate(CUT_BYTES / 2);
+            Value::Bytes(bytes)
+        }
+        value => value,
+    }
 }
 
 fn check_column(described: &ColumnSchema, column: &Column, rows: usize) -> Result<()> {

@@ -2,7 +2,7 @@
 //!
 //! Floats: -0 is 0, NaN is equal to itself and larger than everything else.
 
-use crate::{Bool, Entry, Float4, Float8, Int2, Int4, Int8, OidTy, test2, two};
+use crate::{Bool, Entry, Float4, Float8, Int2, Int4, Int8, OidTy, one, test2, two};
 
 /// The six comparisons of two types by functions of the values.
 macro_rules! six {
@@ -69,6 +69,16 @@ pub const NUMBERS: &[Entry] = six! {
     "float48" "(float4,float8)" Float4 Float8 f64;
     "float84" "(float8,float4)" Float8 Float4 f64;
 };
+
+/// Numbers of transactions and commands, which have no order.
+pub const UNORDERED: &[Entry] = &[
+    ("xideq(xid,xid)", |_| test2::<OidTy, OidTy, _>(|a, b| a == b)),
+    ("xidneq(xid,xid)", |_| test2::<OidTy, OidTy, _>(|a, b| a != b)),
+    ("xideqint4(xid,int4)", |_| test2::<OidTy, Int4, _>(|a, b| a == b as u32)),
+    ("xidneqint4(xid,int4)", |_| test2::<OidTy, Int4, _>(|a, b| a != b as u32)),
+    ("cideq(cid,cid)", |_| test2::<OidTy, OidTy, _>(|a, b| a == b)),
+    ("xid(xid8)", |_| one::<Int8, OidTy>(|a, _| Ok(a as u32))),
+];
 
 /// Booleans: false is below true.
 pub const BOOLEANS: &[Entry] = &[

@@ -30,6 +30,7 @@ pub const ENTRIES: &[&[Entry]] = &[
     int::OTHERS,
     compare::NUMBERS,
     compare::BOOLEANS,
+    compare::UNORDERED,
     float::ARITHMETIC,
     float::SIGNS,
     math::POWERS,

@@ -345,6 +345,11 @@ pub fn of_column(
     Ok(binder.alone(made, entries))
 }
 
+/// Whether a column of this name is one that every table has without saying so.
+pub fn is_system_column(name: &str) -> bool {
+    names::system_number(name).is_some()
+}
+
 /// The name of a system column.
 pub fn system_column(number: i32) -> Option<&'static str> {
     names::SYSTEM.iter().find(|column| column.1 == number).map(|column| column.0)

@@ -142,6 +142,11 @@ impl Binder<'_> {
             return Ok(None);
         };
         let system = SYSTEM.iter().find(|(name, ..)| *name == column);
+        if system.is_some() && column != "tableoid" && self.level_ref().clause == Clause::MergeWhen
+        {
+            let text = format!("cannot use system column \"{column}\" in MERGE WHEN condition");
+            return Err(Error::new("42P10", text));
+        }
         Ok(system.map(|(_, number, ty)| Seen {
             entry: item.entry,
             column: *number,

@@ -46,6 +46,10 @@ pub mod oids {
     pub const OID: Oid = 26;
     /// tid
     pub const TID: Oid = 27;
+    /// xid
+    pub const XID: Oid = 28;
+    /// cid
+    pub const CID: Oid = 29;
     /// text
     pub const TEXT: Oid = 25;
     /// oidvector

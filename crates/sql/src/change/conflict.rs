@@ -39,6 +39,14 @@ pub struct Conflict<'a> {
     held: &'a Held,
 }
 
+/// A row that was written.
+pub struct Put {
+    /// The row as it is then.
+    pub row: Row,
+    /// Whether it was there before.
+    pub was_there: bool,
+}
+
 /// Tries until another transaction's row is seen.
 const TRIES: usize = 1000;
 
@@ -67,7 +75,7 @@ impl<'a> Conflict<'a> {
     ///
     /// # Errors
     /// Those of the insert and the update.
-    pub fn put(&self, row: Row) -> Result<Option<Row>> {
+    pub fn put(&self, row: Row) -> Result<Option<Put>> {
         let Some(fires) = &self.statement.fires else { return self.put_one(row) };
         let to = self.to(&row)?;
         let mut now = |row: &Row| Ok(self.to(&to.unfit(row.clone()))?.table.schema.id);
@@ -77,7 +85,7 @@ impl<'a> Conflict<'a> {
         }
     }
 
-    fn put_one(&self, row: Row) -> Result<Option<Row>> {
+    fn put_one(&self, row: Row) -> Result<Option<Put>> {
         if let Some(index) = self.arbiters.iter().find(|index| index.time() != Time::Statement) {
             let text = "ON CONFLICT does not support deferrable unique constraints/exclusion \
                         constraints as arbiters";
@@ -95,13 +103,13 @@ impl<'a> Conflict<'a> {
                     return Ok(None);
                 }
                 match self.insert(&to, &row)? {
-                    true => return self.checked(row),
+                    true => return self.checked(row, false),
                     false => continue,
                 }
             };
             let Some((id, old)) = self.lock(&to, &row)? else {
                 match self.insert(&to, &row)? {
-                    true => return self.checked(row),
+                    true => return self.checked(row, false),
                     false => continue,
                 }
             };
@@ -115,7 +123,7 @@ impl<'a> Conflict<'a> {
             return match self.change(&to, update, id, old, &row)? {
                 Some(changed) => {
                     self.statement.shared.touch(table, [id].into_iter(), self.held)?;
-                    self.checked(changed)
+                    self.checked(changed, true)
                 }
                 None => Ok(None),
             };
@@ -158,9 +166,9 @@ impl<'a> Conflict<'a> {
     }
 
     /// A row that was written, if the views that it went through show it.
-    fn checked(&self, row: Row) -> Result<Option<Row>> {
+    fn checked(&self, row: Row, was_there: bool) -> Result<Option<Put>> {
         self.asked.check_rows(CheckKind::View, slice::from_ref(&row))?;
-        Ok(Some(row))
+        Ok(Some(Put { row, was_there }))
     }
 
     /// Fails where a changed row belongs to another partition.
@@ -245,13 +253,10 @@ impl<'a> Conflict<'a> {
         let schema = &self.statement.target.schema;
         let of = |exprs: &RowExprs| {
             returning::values(exprs, 1, |source| match source {
-                Source::Row(number) => {
-                    array_of(self.statement.target, number, [&old[number - 1]].into_iter())
-                }
                 Source::Excluded(number) => {
                     array_of(self.statement.target, number, [&new[number - 1]].into_iter())
                 }
-                Source::Found(_) | Source::Relation(_) => Err(SqlError::defect("no row was found")),
+                of_old => self.statement.of_written(of_old, slice::from_ref(&old), &[]),
             })
         };
         if let Some(filter) = &update.filter {

@@ -17,7 +17,7 @@ use super::fires::{Event, Fires};
 use super::members::Group;
 use super::returning::{Asks, Returned};
 use super::update::Setting;
-use super::{Done, Statement, array_of, column_of, places};
+use super::{Done, Statement, places};
 use crate::error::{Result, SqlError};
 use crate::plan::TableHandle;
 
@@ -281,6 +281,7 @@ pub fn delete(statement: &Statement<'_>) -> Result<Done> {
         let batch = those(batch, |id| deleted.contains(&id))?;
         let found = |source| match source {
             Source::Found(at) | Source::Relation(Some(at)) => Ok(batch.column(at).clone()),
+            Source::Ended => Ok(statement.ended(ids_in(&batch).map(|_| true))),
             _ => Err(SqlError::defect("a row that is deleted is as it was found")),
         };
         returned.add(changing.change.returning.as_ref(), batch.num_rows(), found)?;
@@ -320,13 +321,14 @@ pub fn update(statement: &Statement<'_>) -> Result<Done> {
                 statement.relations_of(&rows)
             }
             Source::Found(place) | Source::Relation(Some(place)) => Ok(batch.column(place).clone()),
-            Source::Row(number) => array_of(statement.target, number, column_of(&rows, number)),
-            Source::Excluded(_) | Source::Relation(None) => {
-                Err(SqlError::defect("UPDATE has no row to insert"))
+            // Columns that a table below has of its own are not in these rows.
+            Source::Version if statement.family.is_some_and(|family| !family.is_divided()) => {
+                Err(SqlError::unsupported("xmin of rows of several tables that have triggers"))
             }
+            of_row => statement.of_written(of_row, &rows, &[]),
         };
         returned.add(change.returning.as_ref(), rows.len(), source)?;
-        asked.check(CheckKind::View, rows.len(), source)?;
+        asked.check(CheckKind::View, rows.len(), source, |at| Ok(Some(rows[at].clone())))?;
     }
     Ok(Done { tag: "UPDATE", rows: n, returned })
 }

@@ -15,6 +15,7 @@ use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use onlap::{Row, TableId};
 use onlap_kernels::Datum;
 
+use super::routes::not_of;
 use crate::catalog::triggers::{self, Trigger};
 use crate::catalog::{Kind, Name, oids};
 use crate::ddl::generated::{fill, hide, with_generated};
@@ -367,7 +368,7 @@ impl<'a> Fires<'a> {
             }
         }
         if !stays {
-            return Err(strayed(table));
+            return Err(not_of(table, &row));
         }
         fill(self.view, &table.table, slice::from_mut(&mut row))?;
         Ok(Some(row))
@@ -409,13 +410,6 @@ fn moved(from: &TableHandle, trigger: &str) -> SqlError {
         name.schema, name.name
     );
     SqlError::new("0A000", text).detail(detail)
-}
-
-/// One of the partition's own has done so.
-fn strayed(from: &TableHandle) -> SqlError {
-    let name = Name::of_engine(&from.schema.name).1;
-    let text = format!("new row for relation \"{}\" violates partition constraint", name.name);
-    SqlError::new("23514", text).about_table(&name.schema, &name.name)
 }
 
 /// Whether a table, or one above or below it, has triggers.

@@ -4,11 +4,11 @@ use arrow_array::{ArrayRef, RecordBatch};
 use onlap::{Batch, Row, Value, convert};
 use onlap_pg::ast::Overriding;
 use onlap_pg::bound::{Bound, CheckKind, EntryKind, Expr, ExprId, Query, Target};
-use onlap_query::{Change, Source};
+use onlap_query::Change;
 
 use super::conflict::Conflict;
 use super::returning::{self, Asks, Returned};
-use super::{Done, Statement, array_of, column_of, value_at};
+use super::{Done, Statement, value_at};
 use crate::ddl::{defaults, generated};
 use crate::error::{Result, SqlError};
 use crate::fast::bytes_of;
@@ -57,12 +57,8 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
     let changing = statement.steps()?;
     let change = &changing.change;
     let asked = Asks::of(statement, change);
-    let returns = |rows: &[Row], held: &Held| {
-        let row = |source| match source {
-            Source::Row(number) => array_of(statement.target, number, column_of(rows, number)),
-            Source::Relation(_) => statement.relations_of(rows),
-            _ => Err(SqlError::defect("INSERT returns what it has written")),
-        };
+    let returns = |rows: &[Row], changed: &[bool], held: &Held| {
+        let row = |source| statement.of_written(source, rows, changed);
         let mut returned = Returned::charged(held.another());
         returned.add(change.returning.as_ref(), rows.len(), row)?;
         Ok::<_, SqlError>(returned)
@@ -79,16 +75,18 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
         if !statement.shared.several {
             statement.view.scope.waits().fix();
         }
-        let mut kept = Vec::with_capacity(rows.len());
+        let (mut kept, mut changed) = (Vec::with_capacity(rows.len()), Vec::new());
         for row in rows {
-            kept.extend(conflict.put(row)?);
+            let Some(put) = conflict.put(row)? else { continue };
+            kept.push(put.row);
+            changed.push(put.was_there);
         }
-        (returns(&kept, &held)?, kept.len())
+        (returns(&kept, &changed, &held)?, kept.len())
     } else if statement.fires.is_some() {
         let (rows, held) = statement.all_rows(&changing)?;
         let rows = statement.put_fired(rows, asked)?;
         asked.check_rows(CheckKind::View, &rows)?;
-        (returns(&rows, &held)?, rows.len())
+        (returns(&rows, &[], &held)?, rows.len())
     } else if change.returning.is_some() || statement.bound.reads_all_first() {
         // What RETURNING asks of tables, and the query, it asks as they were when the statement began.
         let (mut rows, held) = statement.all_rows(&changing)?;
@@ -96,7 +94,7 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
             generated::fill(statement.view, table, &mut rows)?;
         }
         asked.check_rows(CheckKind::Insert, &rows)?;
-        let returned = returns(&rows, &held)?;
+        let returned = returns(&rows, &[], &held)?;
         statement.put(&rows)?;
         asked.check_rows(CheckKind::View, &rows)?;
         (returned, rows.len())
@@ -233,7 +231,11 @@ pub fn write(view: &View, target: &TableHandle, rows: &[Row]) -> Result<()> {
     Ok(tx.insert_batch(&target.table, batch_of(target, rows)?)?)
 }
 
-fn batch_of(target: &TableHandle, rows: &[Row]) -> Result<Batch> {
+/// Rows in column form.
+///
+/// # Errors
+/// Values that their columns cannot have.
+pub fn batch_of(target: &TableHandle, rows: &[Row]) -> Result<Batch> {
     let columns = &target.schema.columns;
     let mut batch = Batch::new(columns.iter().map(|c| c.ty.physical()));
     for (i, column) in columns.iter().enumerate() {

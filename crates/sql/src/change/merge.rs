@@ -112,10 +112,11 @@ fn must_be_theirs(asked: Asks<'_>, actions: &[Taken], batches: &Held) -> Result<
         }
         for batch in batches.iter() {
             let batch = those(batch, action)?;
-            asked.check(kind, batch.num_rows(), |source| match source {
+            let source = |source| match source {
                 Source::Found(at) | Source::Relation(Some(at)) => Ok(batch.column(at).clone()),
                 _ => Err(SqlError::defect("a row that is there is as it was found")),
-            })?;
+            };
+            asked.check(kind, batch.num_rows(), source, |_| Ok(None))?;
         }
     }
     Ok(())

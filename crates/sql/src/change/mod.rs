@@ -209,10 +209,11 @@ fn carry_out(
         None => one(view, bound, values, text, blind),
     };
     // Rows are written when all that the statement's queries lock is locked.
-    match bound.locks_rows() {
+    let done = match bound.locks_rows() {
         true => until_locked(view, all),
         false => all(),
-    }
+    };
+    done.map_err(|e| e.of_statement(bound.needs()))
 }
 
 fn one(

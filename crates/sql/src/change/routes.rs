@@ -248,10 +248,7 @@ impl Router {
             // What else is wrong with it comes first.
             self.view.scope.tx()?.judge_new(&self.target.table, row)?;
         }
-        let relation = Name::of_engine(&self.target.schema.name).1;
-        let text =
-            format!("new row for relation \"{}\" violates partition constraint", relation.name);
-        Ok(SqlError::new("23514", text).about_table(&relation.schema, &relation.name))
+        Ok(not_of(&self.target, row))
     }
 
     /// Whether all rows are such as the named table may have.
@@ -430,6 +427,14 @@ impl Level {
         let detail = format!("Partition key of the failing row contains ({names}) = ({values}).");
         Ok(error.detail(detail))
     }
+}
+
+/// The error of a row that is none of a partition's.
+pub fn not_of(partition: &TableHandle, row: &Row) -> SqlError {
+    let name = Name::of_engine(&partition.schema.name).1;
+    let text = format!("new row for relation \"{}\" violates partition constraint", name.name);
+    let error = SqlError::new("23514", text).about_table(&name.schema, &name.name);
+    error.of_row(&partition.schema, row)
 }
 
 /// A value as an error shows it.

@@ -2,6 +2,7 @@
 //!
 //! What RETURNING asks of tables, it asks as they were when the statement began: so it is calculated before rows are written.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -14,7 +15,7 @@ use onlap_query::Source;
 use super::find::{Found, ids_in, ids_of};
 use super::insert::write;
 use super::members::{FETCHED, Moves};
-use super::returning::{Asks, Returned, asks_generated};
+use super::returning::{Asks, Returned, asks_generated, asks_version, versions_of};
 use super::{Done, Statement, array_of, default_of, places, value_at};
 use crate::catalog::oids;
 use crate::ddl::generated;
@@ -29,6 +30,7 @@ pub fn delete(statement: &Statement<'_>) -> Result<Done> {
     for batch in &batches {
         let found = |source| match source {
             Source::Found(at) | Source::Relation(Some(at)) => Ok(batch.column(at).clone()),
+            Source::Ended => Ok(statement.ended(ids_in(batch).map(|_| true))),
             _ => Err(SqlError::defect("a row that is deleted is as it was found")),
         };
         returned.add(changing.change.returning.as_ref(), batch.num_rows(), found)?;
@@ -51,6 +53,9 @@ pub fn update(statement: &Statement<'_>) -> Result<Done> {
     if asks_generated(schema, &found.changing.change) {
         setting.generate(&mut moving)?;
     }
+    if asks_version(&found.changing.change) {
+        setting.find_versions(&mut moving)?;
+    }
     let mut returned = Returned::charged(found.batches.another());
     let source = |at: usize| {
         let (batch, setting): (&RecordBatch, &Setting<'_>) = (&found.batches[at], &setting);
@@ -58,7 +63,8 @@ pub fn update(statement: &Statement<'_>) -> Result<Done> {
             Source::Found(place) => Ok(batch.column(place).clone()),
             Source::Row(number) => setting.column(at, number),
             Source::Relation(Some(place)) => Ok(setting.relations(batch, place)),
-            Source::Excluded(_) | Source::Relation(None) => {
+            Source::Version => Ok(setting.versions_of(batch)),
+            Source::Excluded(_) | Source::Relation(None) | Source::Ended | Source::Command => {
                 Err(SqlError::defect("UPDATE has no row to insert"))
             }
         }
@@ -66,18 +72,22 @@ pub fn update(statement: &Statement<'_>) -> Result<Done> {
     let change = &found.changing.change;
     let asked = Asks::of(statement, change);
     for (at, batch) in found.batches.iter().enumerate() {
-        asked.check(CheckKind::Update, batch.num_rows(), source(at))?;
+        asked.check(CheckKind::Update, batch.num_rows(), source(at), |_| Ok(None))?;
     }
     for (at, batch) in found.batches.iter().enumerate() {
         returned.add(change.returning.as_ref(), batch.num_rows(), source(at))?;
     }
     setting.write()?;
     for (at, batch) in found.batches.iter().enumerate() {
-        asked.check(CheckKind::View, batch.num_rows(), source(at))?;
+        let whole = |row| setting.row_of(batch, row);
+        asked.check(CheckKind::View, batch.num_rows(), source(at), whole)?;
     }
     let n = setting.places.len() as u64;
     Ok(Done { tag: "UPDATE", rows: n, returned })
 }
+
+/// What a row's version takes while it is known by the row's id, in a hash table that has just grown.
+const VERSION_BYTES: usize = 48;
 
 /// How rows are locked of which columns are set: more strongly where one is part of a unique key.
 pub fn lock_mode(schema: &TableSchema, mut places: impl Iterator<Item = usize>) -> RowLock {
@@ -103,6 +113,8 @@ pub struct Setting<'a> {
     moves: Moves,
     /// Generated columns, if they were asked for, as of `defaults`.
     generated: Vec<(usize, Vec<Vec<Value>>)>,
+    /// What versions rows become, by their ids, if they were asked for.
+    versions: HashMap<RowId, u32>,
 }
 
 impl<'a> Setting<'a> {
@@ -136,7 +148,8 @@ impl<'a> Setting<'a> {
             defaults.push((*number, all));
         }
         let (moves, generated) = (Moves::new(), Vec::new());
-        Ok(Setting { statement, batches, written, places, defaults, moves, generated })
+        let versions = HashMap::new();
+        Ok(Setting { statement, batches, written, places, defaults, moves, generated, versions })
     }
 
     /// Calculates generated columns, for who asks what rows become. They are charged to `held`.
@@ -176,6 +189,37 @@ impl<'a> Setting<'a> {
         }
         self.generated = all;
         Ok(())
+    }
+
+    /// Finds what versions rows become, for who asks. They are charged to `held`.
+    ///
+    /// # Errors
+    /// Values that their columns cannot have; `53200`.
+    pub fn find_versions(&mut self, held: &mut Held) -> Result<()> {
+        held.charge(self.places.len() * VERSION_BYTES)?;
+        let (statement, columns) = (self.statement, self.columns());
+        let ids: Vec<RowId> = self.places.iter().map(|place| place.0).collect();
+        let mut found = HashMap::with_capacity(ids.len());
+        for group in statement.groups(&ids) {
+            let own = &group.table.schema;
+            for some in group.rows.chunks(FETCHED) {
+                let mut values = |id: RowId| self.values(id);
+                let rows = statement.new_rows(&group, own, some, (&columns, &mut values))?;
+                let (known, mut rows): (Vec<RowId>, Vec<Row>) = rows.into_iter().unzip();
+                generated::fill(statement.view, &group.table.table, &mut rows)?;
+                for (id, version) in known.into_iter().zip(versions_of(group.table, &rows)?) {
+                    found.insert(statement.known_as(group.member, id)?, version);
+                }
+            }
+        }
+        self.versions = found;
+        Ok(())
+    }
+
+    /// The versions that the rows of a batch become.
+    fn versions_of(&self, batch: &RecordBatch) -> ArrayRef {
+        let of = |id: RowId| self.versions.get(&id).copied();
+        Arc::new(ids_in(batch).map(of).collect::<UInt32Array>())
     }
 
     fn place(&self, id: RowId) -> (RowId, usize, usize) {
@@ -268,6 +312,20 @@ impl<'a> Setting<'a> {
             }
         }
         Ok(())
+    }
+
+    /// What a row of a batch becomes, in the columns of the table that the statement names.
+    fn row_of(&self, batch: &RecordBatch, row: usize) -> Result<Option<Row>> {
+        let (statement, columns) = (self.statement, self.columns());
+        let Some(id) = ids_in(batch).nth(row) else { return Ok(None) };
+        let groups = statement.groups(&[id]);
+        let [group] = &groups[..] else { return Ok(None) };
+        let mut values = |id: RowId| self.values(id);
+        let target = &statement.target.schema;
+        let found = statement.new_rows(group, target, &group.rows, (&columns, &mut values))?;
+        let mut rows: Vec<Row> = found.into_iter().map(|(_, row)| row).collect();
+        generated::fill(statement.view, &statement.target.table, &mut rows)?;
+        Ok(rows.pop())
     }
 
     /// The names of the columns that are set.

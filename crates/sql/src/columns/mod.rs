@@ -84,6 +84,9 @@ pub enum Form {
     Sent,
 }
 
+/// Bytes of a value that the detail of an error shows of a row, as in PostgreSQL.
+const SHOWN_BYTES: usize = 64;
+
 /// A column's type: PostgreSQL's, and the engine's that keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnType {
@@ -161,6 +164,20 @@ impl ColumnType {
         self.is_native()
             || self.form == Form::Jsonb && !self.is_domain()
             || self.form == Form::Named && plain.contains(&self.pg.oid)
+    }
+
+    /// Whether settings of the session say how values are printed.
+    pub fn follows_settings(self) -> bool {
+        let follow = [
+            oid::DATE,
+            oid::TIMESTAMP,
+            oid::TIMESTAMPTZ,
+            oid::INTERVAL,
+            oid::BYTEA,
+            oid::FLOAT4,
+            oid::FLOAT8,
+        ];
+        follow.contains(&self.base.oid)
     }
 
     /// Whether kept values sort and are equal as those of the type.
@@ -356,17 +373,35 @@ impl Types {
     }
 
     /// A value as PostgreSQL prints it, of which the engine has printed what is kept; `None` where that is the same.
-    pub fn print_kept(&self, at: usize, text: &str) -> Option<String> {
+    pub fn print_kept(&self, at: usize, text: &str, settings: &Settings) -> Option<String> {
         let ty = self.all[at];
-        if ty.shows_natively() || self.lost == Some(at) {
+        let is_same = ty.shows_natively() && !ty.follows_settings();
+        if is_same || self.lost == Some(at) {
             return None;
         }
         let value = convert::parse_text(ty.engine, text).ok()?;
         let array = self.decode_values(at, "", [&value].into_iter()).ok()?;
         let mut out = String::new();
         let value = Datum::at(&array, self.repr(at), 0);
-        with_cx(&self.catalog, |cx| output(cx, ty.pg.oid, &value, &mut out)).ok()?;
+        let mut cx = Cx { catalog: &self.catalog, settings, session: &Nothing };
+        output(&mut cx, ty.pg.oid, &value, &mut out).ok()?;
         Some(out)
+    }
+
+    /// The beginning of the same, as the detail of an error shows it of a row. What the engine has printed may be cut: of a value that
+    /// is kept in another form than its text, nothing is shown then.
+    pub fn print_shown(&self, at: usize, text: &str, settings: &Settings) -> String {
+        let ty = self.all[at];
+        let printed = self.print_kept(at, text, settings);
+        let text = match &printed {
+            Some(printed) => printed,
+            None if ty.shows_natively() || text.len() <= SHOWN_BYTES => text,
+            None => return "...".into(),
+        };
+        match text.len() > SHOWN_BYTES {
+            true => format!("{}...", &text[..text.floor_char_boundary(SHOWN_BYTES)]),
+            false => text.to_owned(),
+        }
     }
 
     /// Kept values as a column of steps.

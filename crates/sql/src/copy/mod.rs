@@ -128,6 +128,11 @@ fn copy_in(
         let text = "COPY FROM not supported with row-level security";
         return Err(SqlError::new("0A000", text).hint("Use INSERT statements instead."));
     }
+    if view.scope.tx()?.is_read_only() && !view.is_own_temporary(&name.schema) {
+        // Before the client is asked for data.
+        let text = "cannot execute COPY FROM in a read-only transaction";
+        return Err(SqlError::new("25006", text));
+    }
     options.check_columns(&name, &schema, &columns)?;
     let mut decoder: Box<dyn Decoder> = match options.format {
         Format::Text => Box::new(text::Text::new(options)),
@@ -157,7 +162,7 @@ fn copy_in(
             Err(e)
         }
     };
-    let rows = taken.inspect_err(|_| {
+    let rows = taken.map_err(|e| e.of_statement(&needs)).inspect_err(|_| {
         // What the client has sent is gone: the statement does not begin anew.
         if let Ok(mut tx) = view.scope.tx() {
             drop(tx.begin_statement());

@@ -8,7 +8,7 @@ use onlap_pg::TypeRef;
 use onlap_pg::ast::{
     ColumnRule, Expr, ExprId, Judged, Literal, NewColumn, Path, Said, Span, TypeName, When,
 };
-use onlap_pg::bind;
+use onlap_pg::bind::{self, is_system_column};
 
 use super::generated::Generation;
 use super::sequence;
@@ -23,9 +23,6 @@ use crate::query::{Names, sql_error};
 use crate::source::{Source, strings};
 use crate::types::{Cell, PgType, oid, text_value};
 use crate::view::View;
-
-/// Columns that every table of PostgreSQL has without saying so.
-pub const SYSTEM_COLUMNS: &[&str] = &["tableoid", "ctid", "xmin", "cmin", "xmax", "cmax"];
 
 /// What an insert that leaves a column out gets.
 #[derive(Clone, Debug, Default)]
@@ -108,6 +105,18 @@ pub fn declared<'a>(
     declared_as(view, source, column, ty)
 }
 
+/// Fails where a column is to have the name of one that every table has without saying so.
+///
+/// # Errors
+/// `42701`
+pub fn must_be_free(name: &str) -> Result<()> {
+    if !is_system_column(name) {
+        return Ok(());
+    }
+    let text = format!("column name \"{name}\" conflicts with a system column name");
+    Err(SqlError::new("42701", text))
+}
+
 /// Reads the declaration of a column whose type is known; the flag is set where a sequence fills it.
 ///
 /// # Errors
@@ -118,11 +127,7 @@ pub fn declared_as<'a>(
     column: &'a NewColumn,
     (ty, serial): (ColumnType, bool),
 ) -> Result<Declared<'a>> {
-    if SYSTEM_COLUMNS.contains(&&*column.name) {
-        let name = &column.name;
-        let text = format!("column name \"{name}\" conflicts with a system column name");
-        return Err(SqlError::new("42701", text));
-    }
+    must_be_free(&column.name)?;
     let mut out = Declared::plain(column.name.to_string(), ty);
     out.not_null = serial;
     if serial {

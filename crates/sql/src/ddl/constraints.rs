@@ -2,8 +2,9 @@
 
 use onlap::{Action, CheckSpec, ForeignKeySpec, IndexSpec, TableSchema, Time};
 use onlap_pg::ast::{self, ColumnRule, Judged, KeyAction, Match, References, TableRule};
+use onlap_pg::bind::is_system_column;
 
-use super::columns::{Declared, SYSTEM_COLUMNS};
+use super::columns::Declared;
 use super::naming::{self, choose};
 use super::{checks, defaults, keys, materialized, storage, temporary};
 use crate::catalog::Name;
@@ -480,7 +481,7 @@ fn must_be_kept(parent: &TableSchema, name: &Name, key: &References, columns: us
 }
 
 fn no_key_column(name: &str) -> SqlError {
-    if SYSTEM_COLUMNS.contains(&name) {
+    if is_system_column(name) {
         return SqlError::new(state::UNSUPPORTED, "system columns cannot be used in foreign keys");
     }
     let text = format!("column \"{name}\" referenced in foreign key constraint does not exist");

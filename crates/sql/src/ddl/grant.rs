@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use onlap_pg::ast::{Grant, GrantOn, Role, RoutineKind, Signature};
+use onlap_pg::bind;
 
 use super::naming::{self, Relation};
 use super::{alter, privileges};
@@ -479,15 +480,13 @@ pub fn change(
 /// Columns of a relation to change: number, name, privileges.
 type Columns = BTreeMap<i32, (String, Privileges)>;
 
-/// The system's columns of tables and sequences, from -6 up.
-const OF_SYSTEM: [&str; 6] = ["tableoid", "cmax", "xmax", "cmin", "xmin", "ctid"];
-
 /// All columns of a relation, by number: those of the system are below 0.
 ///
 /// # Errors
 /// There is no such table; the transaction has ended.
 pub fn columns_of(view: &View, class: Class, name: &Name) -> Result<Vec<(i32, String)>> {
-    let of_system = (-6..).zip(OF_SYSTEM.map(str::to_string));
+    let of_system =
+        (-6..0).filter_map(|number| Some((number, bind::system_column(number)?.into())));
     let numbered = |names: Vec<String>| (1..).zip(names);
     Ok(match class {
         Class::View => numbered(columns_of_view(view, name)).collect(),

@@ -2,6 +2,7 @@
 
 use onlap::{ErrorKind, IndexSpec, Judged, LockMode, Table, TableSchema};
 use onlap_pg::ast::{CreateIndex, IndexElement, SortOrder};
+use onlap_pg::bind::is_system_column;
 
 use super::change::{notice, of_waiting};
 use super::columns::collation;
@@ -311,6 +312,9 @@ fn described_in_order(
     let columns: Vec<String> = key.iter().filter_map(plain).collect();
     for column in columns.iter().chain(&include) {
         if schema.position_by_name(column).is_none() {
+            if is_system_column(column) {
+                return Err(of_system(column));
+            }
             let text = format!("column \"{column}\" does not exist");
             return Err(SqlError::new(state::NO_COLUMN, text));
         }
@@ -364,4 +368,20 @@ pub fn find(view: &View, parts: &[String]) -> Result<Option<(Table, String)>> {
         }
     }
     Ok(None)
+}
+
+/// A key of a column that every table has without saying so: the numbers of transactions and commands have no order.
+fn of_system(column: &str) -> SqlError {
+    let ty = match column {
+        "xmin" | "xmax" => "xid",
+        "cmin" | "cmax" => "cid",
+        _ => {
+            let text = "index creation on system columns is not supported";
+            return SqlError::new(state::UNSUPPORTED, text);
+        }
+    };
+    let text = format!("data type {ty} has no default operator class for access method \"btree\"");
+    let hint = "You must specify an operator class for the index or define a default operator \
+                class for the data type.";
+    SqlError::new("42704", text).hint(hint)
 }

@@ -3,10 +3,16 @@
 //! As in PostgreSQL: table, columns and what it is, joined by underscores, shortened to 63 bytes, with a
 //! number behind where the name is taken.
 
+use onlap_pg::ast;
+
+use super::change::notice;
 use crate::catalog::made_types::Made;
 use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
+use crate::rights::Action;
+use crate::source::strings;
 use crate::view::{Relation as Seen, View};
+use crate::wire::Client;
 
 /// Bytes of a name, as in PostgreSQL.
 const NAME_BYTES: usize = 63;
@@ -161,6 +167,71 @@ pub fn taken(name: &str) -> SqlError {
     SqlError::new(state::DUPLICATE_TABLE, format!("relation \"{name}\" already exists"))
 }
 
+/// Fails where a name is one of the system's own relations.
+///
+/// # Errors
+/// `42501`
+pub fn refuse_system(parts: &[String]) -> Result<()> {
+    let system = match parts {
+        [name] => crate::system::definitions::find(crate::view::PG_CATALOG, name),
+        [.., schema, name] => crate::system::definitions::find(schema, name),
+        [] => None,
+    };
+    match system {
+        Some(system) => {
+            let text = format!("permission denied: \"{}\" is a system catalog", system.name);
+            Err(SqlError::new(state::NO_PRIVILEGE, text))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What DROP names that is on a relation: a rule, a trigger, a policy.
+#[derive(Clone, Copy)]
+pub struct Dropped<'a> {
+    /// Whether it need not be there.
+    pub skip: bool,
+    /// What kind of thing it is.
+    pub what: &'static str,
+    /// Its name.
+    pub name: &'a str,
+    /// The relation's name, as it was written.
+    pub on: &'a [ast::Name],
+}
+
+impl Dropped<'_> {
+    /// What was found of it, with its relation, which the role owns; `None` where it is not there and need not be.
+    ///
+    /// # Errors
+    /// It is not there; `42501`.
+    pub fn found<T>(
+        self,
+        view: &View,
+        client: &mut dyn Client,
+        found: Result<(T, &OnRelation)>,
+    ) -> Result<Option<T>> {
+        let (found, on) = match found {
+            Err(e) if self.skip && matches!(e.state(), state::NO_OBJECT | state::NO_TABLE) => {
+                let text = match e.state() {
+                    state::NO_TABLE => e.message().to_string(),
+                    _ => {
+                        let (what, name, on) = (self.what, self.name, strings(self.on).join("."));
+                        format!("{what} \"{name}\" for relation \"{on}\" does not exist")
+                    }
+                };
+                notice(client, "00000", format!("{text}, skipping"));
+                return Ok(None);
+            }
+            found => found?,
+        };
+        if view.must_own(Action::Drop, &on.name, on.found).is_err() {
+            let text = format!("must be owner of relation {}", on.name.name);
+            return Err(SqlError::new(state::NO_PRIVILEGE, text));
+        }
+        Ok(Some(found))
+    }
+}
+
 /// A table or view that rules or triggers are on.
 pub struct OnRelation {
     /// Its name.
@@ -180,15 +251,8 @@ impl OnRelation {
     /// It is the system's; `42809`: it is none that has such.
     pub fn find(view: &View, parts: &[String], what: &str) -> Result<Option<OnRelation>> {
         let before = view.find_before_system(parts)?;
-        let system = match parts {
-            [_] if before.is_some() => None,
-            [name] => crate::system::definitions::find(crate::view::PG_CATALOG, name),
-            [.., schema, name] => crate::system::definitions::find(schema, name),
-            [] => None,
-        };
-        if let Some(system) = system {
-            let text = format!("permission denied: \"{}\" is a system catalog", system.name);
-            return Err(SqlError::new(state::NO_PRIVILEGE, text));
+        if parts.len() > 1 || before.is_none() {
+            refuse_system(parts)?;
         }
         let found = match before {
             Some(found) => Some(found),

@@ -11,8 +11,7 @@ use onlap_pg::bind;
 use onlap_pg::bound::{Bound, Expr, Part, QueryId};
 use serde_json::{Value as Json, json};
 
-use super::change::notice;
-use super::naming::{OnRelation, Relation as Found};
+use super::naming::{Dropped, OnRelation, Relation as Found};
 use crate::catalog::policies::{self as kept, PUBLIC, Policy, Security};
 use crate::catalog::{Kind, Name, bound, called};
 use crate::error::{Result, SqlError, state};
@@ -296,28 +295,13 @@ fn drop(
     client: &mut dyn Client,
 ) -> Result<&'static str> {
     const TAG: &str = "DROP POLICY";
-    let found = On::find(view, &strings(on)).and_then(|of| {
-        let policy = of.policy(view, name)?;
-        Ok((of, policy))
-    });
-    let (on, policy) = match found {
-        Err(e) if skip && matches!(e.state(), state::NO_OBJECT | state::NO_TABLE) => {
-            let text = match e.state() {
-                state::NO_TABLE => e.message().to_string(),
-                _ => {
-                    let of = strings(on).join(".");
-                    format!("policy \"{name}\" for relation \"{of}\" does not exist")
-                }
-            };
-            notice(client, "00000", format!("{text}, skipping"));
-            return Ok(TAG);
-        }
-        found => found?,
+    let of = On::find(view, &strings(on));
+    let found = match &of {
+        Ok(of) => of.policy(view, name).map(|policy| ((of, policy), &of.0)),
+        Err(e) => Err(e.clone()),
     };
-    if view.must_own(Action::Drop, &on.0.name, on.0.found).is_err() {
-        let text = format!("must be owner of relation {}", on.0.name.name);
-        return Err(SqlError::new(state::NO_PRIVILEGE, text));
-    }
+    let dropped = Dropped { skip, what: "policy", name, on };
+    let Some((on, policy)) = dropped.found(view, client, found)? else { return Ok(TAG) };
     on.hold(session, view)?;
     forget_one(session, &policy)?;
     Ok(TAG)

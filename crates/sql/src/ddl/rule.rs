@@ -9,8 +9,7 @@ use onlap_pg::ast::{CreateRule, RuleEvent, RuleState, Statement};
 use onlap_pg::bind::{self, Relation, Schema};
 use onlap_pg::bound::{Bound, ExprId, QueryId};
 
-use super::change::notice;
-use super::naming::{OnRelation, Relation as Found};
+use super::naming::{Dropped, OnRelation, Relation as Found};
 use crate::catalog::called;
 use crate::catalog::rules::{self as kept, Rule};
 use crate::catalog::{Kind, Name, bound};
@@ -247,23 +246,15 @@ pub fn drop(
     client: &mut dyn Client,
 ) -> Result<&'static str> {
     const TAG: &str = "DROP RULE";
-    let parts = strings(on);
-    let found = Ruled::must(view, &parts).and_then(|ruled| {
-        let there = is_of_view(&ruled, name) || ruled.rule(view, name).is_ok();
-        if there { Ok(ruled) } else { Err(ruled.missing(name)) }
-    });
-    let ruled = match found {
-        Err(e) if skip && matches!(e.state(), state::NO_OBJECT | state::NO_TABLE) => {
-            notice(client, "00000", format!("{}, skipping", e.message()));
-            return Ok(TAG);
-        }
-        found => found?,
+    let of = Ruled::must(view, &strings(on));
+    let found = match &of {
+        Ok(of) if is_of_view(of, name) || of.rule(view, name).is_ok() => Ok((of, &of.0)),
+        Ok(of) => Err(of.missing(name)),
+        Err(e) => Err(e.clone()),
     };
-    if view.must_own(Action::Drop, &ruled.0.name, ruled.0.found).is_err() {
-        let text = format!("must be owner of relation {}", ruled.0.name.name);
-        return Err(SqlError::new(state::NO_PRIVILEGE, text));
-    }
-    if is_of_view(&ruled, name) {
+    let dropped = Dropped { skip, what: "rule", name, on };
+    let Some(ruled) = dropped.found(view, client, found)? else { return Ok(TAG) };
+    if is_of_view(ruled, name) {
         let of = &ruled.0.name.name;
         let text = format!("cannot drop rule {name} on view {of} because view {of} requires it");
         let hint = format!("You can drop view {of} instead.");

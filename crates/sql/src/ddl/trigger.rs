@@ -9,9 +9,8 @@ use std::sync::Arc;
 
 use onlap_pg::ast::{CreateTrigger, RuleState, TriggerEvent, TriggerTime};
 
-use super::change::notice;
 use super::function;
-use super::naming::{OnRelation, Relation as Found};
+use super::naming::{Dropped, OnRelation, Relation as Found};
 use crate::catalog::functions::Function;
 use crate::catalog::rules::state_word;
 use crate::catalog::triggers::{self as kept, Trigger};
@@ -253,25 +252,13 @@ pub fn drop(
     client: &mut dyn Client,
 ) -> Result<&'static str> {
     const TAG: &str = "DROP TRIGGER";
-    let found = On::find(view, &strings(on)).and_then(|on| {
-        let trigger = on.trigger(view, name)?;
-        Ok((on, trigger))
-    });
-    let (on, trigger) = match found {
-        Err(e) if skip && matches!(e.state(), state::NO_OBJECT | state::NO_TABLE) => {
-            let text = match e.state() {
-                state::NO_TABLE => e.message().to_string(),
-                _ => format!(
-                    "trigger \"{name}\" for relation \"{}\" does not exist",
-                    on.iter().map(|part| &**part).collect::<Vec<_>>().join(".")
-                ),
-            };
-            notice(client, "00000", format!("{text}, skipping"));
-            return Ok(TAG);
-        }
-        found => found?,
+    let of = On::find(view, &strings(on));
+    let found = match &of {
+        Ok(of) => of.trigger(view, name).map(|trigger| ((of, trigger), &of.of)),
+        Err(e) => Err(e.clone()),
     };
-    on.must_own(view)?;
+    let dropped = Dropped { skip, what: "trigger", name, on };
+    let Some((on, trigger)) = dropped.found(view, client, found)? else { return Ok(TAG) };
     on.hold(session, view)?;
     forget_one(session, &trigger)?;
     Ok(TAG)

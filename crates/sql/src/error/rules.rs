@@ -80,8 +80,11 @@ pub(super) fn broken(e: &Error, subject: &Subject) -> SqlError {
         without,
     });
     error.0.detail = detail;
-    error.0.row = (!subject.row.is_empty())
-        .then(|| FailingRow { table: subject.table.clone(), columns: subject.row.clone() });
+    error.0.row = (!subject.row.is_empty()).then(|| FailingRow {
+        table: subject.table.clone(),
+        columns: subject.row.clone(),
+        written: None,
+    });
     error.0.about = Some(About {
         schema: owner.schema,
         table: Some(owner.name),

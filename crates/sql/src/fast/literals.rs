@@ -13,7 +13,7 @@ use crate::assign::assign;
 use crate::catalog::{oids, policies, rules};
 use crate::columns::Types;
 use crate::ddl::defaults;
-use crate::error::Result;
+use crate::error::{Result, SqlError};
 use crate::rights::Action;
 use crate::rights::ask::{numbers, of_table, sequences};
 use crate::types::{Cell, PgType, oid};
@@ -283,7 +283,8 @@ impl Literals<'_> {
                 batch.columns.push(values);
             }
         }
-        view.scope.tx()?.insert_batch_columns(&table, &names, batch)?;
+        let inserted = view.scope.tx()?.insert_batch_columns(&table, &names, batch);
+        inserted.map_err(|e| SqlError::from(e).of_statement(&needs))?;
         Ok(Some(rows))
     }
 }

@@ -7,12 +7,11 @@
 
 use onlap::{LockWait as Wait, RowId, RowLock, Table};
 use onlap_pg::ast::{LockStrength, LockWait};
-use onlap_pg::bound::QueryId;
+use onlap_pg::bound::{Bound as Tree, EntryKind, QueryId};
 
 use super::Bound;
 use crate::catalog::Name;
 use crate::error::{Result, SqlError};
-use crate::plan::TableHandle;
 use crate::scope::Scope;
 use crate::view::View;
 use crate::waits::Again;
@@ -23,15 +22,15 @@ impl Bound {
         if !self.locks_rows() || !view.scope.tx()?.is_read_only() {
             return Ok(());
         }
-        let is_own = |of: Option<&TableHandle>| {
-            let schema = of.map(|of| Name::of_engine(&of.schema.name).1.schema);
-            schema.is_some_and(|schema| view.is_own_temporary(&schema))
-        };
-        let locked = |q: QueryId| self.tree.query(q).locks.iter().map(move |lock| (q, lock));
-        let mut all = self.tree.query_ids().flat_map(locked);
-        let first = all.find(|(query, lock)| !is_own(self.table(*query, lock.entry)));
-        let what = match first.map(|(_, lock)| lock.strength) {
-            // Those of views come with the view's rights.
+        let views = self.others.views.values().map(|view| &view.query.0);
+        let trees = std::iter::once(&*self.tree).chain(views);
+        let locked = trees.flat_map(|tree| {
+            let queries = tree.query_ids();
+            queries.flat_map(move |q| tree.query(q).locks.iter().map(move |lock| (tree, q, lock)))
+        });
+        let mut all = locked;
+        let first = all.find(|(tree, query, lock)| !self.is_own(view, tree, *query, lock.entry));
+        let what = match first.map(|(.., lock)| lock.strength) {
             None => return Ok(()),
             Some(LockStrength::KeyShare) => "SELECT FOR KEY SHARE",
             Some(LockStrength::Share) => "SELECT FOR SHARE",
@@ -40,6 +39,28 @@ impl Bound {
         };
         let text = format!("cannot execute {what} in a read-only transaction");
         Err(SqlError::new("25006", text))
+    }
+
+    /// Whether what an entry reads are temporary tables of the session's own alone, through views that are that, too.
+    fn is_own(&self, view: &View, tree: &Tree, query: QueryId, entry: usize) -> bool {
+        let all_own = |tree: &Tree, query: QueryId| {
+            let entries = tree.query(query).entries.iter().enumerate();
+            let mut read = entries.filter(|(_, of)| of.in_from);
+            read.all(|(at, _)| self.is_own(view, tree, query, at + 1))
+        };
+        match &tree.query(query).entries[entry - 1].kind {
+            EntryKind::Relation { oid, .. } => match self.others.views.get(oid) {
+                Some(of) => {
+                    let (tree, query) = &*of.query;
+                    view.is_own_temporary(&of.schema) && all_own(tree, *query)
+                }
+                None => self.tables.handle(*oid).is_some_and(|table| {
+                    view.is_own_temporary(&Name::of_engine(&table.schema.name).1.schema)
+                }),
+            },
+            EntryKind::Query(inner) => all_own(tree, *inner),
+            _ => true,
+        }
     }
 }
 

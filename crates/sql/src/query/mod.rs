@@ -27,10 +27,11 @@ pub mod rules;
 mod schema;
 pub mod secured;
 mod sequences;
-mod session;
+pub mod session;
 pub mod stored;
 pub mod tables;
 pub mod through;
+pub mod versions;
 mod views;
 
 use std::sync::{Arc, OnceLock};
@@ -966,10 +967,12 @@ fn columns_of(
     let columns = columns.map(|((name, ty), origin)| {
         let ty = PgType { oid: shown_type(ty.oid), modifier: ty.modifier };
         let (oid, modifier) = catalog.base(ty.oid, ty.modifier);
-        let is_enum = catalog.get_type(oid).is_some_and(|ty| ty.kind == Kind::Enum);
+        let known = catalog.get_type(oid);
+        let is_enum = known.is_some_and(|ty| ty.kind == Kind::Enum);
+        let size = known.map_or(-1, |ty| ty.length);
         let form = if is_enum { Form::Text } else { Form::of(oid) };
         let sent = PgType { oid, modifier };
-        AnswerColumn { sent, origin, form, ..AnswerColumn::new(name, ty) }
+        AnswerColumn { sent, size, origin, form, ..AnswerColumn::new(name, ty) }
     });
     columns.collect()
 }

@@ -60,7 +60,7 @@ pub fn relation(oid: Oid, row: Oid, name: &str) -> Relation {
 
 /// What is known of it.
 pub fn facts() -> Facts {
-    Facts { rows: 1.0, ..Facts::default() }
+    Facts { rows: 1.0, frozen: true, ..Facts::default() }
 }
 
 /// That its row cannot be locked.

@@ -35,8 +35,12 @@ use crate::view::View;
 
 /// The settings that values depend on, of a session.
 pub fn settings(view: &View) -> Settings {
-    let text = |name: &str| (view.settings)(name).unwrap_or_default();
-    let mut settings = Settings { now: moment_of(view.began_us), ..Settings::default() };
+    settings_of(&|name| (view.settings)(name).unwrap_or_default(), view.began_us)
+}
+
+/// The same by what each is set to, at a moment.
+pub fn settings_of(text: &dyn Fn(&str) -> String, began_us: i64) -> Settings {
+    let mut settings = Settings { now: moment_of(began_us), ..Settings::default() };
     if let Some(zone) = onlap_pg::value::datetime::find_zone(&text("TimeZone")) {
         settings.zone = zone;
     }

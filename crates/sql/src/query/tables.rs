@@ -29,13 +29,13 @@ use onlap_pg::ast::{LockStrength, LockWait};
 use onlap_pg::value::numeric::{Numeric, Small};
 use onlap_pg::{Oid, Result};
 use onlap_query::{
-    CTID, Derived, Facts, Locker, ROW_ID, Read, Restriction, Scanned, Step, TABLE_OID, Wanted,
-    stream_of,
+    CTID, Derived, Facts, Locker, ROW_ID, Read, Restriction, Scanned, Step, TABLE_OID, VERSION,
+    Wanted, stream_of,
 };
 
 use super::family::{self, Family, Member};
 use super::keyed::{self, ByKeys};
-use super::{append, ctids, locking, ranges};
+use super::{append, ctids, locking, ranges, versions};
 use crate::plan::TableHandle;
 use crate::plan::access::Access;
 use crate::plan::scan::{external, scope_of};
@@ -131,7 +131,7 @@ impl Known {
         });
         let derived = derived.collect();
         let rows = table.handle.table.approximate_rows().max(1) as f64;
-        Facts { rows, unique, indexed, several: false, derived }
+        Facts { rows, unique, indexed, several: false, derived, frozen: false }
     }
 
     /// A step that reads columns of a table, as [`onlap_query::Tables::scan`] says.
@@ -161,7 +161,7 @@ fn schema_of(table: &TableHandle, columns: &[i32]) -> SchemaRef {
     let repr = |number: &i32| match *number {
         CTID => Repr::Bytes,
         ROW_ID => Repr::Int8,
-        TABLE_OID => Repr::Oid,
+        TABLE_OID | VERSION => Repr::Oid,
         number => table.types.repr(number as usize - 1),
     };
     let fields = columns.iter().map(repr).enumerate();
@@ -191,8 +191,14 @@ impl Asked<'_> {
         let has_row_id = self.columns.contains(&ROW_ID);
         let has_oid = self.columns.contains(&TABLE_OID);
         let has_ctid = self.columns.contains(&CTID);
+        let has_version = self.columns.contains(&VERSION);
         let own = self.columns.iter().filter(|number| **number > 0);
-        let positions: Vec<usize> = own.map(|number| place(*number)).collect();
+        let mut positions: Vec<usize> = own.map(|number| place(*number)).collect();
+        let given = positions.len();
+        if has_version {
+            let others = (0..table.schema.columns.len()).filter(|at| !positions.contains(at));
+            positions.extend(others.collect::<Vec<_>>());
+        }
         let moved = |restriction: &Restriction| Restriction {
             column: place(restriction.column) as i32 + 1,
             ..restriction.clone()
@@ -236,8 +242,10 @@ impl Asked<'_> {
             oid: has_oid.then(|| crate::catalog::oids::of_table(table.schema.id)),
             table,
             positions,
+            given,
             restrictions,
             places,
+            has_version,
             has_ctid,
             has_row_id,
             member: member.map(|(number, _)| number),
@@ -282,10 +290,15 @@ impl Known {
 /// What opens a scan.
 struct Opener {
     table: TableHandle,
+    /// The columns that are read, by position.
     positions: Vec<usize>,
+    /// How many of them are columns of the step; a row's version is made of all.
+    given: usize,
     restrictions: Vec<Restriction>,
     /// Those on [`CTID`].
     places: Vec<Restriction>,
+    /// Whether rows' versions are a column before that.
+    has_version: bool,
     /// Whether that is a column before rows' ids.
     has_ctid: bool,
     /// Whether rows' ids come last.
@@ -389,12 +402,17 @@ impl Opener {
 
     /// Rows in the representation of their types.
     fn decoded(&self, batch: &RowBatch) -> std::result::Result<RecordBatch, DataFusionError> {
-        let read = self.positions.iter().zip(&batch.columns.columns);
+        let read = self.positions[..self.given].iter().zip(&batch.columns.columns);
         let read = read.map(|(at, column)| self.table.types.decode(*at, column));
         let mut columns: Vec<ArrayRef> =
             read.collect::<crate::error::Result<_>>().map_err(external)?;
         if let Some(oid) = self.oid {
             columns.push(Arc::new(UInt32Array::from_value(oid, batch.len())));
+        }
+        if self.has_version {
+            let read = self.positions.iter().copied().zip(&batch.columns.columns);
+            let versions = versions::of_rows(&self.table.schema, read, batch.len());
+            columns.push(Arc::new(UInt32Array::from(versions)));
         }
         if self.has_ctid {
             let places = batch.row_ids.iter().map(|id| ctids::of_row(*id));

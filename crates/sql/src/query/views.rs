@@ -15,7 +15,8 @@ use onlap_pg::bound::{Bound, EntryKind, QueryId};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::{Error, Oid, Result, TypeRef, bind, grammar};
 use onlap_query::{
-    CTID, Facts, Locker, ROW_ID, Read, Restriction, Scanned, Tables, View as BoundView, Wanted,
+    CTID, Facts, Locker, ROW_ID, Read, Restriction, Scanned, Tables, VERSION, View as BoundView,
+    Wanted,
 };
 
 use super::schema::Names;
@@ -40,6 +41,8 @@ const MORE_STACK: usize = 2 << 20;
 pub struct Bodied {
     /// Its query.
     pub query: BoundView,
+    /// The schema that it is in.
+    pub schema: String,
     /// Its columns.
     pub relation: Arc<Relation>,
     /// What its query reads, by its owner.
@@ -190,7 +193,8 @@ impl Names<'_> {
         depth.check().map_err(|e| of_sql(&e))?;
         let secured = others.reads_secured(&bound);
         let (query, checked) = (Arc::new((bound, query)), Checked::of(&object.body));
-        Ok(Bodied { query, relation, needs, weight, depth, checked, secured })
+        let schema = name.schema.clone();
+        Ok(Bodied { query, schema, relation, needs, weight, depth, checked, secured })
     }
 }
 
@@ -241,6 +245,7 @@ impl Tables for Sources<'_> {
         wanted: &Wanted,
     ) -> Result<Scanned> {
         let is_table = self.known.handle(of.relation).is_some();
+        debug_assert!(is_table || !columns.contains(&VERSION), "it has no versions");
         if columns.contains(&CTID) && !is_table {
             return Err(Error::unserved("ctid of what is no table"));
         }

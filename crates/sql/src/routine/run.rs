@@ -66,7 +66,8 @@ impl Machine<'_, '_> {
     fn noted<T>(&mut self, done: Result<T>) -> Result<T> {
         done.map_err(|e| match std::mem::replace(&mut self.is_noted, true) {
             true => e,
-            false => e.around(&self.context()),
+            // Who may see what is asked where it happens: the statement around may be another role's.
+            false => self.host.with_values_to_see(e).around(&self.context()),
         })
     }
 

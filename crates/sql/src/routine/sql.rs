@@ -75,6 +75,7 @@ pub fn run(machine: &mut Machine<'_, '_>, function: &Function, statements: &[Sql
             (Ok(given), true) => machine.give_last(&given),
             (done, _) => done.map(drop),
         };
+        let done = done.map_err(|e| machine.host.with_values_to_see(e));
         done.map_err(|e| match inlined {
             true => e,
             false => {

@@ -120,6 +120,8 @@ pub struct AnswerColumn {
     pub ty: PgType,
     /// The type that clients are told: the same, below domains.
     pub sent: PgType,
+    /// Bytes of a value of that; negative where they vary.
+    pub size: i16,
     /// OID of the table it is a column of, or 0, and its number there.
     pub origin: (u32, i16),
     /// What the binary form of its values has of texts.
@@ -130,14 +132,14 @@ impl AnswerColumn {
     /// A column that is none of a table.
     pub fn new(name: impl Into<String>, ty: PgType) -> AnswerColumn {
         let form = Form::of(ty.oid);
-        AnswerColumn { name: name.into(), ty, sent: ty, origin: (0, 0), form }
+        AnswerColumn { name: name.into(), ty, sent: ty, size: ty.size(), origin: (0, 0), form }
     }
     /// For RowDescription.
     pub fn field(&self) -> Field {
         Field {
             name: self.name.clone(),
             oid: self.sent.oid,
-            size: self.sent.size(),
+            size: self.size,
             modifier: self.sent.modifier,
             origin: self.origin,
         }

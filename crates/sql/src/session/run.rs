@@ -271,7 +271,9 @@ impl Session {
         if is_native && let Some(fast) = known.as_ref().and_then(|meaning| meaning.native()) {
             let scope = Arc::clone(&self.current()?.scope);
             fast.await_table(&scope)?;
-            if let Some(answer) = fast.run(&scope, values)? {
+            let needs = known.as_ref().map_or(&[][..], |known| known.bound.needs());
+            let answer = fast.run(&scope, values).map_err(|e| e.of_statement(needs))?;
+            if let Some(answer) = answer {
                 self.native = true;
                 return Ok(answer);
             }
@@ -288,7 +290,9 @@ impl Session {
                     && let Some(fast) = meaning.find_native(&view)?
                 {
                     fast.await_table(&view.scope)?;
-                    if let Some(answer) = fast.run(&view.scope, values)? {
+                    let needs = meaning.bound.needs();
+                    let answer = fast.run(&view.scope, values);
+                    if let Some(answer) = answer.map_err(|e| e.of_statement(needs))? {
                         self.native = true;
                         return Ok(answer);
                     }

@@ -2,24 +2,23 @@
 
 use std::sync::Arc;
 
-use onlap::TableSchema;
+use onlap::{TableId, TableSchema};
+use onlap_pg::value::Settings as ValueSettings;
 use onlap_pg::value::datetime::{Zone, find_zone};
 
 use super::Session;
 use super::block::Block;
 use super::modes::Modes;
-use crate::catalog::{Kind, Objects, names};
+use crate::catalog::{Kind, Objects, names, oids};
 use crate::columns::Types;
-use crate::error::{Result, SqlError, state};
+use crate::error::{Result, SqlError, Written, state};
+use crate::query::{secured, session as values};
 use crate::rights::ask::{database_oid, numbers, of_table};
-use crate::rights::{Action, Judge};
+use crate::rights::{Action, Judge, Key};
 use crate::settings::{self, Id};
 use crate::types::Style;
 use crate::view::{SearchPath, View};
 use crate::wire::Client;
-
-/// Bytes of a value that the detail of an error shows, as in PostgreSQL.
-const SHOWN_BYTES: usize = 64;
 
 impl Session {
     /// The transaction, begun if there is none.
@@ -65,8 +64,8 @@ impl Session {
 
     /// An error without the values of a key that the role may not read, as in PostgreSQL.
     pub(crate) fn with_values_to_see(&self, error: SqlError) -> SqlError {
-        if let Some((table, columns)) = error.failing_row() {
-            let told = self.failing_row(table, columns);
+        if let Some((table, columns, written)) = error.failing_row() {
+            let told = self.failing_row(table, columns, written);
             return error.with_row_told(told);
         }
         match error.shows() {
@@ -78,7 +77,7 @@ impl Session {
                         Some(schema.columns.len() + at)
                     };
                     let at = schema.position_by_name(column).or_else(derived)?;
-                    Types::of(&objects, &schema).print_kept(at, value)
+                    Types::of(&objects, &schema).print_kept(at, value, &self.value_settings())
                 }),
                 None => error,
             },
@@ -86,34 +85,62 @@ impl Session {
         }
     }
 
-    /// What of a row that was refused the role may read, in PostgreSQL's words.
-    fn failing_row(&self, table: &str, columns: &[(String, Option<String>)]) -> Option<String> {
+    /// The settings that values depend on.
+    fn value_settings(&self) -> ValueSettings {
+        values::settings_of(&|name| self.settings.show(name).unwrap_or_default(), 0)
+    }
+
+    /// What of a row that was refused the role may read, in PostgreSQL's words. What the statement itself says it may see; the row of a
+    /// partition is one of the table that the statement names.
+    fn failing_row(
+        &self,
+        table: &str,
+        columns: &[(String, Option<String>)],
+        written: &[Written],
+    ) -> Option<String> {
         let (schema, objects) = self.known_table(table)?;
-        let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
-        let types = Types::of(&objects, &schema);
-        let shown = |(name, value): &(String, Option<String>)| {
-            let Some(value) = value else { return "null".to_owned() };
-            let at = schema.position_by_name(name);
-            let printed = at.and_then(|at| types.print_kept(at, value));
-            let text = printed.as_deref().unwrap_or(value);
-            match text.len() > SHOWN_BYTES {
-                true => format!("{}...", &text[..text.floor_char_boundary(SHOWN_BYTES)]),
-                false => text.to_owned(),
-            }
+        let mut above = objects.families().all_above(schema.id);
+        above.retain(|id| objects.families().divided(*id).is_some());
+        let is_named = |id: &TableId| {
+            let key = Key::of(oids::of_table(*id));
+            written.iter().any(|(of, _)| *of == key)
         };
-        if self.may_read(table, &names) {
-            let values: Vec<String> = columns.iter().map(shown).collect();
-            return Some(format!("Failing row contains ({}).", values.join(", ")));
+        let named = above.into_iter().find(is_named);
+        let named = named.and_then(|id| self.schema_of(id)).unwrap_or_else(|| Arc::clone(&schema));
+        let judge = self.judge_of(&objects);
+        if secured::is_active(&objects, &judge, oids::of_table(named.id)) {
+            return None;
         }
-        let seen =
-            columns.iter().filter(|column| self.may_read(table, std::slice::from_ref(&column.0)));
-        let seen: Vec<_> = seen.collect();
-        let names: Vec<&str> = seen.iter().map(|(name, _)| &**name).collect();
-        let values: Vec<String> = seen.iter().copied().map(shown).collect();
-        let is_told = !seen.is_empty();
-        is_told.then(|| {
-            format!("Failing row contains ({}) = ({}).", names.join(", "), values.join(", "))
-        })
+        let own = Key::of(oids::of_table(named.id));
+        let is_written = |at: usize| {
+            let number = named.columns[at].id.0 + 1;
+            written.iter().any(|(of, numbers)| *of == own && numbers.contains(&number))
+        };
+        let may = |places: &[usize]| {
+            let of = numbers(&named, places.iter().copied());
+            judge.may(&of_table(Action::Read, &named, of))
+        };
+        let (types, settings) = (Types::of(&objects, &schema), self.value_settings());
+        let shown = |at: &usize| {
+            let name = &named.columns[*at].name;
+            let (name, value) = columns.iter().find(|(own, _)| own == name)?;
+            let Some(value) = value else { return Some("null".to_owned()) };
+            Some(types.print_shown(schema.position_by_name(name)?, value, &settings))
+        };
+        let all: Vec<usize> = (0..named.columns.len()).collect();
+        let is_whole = may(&all);
+        let seen: Vec<usize> =
+            all.into_iter().filter(|at| is_whole || is_written(*at) || may(&[*at])).collect();
+        let values = seen.iter().map(shown).collect::<Option<Vec<String>>>()?.join(", ");
+        match is_whole {
+            true => Some(format!("Failing row contains ({values}).")),
+            false if seen.is_empty() => None,
+            false => {
+                let names = seen.iter().map(|at| &*named.columns[*at].name);
+                let names = names.collect::<Vec<_>>().join(", ");
+                Some(format!("Failing row contains ({names}) = ({values})."))
+            }
+        }
     }
 
     /// A table, which may be one of the transaction's own, and the catalog with what the transaction changed.
@@ -128,17 +155,27 @@ impl Session {
         Some((found.schema(), objects))
     }
 
+    /// What a table is like, by its id.
+    fn schema_of(&self, id: TableId) -> Option<Arc<TableSchema>> {
+        let tables = match &self.block {
+            Some(block) => block.scope.tx().ok()?.tables(),
+            None => self.instance.db.tables(),
+        };
+        tables.iter().map(onlap::Table::schema).find(|schema| schema.id == id)
+    }
+
+    /// What the session's role may do.
+    fn judge_of(&self, objects: &Objects) -> Judge {
+        let database = database_oid(objects, &self.database);
+        Judge::new(objects.rights(), self.roles.current, database)
+    }
+
     /// Whether the role may read columns of a table, which may be one of the transaction's own.
     fn may_read(&self, table: &str, columns: &[String]) -> bool {
         let Some((schema, objects)) = self.known_table(table) else { return false };
         // As in PostgreSQL, a role for which policies count is not told values of rows that they may hide.
-        let database = database_oid(&objects, &self.database);
-        let judge = Judge::new(objects.rights(), self.roles.current, database);
-        if crate::query::secured::is_active(
-            &objects,
-            &judge,
-            crate::catalog::oids::of_table(schema.id),
-        ) {
+        let judge = self.judge_of(&objects);
+        if secured::is_active(&objects, &judge, oids::of_table(schema.id)) {
             return false;
         }
         // As in PostgreSQL, a value that an index calculated is for who may read all columns; the index may be gone again.

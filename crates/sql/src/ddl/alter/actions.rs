@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use onlap::{IndexId, Table, TableChanges, TableSchema, Time};
 use onlap_pg::ast::{self, TableChange, TableRule};
+use onlap_pg::bind::is_system_column;
 use onlap_pg::print::Look;
 
 use super::steps::Step;
@@ -12,6 +13,7 @@ use crate::catalog::{Name, oids};
 use crate::columns::Types;
 use crate::ddl::cascade::{Closure, Object};
 use crate::ddl::change::notice;
+use crate::ddl::columns::must_be_free;
 use crate::ddl::constraints::{Collector, Constraint, Key, time_of};
 use crate::ddl::{naming, policy, rule, storage, temporary, trigger};
 use crate::error::{Result, SqlError, state};
@@ -156,14 +158,15 @@ impl<'a> Actions<'a> {
     }
 
     fn rename_column(&mut self, from: &str, to: &str) -> Result<()> {
-        self.position(from)?;
+        let at = self.position_to("rename", from)?;
+        must_be_free(to)?;
         if self.schema.position_by_name(to).is_some() {
             let table = &self.name.name;
             let text = format!("column \"{to}\" of relation \"{table}\" already exists");
             return Err(SqlError::new("42701", text));
         }
         let mut changes = TableChanges::new().rename_column(from, to);
-        let id = self.schema.columns[self.position(from)?].id;
+        let id = self.schema.columns[at].id;
         for derived in self.schema.derived.iter().filter(|d| d.reads.contains(&id)) {
             let program = formulas::program_of(derived).map_err(|e| sql_error(&e, ""))?;
             let now = |of: u32| match of == id.0 {
@@ -215,7 +218,16 @@ impl<'a> Actions<'a> {
     }
 
     pub(super) fn position(&self, column: &str) -> Result<usize> {
+        self.position_to("alter", column)
+    }
+
+    /// The same, where something else is to be done to it.
+    fn position_to(&self, what: &str, column: &str) -> Result<usize> {
         self.schema.position_by_name(column).ok_or_else(|| {
+            if is_system_column(column) {
+                let text = format!("cannot {what} system column \"{column}\"");
+                return SqlError::new(state::UNSUPPORTED, text);
+            }
             let table = &self.name.name;
             let text = format!("column \"{column}\" of relation \"{table}\" does not exist");
             SqlError::new(state::NO_COLUMN, text)
@@ -461,7 +473,7 @@ impl<'a> Actions<'a> {
     }
 
     fn drop_column(&mut self, name: &str, cascade: bool, client: &mut dyn Client) -> Result<()> {
-        let at = self.position(name)?;
+        let at = self.position_to("drop", name)?;
         let (table, id) = (self.schema.id, self.schema.columns[at].id);
         let closure = Closure::of(self.view, vec![Object::Column(table, id)])?;
         closure.tell(cascade, client)?;

@@ -32,15 +32,7 @@ fn wrong(text: String) -> SqlError {
 
 /// Fails where what a name stands for is none of the relations that may be renamed or moved.
 fn must_be_changeable(view: &View, parts: &[String]) -> Result<()> {
-    let system = match parts {
-        [name] => crate::system::definitions::find(crate::view::PG_CATALOG, name),
-        [.., schema, name] => crate::system::definitions::find(schema, name),
-        [] => None,
-    };
-    if let Some(system) = system {
-        let text = format!("permission denied: \"{}\" is a system catalog", system.name);
-        return Err(SqlError::new(state::NO_PRIVILEGE, text));
-    }
+    naming::refuse_system(parts)?;
     let made = view.objects.made_types().named(view, parts);
     match made.filter(|made| made.composite().is_some()) {
         Some(made) => Err(wrong(format!("\"{}\" is a composite type", made.name.name))

@@ -3,6 +3,7 @@
 use onlap::{Table, TableSchema};
 use onlap_kernels::number::hash::divides;
 use onlap_pg::ast::{Expr, PartitionBy, PartitionElement};
+use onlap_pg::bind::is_system_column;
 use onlap_pg::bound::{Bound, Expr as BoundExpr, Part};
 use onlap_pg::catalog::Volatility;
 
@@ -125,8 +126,7 @@ fn column(
     strategy: Strategy,
 ) -> Result<Key> {
     let Some(at) = table.schema.position_by_name(name) else {
-        let is_system = ["ctid", "xmin", "cmin", "xmax", "cmax", "tableoid"].contains(&name);
-        let error = match is_system {
+        let error = match is_system_column(name) {
             true => {
                 let text = format!("cannot use system column \"{name}\" in partition key");
                 SqlError::new("42P17", text)
