@@ -16,7 +16,8 @@ use onlap_pg::bound::{
 use onlap_pg::catalog::oids;
 use onlap_pg::{Oid, Result, TypeRef};
 
-use crate::build::{Rel, schema_of};
+use crate::build::Rel;
+use crate::columns::schema_of;
 use crate::compile::{Compiler, Lateral, slots, unsupported};
 use crate::env::{CTID, Env, Facts, ROW_ID, Read, Restriction, RestrictionKind, TABLE_OID, Wanted};
 use crate::error::external;

@@ -64,7 +64,7 @@ pub fn facts(definition: &Definition) -> Facts {
         true => Vec::new(),
     };
     let rows = if many { MANY_ROWS } else { ROWS };
-    Facts { rows, unique, ..Facts::default() }
+    Facts { rows, unique: unique.into(), ..Facts::default() }
 }
 
 /// A scan.
