@@ -7,10 +7,9 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Field, Schema, SchemaRef, SortOptions};
+use arrow_schema::{DataType, SortOptions};
 use datafusion_execution::TaskContext;
 use datafusion_physical_expr::PhysicalExpr;
-use datafusion_physical_expr::expressions::Column;
 use datafusion_physical_plan::ExecutionPlan;
 use datafusion_physical_plan::limit::GlobalLimitExec;
 use futures::StreamExt;
@@ -20,6 +19,7 @@ use onlap_pg::catalog::Volatility;
 use onlap_pg::{Error, Result, TypeRef};
 
 use crate::carried::Carried;
+use crate::columns::{column, schema_of};
 use crate::compile::{Compiler, Frame, unsupported};
 use crate::env::{Env, Tables};
 use crate::error::{external, ours};
@@ -83,17 +83,6 @@ const HEAP_ROWS: usize = 8192;
 /// The targets that are part of the result.
 pub fn visible(query: &Query) -> impl Iterator<Item = &Target> {
     query.targets.iter().filter(|target| !target.hidden)
-}
-
-/// Columns without names of these types.
-pub fn schema_of(types: &[DataType]) -> SchemaRef {
-    let field = |(n, ty): (usize, &DataType)| Field::new(format!("c{n}"), ty.clone(), true);
-    Arc::new(Schema::new(types.iter().enumerate().map(field).collect::<Vec<_>>()))
-}
-
-/// A column by its position.
-pub fn column(at: usize) -> Arc<dyn PhysicalExpr> {
-    Arc::new(Column::new(&format!("c{at}"), at))
 }
 
 impl Compiler<'_> {

@@ -19,7 +19,8 @@ use onlap_pg::Result;
 use onlap_pg::bound::{Bound, Cte, Part, Query, QueryId};
 use parking_lot::Mutex;
 
-use crate::build::{Rel, schema_of};
+use crate::build::Rel;
+use crate::columns::schema_of;
 use crate::compile::Compiler;
 use crate::recursion::Shared;
 use crate::step::{Step, stream_of};

@@ -17,8 +17,9 @@ use onlap_pg::bound::{
 use onlap_pg::catalog::oids;
 use onlap_pg::{Result, TypeRef};
 
-use crate::build::{Rel, column, schema_of};
+use crate::build::Rel;
 use crate::carried::Carried;
+use crate::columns::{column, schema_of};
 use crate::compile::{Compiler, Frame, unsupported};
 use crate::env::{COMMANDS, CTID, ENDED, Env, ROW_ID, TABLE_OID, Tables, VERSION};
 use crate::layout::{Layout, PRESENT, Var};

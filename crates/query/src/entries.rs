@@ -16,7 +16,8 @@ use onlap_pg::bound::{
 use onlap_pg::catalog::oids;
 use onlap_pg::{Oid, Result, TypeRef};
 
-use crate::build::{Rel, schema_of};
+use crate::build::Rel;
+use crate::columns::schema_of;
 use crate::compile::{Compiler, Lateral, slots, unsupported};
 use crate::env::{
     COMMANDS, CTID, ENDED, Env, FROZEN, Facts, ROW_ID, Read, Restriction, RestrictionKind,

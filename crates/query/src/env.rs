@@ -187,19 +187,19 @@ pub struct Scanned {
     pub ordered: bool,
 }
 
-/// What is known of a relation.
+/// What is known of a relation. It is asked for each condition of a statement: a clone copies no list.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// How many rows it has, about.
     pub rows: f64,
     /// Columns, by number, each of which is a unique key.
-    pub unique: Vec<i32>,
+    pub unique: Arc<[i32]>,
     /// Columns, by number, with which an index begins.
-    pub indexed: Vec<i32>,
+    pub indexed: Arc<[i32]>,
     /// Whether its rows are those of several relations, which say of each row whose it is ([`TABLE_OID`]).
     pub several: bool,
     /// What indexes calculate of its rows.
-    pub derived: Vec<Derived>,
+    pub derived: Arc<[Derived]>,
     /// Whether its rows have no versions of their own ([`VERSION`]).
     pub frozen: bool,
 }

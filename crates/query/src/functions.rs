@@ -18,7 +18,8 @@ use onlap_pg::bound::{Expr, Function};
 use onlap_pg::catalog::oids;
 use onlap_pg::{Error, Oid, Result, TypeRef};
 
-use crate::build::{Rel, schema_of};
+use crate::build::Rel;
+use crate::columns::schema_of;
 use crate::compile::Compiler;
 use crate::env::Env;
 use crate::error::external;

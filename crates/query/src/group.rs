@@ -20,7 +20,7 @@ use onlap_pg::catalog::oids;
 use onlap_pg::{Result, TypeRef};
 
 use crate::aggregates::{Called, Collected, MakeStates, Within};
-use crate::build::column;
+use crate::columns::column;
 use crate::compile::{Compiler, unsupported};
 use crate::error::ours;
 use crate::group_parts::Parts;

@@ -16,7 +16,7 @@ use onlap_pg::Result;
 use onlap_pg::bound::{Expr, GroupSet, Query};
 
 use crate::aggregates::MakeStates;
-use crate::build::schema_of;
+use crate::columns::schema_of;
 use crate::compile::{Compiler, unsupported};
 use crate::env::Env;
 use crate::group_parts::Parts;

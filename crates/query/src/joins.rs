@@ -5,7 +5,6 @@
 //! Outer joins are items of their own; a condition in WHERE that NULL cannot meet makes an inner join of them. LATERAL items
 //! come after what they name, and are run once per distinct set of the values that they use.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
@@ -21,6 +20,7 @@ use crate::compile::{Compiler, constant_bool};
 use crate::env::Read;
 use crate::error::ours;
 use crate::layout::Layout;
+use crate::members::Members;
 use crate::node::Node;
 use crate::physical::Computed;
 
@@ -40,7 +40,7 @@ pub struct Part {
 #[derive(Clone, Debug)]
 struct Condition {
     id: ExprId,
-    entries: BTreeSet<usize>,
+    entries: Members,
     /// Whether it can be asked at one place only: it gives something else each time.
     volatile: bool,
 }
@@ -49,9 +49,9 @@ struct Condition {
 #[derive(Clone)]
 struct Item<'t> {
     tree: &'t JoinTree,
-    entries: BTreeSet<usize>,
+    entries: Members,
     /// Entries outside of it that it names (LATERAL).
-    needs: BTreeSet<usize>,
+    needs: Members,
 }
 
 /// Rows of a query in FROM, where nothing is known of it.
@@ -119,8 +119,8 @@ impl Compiler<'_> {
     }
 
     /// The entries of the query that an expression names, those behind columns of joins included.
-    pub fn entries_of(&self, id: ExprId) -> BTreeSet<usize> {
-        let mut found = BTreeSet::new();
+    pub fn entries_of(&self, id: ExprId) -> Members {
+        let mut found = Members::default();
         self.bound.visit(id, 0, &mut |id, inside| {
             if let Expr::Var { entry, column, up } = self.bound.expr(id)
                 && *up == inside
@@ -132,14 +132,14 @@ impl Compiler<'_> {
         found
     }
 
-    fn add_entry(&self, entry: usize, column: i32, found: &mut BTreeSet<usize>) {
+    fn add_entry(&self, entry: usize, column: i32, found: &mut Members) {
         let query = self.bound.query(self.frames.last().expect("a query is being made").query);
         match &query.entries[entry - 1].kind {
             EntryKind::Join { columns, .. } if column > 0 => {
-                found.extend(self.entries_of(columns[column as usize - 1]));
+                found.add(&self.entries_of(columns[column as usize - 1]));
             }
             EntryKind::Join { columns, .. } => {
-                columns.iter().for_each(|column| found.extend(self.entries_of(*column)));
+                columns.iter().for_each(|column| found.add(&self.entries_of(*column)));
             }
             _ => {
                 found.insert(entry);
@@ -148,7 +148,7 @@ impl Compiler<'_> {
     }
 
     /// The entries in a tree, without joins.
-    fn entries_in(tree: &JoinTree, out: &mut BTreeSet<usize>) {
+    fn entries_in(tree: &JoinTree, out: &mut Members) {
         match tree {
             JoinTree::Entry(entry) => {
                 out.insert(*entry);
@@ -161,13 +161,13 @@ impl Compiler<'_> {
     }
 
     /// The entries that the parts of a tree name, in its functions and lateral queries.
-    fn needs_of(&self, tree: &JoinTree, out: &mut BTreeSet<usize>) {
+    fn needs_of(&self, tree: &JoinTree, out: &mut Members) {
         match tree {
             JoinTree::Join(join) => {
                 self.needs_of(&join.left, out);
                 self.needs_of(&join.right, out);
                 if let Some(condition) = join.condition {
-                    out.extend(self.entries_of(condition));
+                    out.add(&self.entries_of(condition));
                 }
             }
             JoinTree::Entry(entry) => {
@@ -213,10 +213,10 @@ impl Compiler<'_> {
                 }
             }
             tree => {
-                let (mut entries, mut needs) = (BTreeSet::new(), BTreeSet::new());
+                let (mut entries, mut needs) = (Members::default(), Members::default());
                 Self::entries_in(tree, &mut entries);
                 self.needs_of(tree, &mut needs);
-                needs.retain(|entry| !entries.contains(entry));
+                needs.remove(&entries);
                 items.push(Item { tree, entries, needs });
             }
         }
@@ -228,7 +228,7 @@ impl Compiler<'_> {
         for tree in trees {
             self.flatten(tree, &mut items, &mut conditions);
         }
-        let mut joined: Option<(Part, BTreeSet<usize>)> = None;
+        let mut joined: Option<(Part, Members)> = None;
         while !items.is_empty() {
             let at = self.next_item(&items, joined.as_ref(), &conditions);
             let item = items.remove(at);
@@ -238,12 +238,12 @@ impl Compiler<'_> {
                     (self.item(item.tree, own)?, item.entries)
                 }
                 Some((left, entries)) if !item.needs.is_disjoint(&entries) => {
-                    let both: BTreeSet<usize> = entries.union(&item.entries).copied().collect();
+                    let both = entries.with(&item.entries);
                     let on = take(&mut conditions, &both);
                     (self.lateral(left, &item, JoinKind::Inner, on)?, both)
                 }
                 Some((left, entries)) if self.is_lookup(&left, &entries, &item, &conditions) => {
-                    let both: BTreeSet<usize> = entries.union(&item.entries).copied().collect();
+                    let both = entries.with(&item.entries);
                     let mut on = take(&mut conditions, &item.entries);
                     on.extend(take(&mut conditions, &both));
                     (self.lateral(left, &item, JoinKind::Inner, on)?, both)
@@ -251,7 +251,7 @@ impl Compiler<'_> {
                 Some((left, entries)) => {
                     let own = take(&mut conditions, &item.entries);
                     let right = self.item(item.tree, own)?;
-                    let both: BTreeSet<usize> = entries.union(&item.entries).copied().collect();
+                    let both = entries.with(&item.entries);
                     let on = take(&mut conditions, &both);
                     (self.join(left, right, JoinKind::Inner, on)?, both)
                 }
@@ -265,10 +265,10 @@ impl Compiler<'_> {
     fn next_item(
         &self,
         items: &[Item<'_>],
-        joined: Option<&(Part, BTreeSet<usize>)>,
+        joined: Option<&(Part, Members)>,
         conditions: &[Condition],
     ) -> usize {
-        let none = BTreeSet::new();
+        let none = Members::default();
         let there = joined.map_or(&none, |(_, entries)| entries);
         let may = |item: &Item<'_>| {
             let others = items.iter().any(|other| !item.needs.is_disjoint(&other.entries));
@@ -326,7 +326,7 @@ impl Compiler<'_> {
     fn is_lookup(
         &self,
         left: &Part,
-        there: &BTreeSet<usize>,
+        there: &Members,
         item: &Item<'_>,
         conditions: &[Condition],
     ) -> bool {
@@ -353,7 +353,7 @@ impl Compiler<'_> {
                         && self.entries_of(other).is_subset(there)
                 };
                 self.is_equal(op)
-                    && condition.entries.contains(entry)
+                    && condition.entries.contains(*entry)
                     && (is_indexed(a, b) || !is_list && is_indexed(b, a))
             })
     }
@@ -381,10 +381,10 @@ impl Compiler<'_> {
 
     /// An outer join, with conditions on its rows.
     fn outer(&mut self, join: &JoinNode, mut conditions: Vec<Condition>) -> Result<Part> {
-        let (mut left, mut right) = (BTreeSet::new(), BTreeSet::new());
+        let (mut left, mut right) = (Members::default(), Members::default());
         Self::entries_in(&join.left, &mut left);
         Self::entries_in(&join.right, &mut right);
-        let refused = |side: &BTreeSet<usize>| {
+        let refused = |side: &Members| {
             conditions.iter().any(|c| !c.volatile && self.refuses_null(c.id, side))
         };
         let (no_left, no_right) = (refused(&left), refused(&right));
@@ -416,9 +416,9 @@ impl Compiler<'_> {
             JoinKind::Right => (take(&mut on, &left), take(&mut conditions, &right)),
             _ => (Vec::new(), Vec::new()),
         };
-        let mut needs = BTreeSet::new();
+        let mut needs = Members::default();
         self.needs_of(&join.right, &mut needs);
-        needs.retain(|entry| left.contains(entry));
+        needs.keep(&left);
         let left_part = self.inner(&[&join.left], left_own)?;
         let part = if needs.is_empty() {
             let right_part = self.inner(&[&join.right], right_own)?;
@@ -432,7 +432,7 @@ impl Compiler<'_> {
     }
 
     /// Whether a condition is never true where all columns of these entries are NULL.
-    fn refuses_null(&self, id: ExprId, side: &BTreeSet<usize>) -> bool {
+    fn refuses_null(&self, id: ExprId, side: &Members) -> bool {
         let strict = |proc: onlap_pg::Oid| self.env.catalog.proc(proc).is_some_and(|p| p.strict);
         match self.bound.expr(id) {
             Expr::Op(op) if strict(op.proc) => {
@@ -448,7 +448,7 @@ impl Compiler<'_> {
     }
 
     /// Whether an expression is NULL where all columns of these entries are.
-    fn is_null_with(&self, id: ExprId, side: &BTreeSet<usize>) -> bool {
+    fn is_null_with(&self, id: ExprId, side: &Members) -> bool {
         let strict = |proc: onlap_pg::Oid| self.env.catalog.proc(proc).is_some_and(|p| p.strict);
         match self.bound.expr(id) {
             Expr::Var { entry, column, up: 0 } => {
@@ -458,7 +458,7 @@ impl Compiler<'_> {
                         self.is_null_with(columns[*column as usize - 1], side)
                     }
                     EntryKind::Join { .. } => false,
-                    _ => *column > 0 && side.contains(entry),
+                    _ => *column > 0 && side.contains(*entry),
                 }
             }
             Expr::Relabel(one) | Expr::Collate(one, _) | Expr::ViaText(one) => {
@@ -578,7 +578,7 @@ impl Compiler<'_> {
             Arc::new(join.map_err(ours)?)
         } else {
             let on = left_at.iter().zip(&right_at);
-            let on = on.map(|(a, b)| (crate::build::column(*a), crate::build::column(*b)));
+            let on = on.map(|(a, b)| (crate::columns::column(*a), crate::columns::column(*b)));
             let on = on.collect();
             let mode = PartitionMode::CollectLeft;
             let nulls = NullEquality::NullEqualsNothing;
@@ -607,9 +607,8 @@ impl Compiler<'_> {
         }
         let Expr::Op(op) = self.bound.expr(condition.id) else { return Ok(None) };
         let [a, b] = op.args[..] else { return Ok(None) };
-        let here = |layout: &Layout, entries: &BTreeSet<usize>| {
-            let has = |entry: &usize| layout.vars.keys().any(|var| var.0 == *entry);
-            !entries.is_empty() && entries.iter().all(has)
+        let here = |layout: &Layout, entries: &Members| {
+            !entries.is_empty() && entries.iter().all(|entry| layout.has_entry(entry))
         };
         let (of_a, of_b) = (self.entries_of(a), self.entries_of(b));
         let (a, b) = if here(left, &of_a) && here(right, &of_b) {
@@ -656,7 +655,7 @@ impl Compiler<'_> {
     ) -> Result<(Plan, Layout, Vec<usize>)> {
         let Part { plan, mut layout, .. } = part;
         let width = layout.width();
-        let mut exprs: Vec<_> = (0..width).map(crate::build::column).collect();
+        let mut exprs: Vec<_> = (0..width).map(crate::columns::column).collect();
         let mut at = Vec::new();
         for (node, ty) in keys {
             if let Node::Column(known) = node {
@@ -738,7 +737,7 @@ fn renamed(plan: &Plan, at: usize) -> Arc<dyn datafusion_physical_expr::Physical
 }
 
 /// Takes the conditions that name these entries alone, each at least one of them.
-fn take(conditions: &mut Vec<Condition>, entries: &BTreeSet<usize>) -> Vec<Condition> {
+fn take(conditions: &mut Vec<Condition>, entries: &Members) -> Vec<Condition> {
     let is_own =
         |c: &Condition| !c.volatile && !c.entries.is_empty() && c.entries.is_subset(entries);
     let (own, rest) = conditions.drain(..).partition(is_own);

@@ -83,7 +83,7 @@ impl Compiler<'_> {
         let sides = [(left, right, operator.oid), (right, left, operator.commutator)];
         for (value, with, operator) in sides {
             let mut parts = Vec::new();
-            for derived in &facts.derived {
+            for derived in facts.derived.iter() {
                 let Some(class) = derived.class else { continue };
                 let Some(question) = class.question(operator) else { continue };
                 if !self.is_indexed(entry, value, derived, class) {

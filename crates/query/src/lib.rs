@@ -16,6 +16,7 @@ mod apply;
 mod build;
 mod carried;
 mod change;
+mod columns;
 mod compile;
 mod condition;
 mod containers;
@@ -41,6 +42,7 @@ mod lists;
 mod locks;
 mod logic;
 mod made;
+mod members;
 mod membership;
 mod node;
 mod ordered;
@@ -70,6 +72,7 @@ mod within;
 pub use build::{Output, OutputColumn, compile};
 pub use carried::{Carried, parts};
 pub use change::{Change, Checks, RowExprs, Source, Taken, Update, Whole, compile_change};
+pub use columns::field;
 pub use condition::{Condition, Formula, Keys, literal_value, value};
 pub use env::{
     COMMANDS, CTID, Derived, ENDED, Env, Facts, Keyed, Locker, Order, ROW_ID, Read, Restriction,
@@ -77,4 +80,4 @@ pub use env::{
 };
 pub use error::{external, of_external};
 pub use node::{Node, Rows};
-pub use step::{Step, stream_of};
+pub use step::{Detail, Step, stream_of};

@@ -6,7 +6,6 @@
 //!
 //! Thread safety: belongs to one run.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -24,6 +23,7 @@ use onlap_pg::{Error, Result};
 use crate::build::Fetch;
 use crate::compile::Compiler;
 use crate::env::{Locker, ROW_ID, Read};
+use crate::members::Members;
 use crate::step::{Step, stream_of};
 
 /// A table whose rows are locked: where their ids are, and what locks them.
@@ -71,8 +71,8 @@ impl Compiler<'_> {
     ///
     /// # Errors
     /// `0A000`.
-    pub fn refuse_nullable(&self, side: &BTreeSet<usize>) -> Result<()> {
-        match self.row_locks()?.iter().find(|lock| side.contains(&lock.entry)) {
+    pub fn refuse_nullable(&self, side: &Members) -> Result<()> {
+        match self.row_locks()?.iter().find(|lock| side.contains(lock.entry)) {
             None => Ok(()),
             Some(lock) => {
                 let name = lock_name(lock.strength);

@@ -27,8 +27,9 @@ use onlap_pg::bound::{Cte, CteKind, QueryId, SetNode};
 use onlap_pg::{Oid, Result, TypeRef};
 use parking_lot::Mutex;
 
-use crate::build::{Rel, schema_of};
+use crate::build::Rel;
 use crate::carried::Carried;
+use crate::columns::schema_of;
 use crate::compile::{Compiler, Frame, unsupported};
 use crate::env::Env;
 use crate::error::external;

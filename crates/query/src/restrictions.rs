@@ -224,9 +224,7 @@ impl Compiler<'_> {
     /// a lateral join, and it has no query of its own.
     pub fn is_known(&self, id: ExprId) -> bool {
         let lateral = &self.frames.last().expect("a query is being made").lateral;
-        let of_left = |entry: &usize| {
-            lateral.iter().any(|left| left.layout.vars.keys().any(|var| var.0 == *entry))
-        };
+        let of_left = |entry: usize| lateral.iter().any(|left| left.layout.has_entry(entry));
         self.entries_of(id).iter().all(of_left) && !self.has_subquery(id)
     }
 

@@ -21,7 +21,7 @@ use onlap_kernels::{Col, Datum, Repr, Types, find_series};
 use onlap_pg::bound::{Expr, ExprId, Query, QueryId};
 use onlap_pg::{Oid, Result, resolve};
 
-use crate::build::schema_of;
+use crate::columns::schema_of;
 use crate::compile::{Compiler, unsupported};
 use crate::env::Env;
 use crate::error::external;

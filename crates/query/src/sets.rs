@@ -25,7 +25,8 @@ use onlap_pg::catalog::oids;
 use onlap_pg::resolve::{self, Operand};
 use onlap_pg::{Oid, Result, TypeRef};
 
-use crate::build::{Rel, column, schema_of, visible};
+use crate::build::{Rel, visible};
+use crate::columns::{column, schema_of};
 use crate::compile::{Compiler, unsupported};
 use crate::error::external;
 use crate::group_parts::Parts;

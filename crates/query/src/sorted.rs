@@ -21,7 +21,7 @@ use datafusion_physical_plan::sorts::sort::SortExec;
 use futures::{StreamExt, TryStreamExt};
 use parking_lot::Mutex;
 
-use crate::build::column;
+use crate::columns::column;
 use crate::keys::compare_sorted;
 use crate::shared::bytes_of;
 use crate::step::{Step, stream_of};

@@ -3,6 +3,7 @@
 //! What a step does is a function from the streams of its inputs to a stream; what DataFusion's library asks of a step
 //! is answered here once.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -24,10 +25,31 @@ pub type Run = Arc<
         + Sync,
 >;
 
+/// What a step says of itself in addition to its name: a text, or what makes it for those who show plans.
+#[derive(Clone)]
+pub enum Detail {
+    /// It is made already.
+    Text(String),
+    /// It is made when it is shown.
+    Later(Arc<dyn Fn() -> String + Send + Sync>),
+}
+
+impl From<&str> for Detail {
+    fn from(text: &str) -> Detail {
+        Detail::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Detail {
+    fn from(text: String) -> Detail {
+        Detail::Text(text)
+    }
+}
+
 /// A step.
 pub struct Step {
     name: &'static str,
-    detail: String,
+    detail: Detail,
     inputs: Vec<Arc<dyn ExecutionPlan>>,
     run: Run,
     properties: Arc<PlanProperties>,
@@ -37,7 +59,7 @@ impl Step {
     /// A step that reads inputs and gives columns.
     pub fn make(
         name: &'static str,
-        detail: impl Into<String>,
+        detail: impl Into<Detail>,
         inputs: Vec<Arc<dyn ExecutionPlan>>,
         schema: SchemaRef,
         run: Run,
@@ -55,8 +77,11 @@ impl Step {
 
 impl Step {
     /// What it says of itself beside its name.
-    pub fn detail(&self) -> &str {
-        &self.detail
+    pub fn detail(&self) -> Cow<'_, str> {
+        match &self.detail {
+            Detail::Text(text) => text.as_str().into(),
+            Detail::Later(make) => make().into(),
+        }
     }
 
     fn with_inputs(&self, inputs: Vec<Arc<dyn ExecutionPlan>>) -> Arc<dyn ExecutionPlan> {
@@ -74,7 +99,7 @@ impl fmt::Debug for Step {
 
 impl DisplayAs for Step {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.name, self.detail)
+        write!(f, "{}{}", self.name, self.detail())
     }
 }
 

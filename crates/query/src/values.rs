@@ -14,7 +14,8 @@ use onlap_kernels::{Datum, Repr};
 use onlap_pg::bound::{Expr, ExprId};
 use onlap_pg::{Result, TypeRef};
 
-use crate::build::{Rel, schema_of};
+use crate::build::Rel;
+use crate::columns::schema_of;
 use crate::compile::{Compiler, MORE_STACK, RED_ZONE};
 use crate::env::Env;
 use crate::error::external;

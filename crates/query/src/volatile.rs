@@ -1,7 +1,7 @@
 //! What may give something else each time, or do something?
 
 use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, Part, QueryId};
-use onlap_pg::catalog::Catalog;
+use onlap_pg::catalog::{Catalog, Volatility};
 
 use crate::compile::Compiler;
 use crate::env::Tables;
@@ -32,15 +32,13 @@ fn is_volatile(
     tables: &dyn Tables,
     deeper: usize,
 ) -> bool {
-    if bound.calls_volatile(part, catalog) {
-        return true;
-    }
     let (mut found, mut queries) = (false, Vec::new());
     bound.visit_part(part, 0, &mut |id, _| {
+        found |= is_volatile_call(bound, id, catalog);
         if let Expr::SubQuery(sub) = bound.expr(id) {
             queries.push(sub.query);
         }
-        true
+        !found
     });
     if let Part::Query(query) = part {
         queries.push(query);
@@ -64,4 +62,14 @@ fn is_volatile(
         }));
     }
     found
+}
+
+/// Whether an expression itself is a call that may give something else each time.
+fn is_volatile_call(bound: &Bound, id: ExprId, catalog: &Catalog) -> bool {
+    let proc = match bound.expr(id) {
+        Expr::Call(call) => call.proc,
+        Expr::Op(op) | Expr::Distinct(op) | Expr::NullIf(op) | Expr::ArrayOp(op, _) => op.proc,
+        _ => return false,
+    };
+    catalog.proc(proc).is_some_and(|proc| proc.volatility == Volatility::Volatile)
 }

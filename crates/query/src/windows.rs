@@ -23,7 +23,7 @@ use onlap_pg::bound::{Expr, ExprId, FrameEdge, Query, QueryId, SortItem, Window,
 use onlap_pg::catalog::{ProcKind, oids};
 use onlap_pg::{Oid, Result, TypeRef};
 
-use crate::build::schema_of;
+use crate::columns::schema_of;
 use crate::compile::{Compiler, unsupported};
 use crate::distinct::are_equal;
 use crate::env::Env;

@@ -162,7 +162,11 @@ impl<'a> Reader<'a> {
         if count * bytes > self.rest.len() {
             return Err(violation("insufficient data left in message"));
         }
-        (0..count).map(|_| read(self)).collect()
+        let mut all = Vec::with_capacity(count);
+        for _ in 0..count {
+            all.push(read(self)?);
+        }
+        Ok(all)
     }
     fn target(&mut self) -> Result<Target> {
         match self.array()? {

@@ -7,6 +7,10 @@
 
 mod silent;
 
+/// The server's: what planning costs depends on it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 use std::time::Instant;
 
 use onlap::{Database, Options, SyncMode};

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use onlap::{Sequence, Table};
 use onlap_pg::catalog::Noted;
@@ -60,6 +60,8 @@ pub struct View {
     pub asked: Asked,
     /// Settings by name, for current_setting().
     pub settings: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    /// What those among them mean that values depend on, once it was asked for; the time is the statement's own.
+    pub read_settings: Arc<OnceLock<onlap_pg::value::Settings>>,
     /// The session's prepared statements that have names.
     pub prepared: Arc<Mutex<Listed>>,
     /// Its cursors and portals that have names, when the statement began.

@@ -55,8 +55,10 @@ pub enum BoundOp {
 /// The index of all rows and of plain columns that is best for some bounds.
 pub fn best<'a>(schema: &'a TableSchema, bounds: &[Bound]) -> Option<(&'a IndexSchema, Choice)> {
     let plain = schema.indexes.iter().filter(|index| is_plain(schema, index));
-    let choices = plain.filter_map(|index| Some((index, range_of(schema, index, bounds)?)));
-    choices.max_by_key(|(_, choice)| choice.score)
+    // Only the range of the best is made: what it is to be compared by needs no values.
+    let scored = plain.filter_map(|index| Some((index, score_of(schema, index, bounds)?)));
+    let (index, _) = scored.max_by_key(|(_, score)| *score)?;
+    Some((index, range_of(schema, index, bounds)?))
 }
 
 /// Whether an index has all rows, and nothing in its key is calculated.
@@ -129,24 +131,46 @@ impl Choice {
 }
 
 /// The bounds that give the first columns of an index one value each.
-fn equalities(schema: &TableSchema, index: &IndexSchema, bounds: &[Bound]) -> Vec<usize> {
-    let of = |part: &onlap::KeyPart| {
+fn equalities<'a>(
+    schema: &'a TableSchema,
+    index: &'a IndexSchema,
+    bounds: &'a [Bound],
+) -> impl Iterator<Item = usize> + 'a {
+    let of = move |part: &'a onlap::KeyPart| {
         let column = schema.position(part.column)?;
         bounds.iter().position(|b| b.column == column && b.op == BoundOp::Equal)
     };
-    index.key.iter().map_while(of).collect()
+    index.key.iter().map_while(of)
 }
 
 /// Those values.
 pub fn prefix_of(schema: &TableSchema, index: &IndexSchema, bounds: &[Bound]) -> Vec<Value> {
-    let equal = equalities(schema, index, bounds);
-    equal.into_iter().map(|at| bounds[at].value.clone()).collect()
+    equalities(schema, index, bounds).map(|at| bounds[at].value.clone()).collect()
+}
+
+/// [`Choice::score`] of [`range_of`].
+fn score_of(schema: &TableSchema, index: &IndexSchema, bounds: &[Bound]) -> Option<Score> {
+    let equal = equalities(schema, index, bounds).count();
+    if equal == index.key.len() {
+        return Some((index.unique, equal, 0, false));
+    }
+    let column = schema.position(index.key[equal].column)?;
+    let (mut lower, mut upper) = (false, false);
+    for bound in bounds.iter().filter(|bound| bound.column == column) {
+        match bound.op {
+            BoundOp::Equal => {}
+            BoundOp::Less | BoundOp::LessOrEqual => upper = true,
+            BoundOp::Greater | BoundOp::GreaterOrEqual => lower = true,
+        }
+    }
+    let ends = usize::from(lower) + usize::from(upper);
+    (equal > 0 || ends > 0).then_some((false, equal, ends, false))
 }
 
 /// The range of an index that bounds leave, if they say anything of its first column.
 pub fn range_of(schema: &TableSchema, index: &IndexSchema, bounds: &[Bound]) -> Option<Choice> {
     let position = |i: usize| schema.position(index.key[i].column);
-    let mut used = equalities(schema, index, bounds);
+    let mut used: Vec<usize> = equalities(schema, index, bounds).collect();
     let prefix: Vec<Value> = used.iter().map(|at| bounds[*at].value.clone()).collect();
     let equal = prefix.len();
     if equal == index.key.len() {
@@ -181,15 +205,16 @@ pub fn range_of(schema: &TableSchema, index: &IndexSchema, bounds: &[Bound]) -> 
         });
     }
     let found = lower || upper;
-    if found {
-        // NULL is in no comparison; it sorts last, and first in a descending column.
+    // NULL is in no comparison; it sorts last, and first in a descending column: it is left out by what bounds values from above.
+    if found && !upper {
         let null = with(&Value::Null);
         range = range.and(match descending {
             false => KeyRange::before(null),
             true => KeyRange::after(null),
         });
     }
-    if equal > 0 {
+    // Where values are bounded from below both ends are there by now, and all between them begins with these values.
+    if equal > 0 && !lower {
         range = range.and(KeyRange::eq(prefix));
     }
     let score = (false, equal, usize::from(lower) + usize::from(upper), false);

@@ -64,7 +64,7 @@ pub fn facts(definition: &Definition) -> Facts {
         true => Vec::new(),
     };
     let rows = if many { MANY_ROWS } else { ROWS };
-    Facts { rows, unique, frozen: true, ..Facts::default() }
+    Facts { rows, unique: unique.into(), frozen: true, ..Facts::default() }
 }
 
 /// A scan.

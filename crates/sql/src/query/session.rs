@@ -3,7 +3,7 @@
 //! Settings, times, and functions that know the session or the catalogs of the database.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::ArrayRef;
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
@@ -33,9 +33,11 @@ use crate::system::{row_types, rows};
 use crate::types::PgType;
 use crate::view::View;
 
-/// The settings that values depend on, of a session.
+/// The settings that values depend on, of a session. Their texts are read once for as long as nothing is set.
 pub fn settings(view: &View) -> Settings {
-    settings_of(&|name| (view.settings)(name).unwrap_or_default(), view.began_us)
+    let read = || settings_of(&|name| (view.settings)(name).unwrap_or_default(), view.began_us);
+    let known = view.read_settings.get_or_init(read);
+    Settings { now: moment_of(view.began_us), ..known.clone() }
 }
 
 /// The same by what each is set to, at a moment.
@@ -75,7 +77,7 @@ pub struct Asked {
     began: i64,
     memory: Mutex<Memory>,
     /// The relations, once a function has asked for them.
-    seen: Arc<Seen>,
+    seen: OnceLock<Arc<Seen>>,
     /// Functions that were called.
     functions: Mutex<HashMap<Oid, Function>>,
     /// The fields of row types that were asked for.
@@ -115,7 +117,7 @@ impl Asked {
             view: view.clone(),
             began: moment_of(SystemClock.unix_us()),
             memory: Mutex::default(),
-            seen: Seen::new(view),
+            seen: OnceLock::new(),
             functions: Mutex::default(),
             fields: Mutex::default(),
             domains: Domains::default(),
@@ -135,13 +137,17 @@ impl Asked {
         Asked { memory, domains: Domains::within(depth), ..Asked::new(view) }
     }
 
+    fn seen(&self) -> &Arc<Seen> {
+        self.seen.get_or_init(|| Seen::new(&self.view))
+    }
+
     /// What answers a function of PostgreSQL.
     fn function(&self, proc: &Proc) -> Option<Function> {
         let mut functions = self.functions.lock();
         if let Some(known) = functions.get(&proc.oid) {
             return Some(known.clone());
         }
-        let made = functions::find(&self.seen, &proc.name)?;
+        let made = functions::find(self.seen(), &proc.name)?;
         functions.insert(proc.oid, made.clone());
         Some(made)
     }
@@ -229,7 +235,7 @@ impl Session for Asked {
     fn call(&self, function: Oid, args: &[Datum<'_>]) -> Result<Datum<'static>> {
         let unserved = || Error::unserved(format!("function {function} is not supported yet"));
         let proc = catalog().proc(function).ok_or_else(unserved)?;
-        if let Some(value) = named::call(&self.seen, &proc.name, args)? {
+        if let Some(value) = named::call(self.seen(), &proc.name, args)? {
             return Ok(value);
         }
         let function = self.function(proc).ok_or_else(unserved)?;

@@ -15,7 +15,7 @@ use arrow_array::{
     RecordBatch, StringArray, UInt32Array,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_schema::{FieldRef, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use datafusion_common::DataFusionError;
 use datafusion_execution::TaskContext;
@@ -29,8 +29,8 @@ use onlap_pg::ast::{LockStrength, LockWait};
 use onlap_pg::value::numeric::{Numeric, Small};
 use onlap_pg::{Oid, Result};
 use onlap_query::{
-    CTID, Derived, Facts, Locker, ROW_ID, Read, Restriction, Scanned, Step, TABLE_OID, VERSION,
-    Wanted, stream_of,
+    CTID, Derived, Detail, Facts, Locker, ROW_ID, Read, Restriction, Scanned, Step, TABLE_OID,
+    VERSION, Wanted, field, stream_of,
 };
 
 use super::family::{self, Family, Member};
@@ -49,12 +49,15 @@ pub struct Known(HashMap<Oid, Table>, OnceLock<Arc<[TableId]>>);
 struct Table {
     handle: TableHandle,
     family: Option<Arc<Family>>,
+    /// What its schema says of it, once it was asked for; the number of rows is asked for each time.
+    facts: OnceLock<Facts>,
 }
 
 impl Known {
     /// Adds a table, with those below it if there are any.
     pub fn add(&mut self, oid: Oid, handle: TableHandle, family: Option<Family>) {
-        self.0.insert(oid, Table { handle, family: family.map(Arc::new) });
+        let family = family.map(Arc::new);
+        self.0.insert(oid, Table { handle, family, facts: OnceLock::new() });
     }
 
     /// A table with those below it.
@@ -109,29 +112,13 @@ impl Known {
     /// What is known of a table.
     pub fn facts(&self, of: Read) -> Facts {
         let Some(table) = self.0.get(&of.relation) else { return Facts::default() };
-        let schema = &table.handle.schema;
-        let plain = |index: &&onlap::IndexSchema| index.filter.is_none() && !index.multi_entry;
-        let whole = || schema.indexes.iter().filter(plain);
-        let number = |column| schema.position(column).map(|at| at as i32 + 1);
-        let ready = whole().filter(|index| index.ready);
-        let indexed = ready.filter_map(|index| number(index.key[0].column)).collect();
+        let known = table.facts.get_or_init(|| table.facts());
         if let Some(family) = table.family.as_ref().filter(|_| of.inherited) {
-            let indexed = family.indexed(indexed);
+            let indexed = family.indexed(known.indexed.to_vec()).into();
             return Facts { rows: family.rows(), indexed, several: true, ..Facts::default() };
         }
-        let unique = whole().filter(|index| index.unique && index.key.len() == 1);
-        let unique = unique.filter_map(|index| number(index.key[0].column)).collect();
-        let derived = schema.derived.iter().enumerate().filter_map(|(at, derived)| {
-            let reads = derived.reads.iter().map(|id| number(*id)).collect::<Option<_>>()?;
-            let is_filter = schema.indexes.iter().any(|i| i.filter == Some(derived.column.id));
-            let made = crate::formulas::made(&derived.program).ok()?;
-            let column = (schema.columns.len() + at) as i32 + 1;
-            let (tree, class) = (Arc::clone(&made.tree), made.class);
-            Some(Derived { column, made: tree, reads, is_filter, class })
-        });
-        let derived = derived.collect();
         let rows = table.handle.table.approximate_rows().max(1) as f64;
-        Facts { rows, unique, indexed, several: false, derived, frozen: false }
+        Facts { rows, ..known.clone() }
     }
 
     /// A step that reads columns of a table, as [`onlap_query::Tables::scan`] says.
@@ -156,6 +143,30 @@ impl Known {
     }
 }
 
+impl Table {
+    /// What its schema says, of its own rows alone.
+    fn facts(&self) -> Facts {
+        let schema = &self.handle.schema;
+        let plain = |index: &&onlap::IndexSchema| index.filter.is_none() && !index.multi_entry;
+        let whole = || schema.indexes.iter().filter(plain);
+        let number = |column| schema.position(column).map(|at| at as i32 + 1);
+        let ready = whole().filter(|index| index.ready);
+        let indexed = ready.filter_map(|index| number(index.key[0].column)).collect();
+        let unique = whole().filter(|index| index.unique && index.key.len() == 1);
+        let unique = unique.filter_map(|index| number(index.key[0].column)).collect();
+        let derived = schema.derived.iter().enumerate().filter_map(|(at, derived)| {
+            let reads = derived.reads.iter().map(|id| number(*id)).collect::<Option<_>>()?;
+            let is_filter = schema.indexes.iter().any(|i| i.filter == Some(derived.column.id));
+            let made = crate::formulas::made(&derived.program).ok()?;
+            let column = (schema.columns.len() + at) as i32 + 1;
+            let (tree, class) = (Arc::clone(&made.tree), made.class);
+            Some(Derived { column, made: tree, reads, is_filter, class })
+        });
+        let derived = derived.collect();
+        Facts { rows: 0.0, unique, indexed, several: false, derived }
+    }
+}
+
 /// The columns that a scan gives.
 fn schema_of(table: &TableHandle, columns: &[i32]) -> SchemaRef {
     let repr = |number: &i32| match *number {
@@ -165,10 +176,9 @@ fn schema_of(table: &TableHandle, columns: &[i32]) -> SchemaRef {
         number => table.types.repr(number as usize - 1),
     };
     let fields = columns.iter().map(repr).enumerate();
-    let fields: Vec<Field> =
-        fields.map(|(n, repr)| Field::new(format!("c{n}"), arrow_type(repr), true)).collect();
+    let fields: Vec<FieldRef> = fields.map(|(n, repr)| field(n, &arrow_type(repr))).collect();
     Arc::new(match fields.is_empty() {
-        true => Schema::new(vec![Field::new("c0", arrow_type(Repr::Bool), true)]),
+        true => Schema::new(vec![field(0, &arrow_type(Repr::Bool))]),
         false => Schema::new(fields),
     })
 }
@@ -216,7 +226,6 @@ impl Asked<'_> {
         let order = self.wanted.order.iter().filter(|_| places.is_empty()).map(order);
         let order: Vec<onlap_query::Order> = order.collect();
         let schema = Arc::clone(self.schema);
-        let shown = crate::rights::ask::shown(&table.schema);
         let mut way = ranges::way(&table.schema, &restrictions, &order, &self.wanted.implied);
         // What keys are about is a condition on few rows, more often than an order is worth.
         let keyed = match way.one_row || !places.is_empty() {
@@ -227,17 +236,6 @@ impl Asked<'_> {
             way = ranges::way(&table.schema, &restrictions, &[], &self.wanted.implied);
         }
         let ordered = way.ordered;
-        let (name, detail) = match &way.index {
-            _ if let Some(keyed) = &keyed => {
-                ("Bitmap Heap Scan", format!(" on {shown} using {}", keyed.indexes.join(", ")))
-            }
-            None if !places.is_empty() => ("Tid Range Scan", format!(" on {shown}")),
-            None => ("Seq Scan", format!(" on {shown}")),
-            Some(index) if way.reverse => {
-                ("Index Scan Backward", format!(" using {index} on {shown}"))
-            }
-            Some(index) => ("Index Scan", format!(" using {index} on {shown}")),
-        };
         let opener = Opener {
             oid: has_oid.then(|| crate::catalog::oids::of_table(table.schema.id)),
             table,
@@ -255,6 +253,8 @@ impl Asked<'_> {
             schema: Arc::clone(&schema),
         };
         let opener = Arc::new(opener);
+        let shown = Arc::clone(&opener);
+        let (name, detail) = (opener.name(), Detail::Later(Arc::new(move || shown.detail())));
         let run = move |_: Vec<Arc<dyn ExecutionPlan>>, context: Arc<TaskContext>| {
             let scope = scope_of(&context)?;
             let reader = Reader::new(&opener, scope).map_err(external)?;
@@ -316,6 +316,27 @@ struct Opener {
 }
 
 impl Opener {
+    /// The kind of scan that it is.
+    fn name(&self) -> &'static str {
+        match &self.way.index {
+            _ if self.keyed.is_some() => "Bitmap Heap Scan",
+            None if !self.places.is_empty() => "Tid Range Scan",
+            None => "Seq Scan",
+            Some(_) if self.way.reverse => "Index Scan Backward",
+            Some(_) => "Index Scan",
+        }
+    }
+
+    /// What it reads, as plans show it.
+    fn detail(&self) -> String {
+        let shown = crate::rights::ask::shown(&self.table.schema);
+        match (&self.keyed, &self.way.index) {
+            (Some(keyed), _) => format!(" on {shown} using {}", keyed.indexes.join(", ")),
+            (None, Some(index)) => format!(" using {index} on {shown}"),
+            (None, None) => format!(" on {shown}"),
+        }
+    }
+
     /// The parts of the table that have all wanted rows, to be read one after the other.
     fn parts(&self) -> crate::error::Result<Vec<Access>> {
         let parts = match self.places.is_empty() {

@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::configuration::{Configuration, Origin, flag, int, text};
@@ -52,6 +52,8 @@ pub struct Settings {
     marked_bytes: usize,
     /// Values of all layers together, by id.
     values: Arc<Vec<Value>>,
+    /// What those of them mean that SQL values depend on, once a statement has asked.
+    read: Arc<OnceLock<onlap_pg::value::Settings>>,
     /// A hash of the search path.
     path: u64,
     /// The values when the client was told of them last; `None` before the first time.
@@ -77,6 +79,7 @@ impl Settings {
             marked: false,
             marked_bytes: 0,
             values: Arc::default(),
+            read: Arc::default(),
             path: 0,
             told: None,
         };
@@ -347,6 +350,12 @@ impl Settings {
         text(&values[Id::SearchPath as usize]).hash(&mut path);
         self.path = path.finish();
         self.values = Arc::new(values);
+        self.read = Arc::default();
+    }
+
+    /// What keeps the meaning of those that SQL values depend on; another one after each change.
+    pub fn read_by(&self) -> Arc<OnceLock<onlap_pg::value::Settings>> {
+        Arc::clone(&self.read)
     }
 
     /// A hash of the search path.
