@@ -163,7 +163,7 @@ impl Table {
             Some(Derived { column, made: tree, reads, is_filter, class })
         });
         let derived = derived.collect();
-        Facts { rows: 0.0, unique, indexed, several: false, derived }
+        Facts { rows: 0.0, unique, indexed, several: false, derived, frozen: false }
     }
 }
 
