@@ -16,6 +16,7 @@ mod apply;
 mod build;
 mod carried;
 mod change;
+mod collation;
 mod compile;
 mod condition;
 mod containers;
