@@ -3,17 +3,19 @@
 //! A record of a script in `crates/sql/testdata` proves a feature by a comment above it: `# feature:
 //! SELECT | DISTINCT ON` says what the table calls it, and the record how it stands: supported where it
 //! succeeds, an error where it has to fail. `# ignored: INDEX | CONCURRENTLY` is a record that succeeds
-//! without effect. The check compares the table byte for byte; the prose around it is written by hand. Pure.
+//! without effect. A second place has what the comparing tests accept ([`crate::accepted`]). The check compares both
+//! byte for byte; the prose around them is written by hand. Pure.
 
 use std::fmt::Write as _;
 
-use crate::SourceFile;
+use crate::{SourceFile, accepted};
 
 pub(crate) const PATH: &str = "docs/compatibility.md";
 
 const SCRIPTS: &str = "crates/sql/testdata/";
 const BEGIN: &str = "<!-- written by `cargo run -p xtask -- compatibility` -->\n";
 const END: &str = "<!-- end of what is written -->\n";
+const ACCEPTED: &str = "<!-- what is accepted, by `cargo run -p xtask -- compatibility` -->\n";
 
 /// How a feature stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +63,14 @@ pub(crate) fn page(files: &[SourceFile]) -> Result<String, Vec<String>> {
     let Some((before, after)) = parts else {
         findings.push(format!("{PATH} has no place for the table: {}", BEGIN.trim()));
         return Err(findings);
+    };
+    let tables = accepted::tables(files).unwrap_or_else(|found| {
+        findings.extend(found);
+        String::new()
+    });
+    let after = match after.split_once(ACCEPTED).zip(after.rsplit_once(END)) {
+        Some(((prose, _), (_, last))) => format!("{prose}{ACCEPTED}{tables}{END}{last}"),
+        None => after.to_owned(),
     };
     match findings.is_empty() {
         true => Ok(format!("{before}{BEGIN}{}{END}{after}", table(&features))),

@@ -11,6 +11,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+mod accepted;
 mod catalog;
 mod compatibility;
 mod decisions;

@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 
 use crate::apply::{Ask, Quantor, Results, SubQuery};
 use crate::build::Rel;
+use crate::collation::{self, Undetermined};
 use crate::containers::{Elements, FieldOf, RowOf};
 use crate::env::{Env, Tables, Wanted};
 use crate::layout::{CALCULATED, Layout, PRESENT, Var};
@@ -145,6 +146,14 @@ fn fails(node: &Node) -> bool {
     (is_tried && all_const) || children.into_iter().any(fails)
 }
 
+/// A call of a comparison, which refuses where it has not the collation that it needs.
+pub fn refusing_where(what: Option<&'static str>, mut call: Call) -> Call {
+    if let Some(what) = what {
+        call.kernel = Box::new(Undetermined::strict(what, 2, call.ty.clone()));
+    }
+    call
+}
+
 impl Compiler<'_> {
     /// The query that is being made.
     pub fn frame(&mut self) -> &mut Frame {
@@ -215,6 +224,13 @@ impl Compiler<'_> {
             Expr::Call(call) if self.is_made(call.proc) => self.made_call(call, ty),
             Expr::Call(call) => {
                 let (nodes, types) = self.arguments(call)?;
+                if let Some(what) = self.undetermined(id, call.proc) {
+                    return self.refusing(what, nodes, ty);
+                }
+                if call.proc == collation::COLLATION_FOR {
+                    let named = collation::named(self.bound, &self.env.catalog, id, types[0].oid)?;
+                    return self.constant(ty.oid, &named);
+                }
                 let row = self.env.catalog.proc(call.proc);
                 match call.variadic && row.is_some_and(|row| row.variadic == oids::ANY) {
                     true => self.spread_call(call.proc, nodes, types, ty),
@@ -223,13 +239,14 @@ impl Compiler<'_> {
             }
             Expr::Op(op) => {
                 let nodes = self.nodes(&op.args)?;
+                if let Some(what) = self.undetermined(id, op.proc) {
+                    return self.refusing(what, nodes, ty);
+                }
                 self.called_as(op.proc, nodes, self.types_of(&op.args), ty)
             }
-            Expr::Distinct(op) => Ok(Node::Distinct(Box::new(self.operator(op, ty)?))),
-            Expr::NullIf(op) => {
-                Ok(Node::NullIf(Box::new(self.operator(op, TypeRef::new(oids::BOOL))?)))
-            }
-            Expr::ArrayOp(op, all) => self.array_op(op, *all),
+            Expr::Distinct(op) => Ok(Node::Distinct(Box::new(self.operator(id, op)?))),
+            Expr::NullIf(op) => Ok(Node::NullIf(Box::new(self.operator(id, op)?))),
+            Expr::ArrayOp(op, all) => self.array_op(id, op, *all),
             Expr::And(all) => self.connected(id, all, false),
             Expr::Or(all) => self.connected(id, all, true),
             Expr::Not(one) => Ok(Node::Not(Box::new(self.node(*one)?))),
@@ -272,7 +289,7 @@ impl Compiler<'_> {
             }
             Expr::Subscript(part) => self.part(part, ty),
             Expr::RowCompare(order, operators, left, right) => {
-                self.row_compare(*order, operators, left, right)
+                self.row_compare(id, *order, operators, left, right)
             }
             Expr::SubQuery(sub) => self.subquery(sub, ty),
             Expr::Domain(one) => self.domain(*one, ty),
@@ -538,10 +555,25 @@ impl Compiler<'_> {
         Ok(Call { kernel: make(&types), args, volatile, ty })
     }
 
-    fn operator(&mut self, op: &Op, result: TypeRef) -> Result<Call> {
+    /// The comparison that an expression asks for.
+    fn operator(&mut self, id: ExprId, op: &Op) -> Result<Call> {
         let types = self.types_of(&op.args);
         let args = self.nodes(&op.args)?;
-        self.call(op.proc, args, types, result)
+        let bool = TypeRef::new(oids::BOOL);
+        let what = self.undetermined(id, op.proc);
+        Ok(refusing_where(what, self.call(op.proc, args, types, bool)?))
+    }
+
+    /// What a function of an expression needs a collation for, where it has none.
+    pub fn undetermined(&self, id: ExprId, proc: Oid) -> Option<&'static str> {
+        collation::undetermined(self.bound, &self.env.catalog, id, proc)
+    }
+
+    /// The call of a function that has not the collation that it needs.
+    fn refusing(&self, what: &'static str, args: Vec<Node>, ty: TypeRef) -> Result<Node> {
+        let ty = self.arrow(ty.oid)?;
+        let kernel = Box::new(Undetermined::strict(what, args.len(), ty.clone()));
+        self.folded(Node::Call(Call { kernel, args, volatile: false, ty }), true)
     }
 
     /// The same bits as another type: of another representation where the types differ so.
@@ -639,6 +671,7 @@ impl Compiler<'_> {
 
     fn row_compare(
         &mut self,
+        id: ExprId,
         order: onlap_pg::bound::RowOrder,
         operators: &[Oid],
         left: &[ExprId],
@@ -646,7 +679,7 @@ impl Compiler<'_> {
     ) -> Result<Node> {
         let bool = TypeRef::new(oids::BOOL);
         let mut columns = Vec::with_capacity(operators.len());
-        for ((operator, left), right) in operators.iter().zip(left).zip(right) {
+        for (at, ((operator, left), right)) in operators.iter().zip(left).zip(right).enumerate() {
             let types = vec![self.bound.ty(*left), self.bound.ty(*right)];
             let less = self.env.catalog.operator(*operator).expect("the resolver has found it");
             let equal = self.env.catalog.operator_exact("=", less.left, less.right);
@@ -654,7 +687,11 @@ impl Compiler<'_> {
             // `<=` decides as `<` does where two columns differ.
             let less = self.call(less.proc, Vec::new(), types.clone(), bool)?;
             let args = vec![self.node(*left)?, self.node(*right)?];
-            columns.push((less, self.call(equal.proc, args, types, bool)?));
+            let collations = self.bound.row_collations(id);
+            let none = collations.is_some_and(|all| all.get(at) == Some(&0));
+            let what = collation::needs(&self.env.catalog, equal.proc).filter(|_| none);
+            let equal = refusing_where(what, self.call(equal.proc, args, types, bool)?);
+            columns.push((less, equal));
         }
         Ok(Node::RowCompare(Box::new(RowCompare { order, columns })))
     }
@@ -778,7 +815,7 @@ impl Compiler<'_> {
                 operator.is_some_and(|o| o.name == "=" && o.can_hash && o.left == o.right);
             let [left, right] = op.args[..] else { return Ok(None) };
             let is_column = matches!(self.bound.expr(right), Expr::SubColumn(at) if *at == n + 1);
-            if !is_equal || !is_column {
+            if !is_equal || !is_column || self.undetermined(*part, op.proc).is_some() {
                 return Ok(None);
             }
             sides.push((self.node(left)?, self.bound.ty(left).oid));

@@ -359,7 +359,8 @@ impl Compiler<'_> {
     }
 
     fn is_equality(&self, id: ExprId) -> bool {
-        matches!(self.bound.expr(id), Expr::Op(op) if self.is_equal(op))
+        matches!(self.bound.expr(id), Expr::Op(op)
+            if self.is_equal(op) && self.undetermined(id, op.proc).is_none())
     }
 
     fn is_equal(&self, op: &Op) -> bool {

@@ -16,6 +16,7 @@ mod apply;
 mod build;
 mod carried;
 mod change;
+mod collation;
 mod columns;
 mod compile;
 mod condition;

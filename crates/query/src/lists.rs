@@ -12,7 +12,7 @@ use onlap_pg::bound::{Expr, ExprId, Op};
 use onlap_pg::catalog::oids;
 use onlap_pg::{Oid, Result, TypeRef};
 
-use crate::compile::{Compiler, constant_bool};
+use crate::compile::{Compiler, constant_bool, refusing_where};
 use crate::containers::ArrayOf;
 use crate::membership::{AnyOf, FEW};
 use crate::node::Node;
@@ -90,14 +90,17 @@ impl Compiler<'_> {
     }
 
     /// `op ANY (array)`, `op ALL (array)`.
-    pub fn array_op(&mut self, op: &Op, all: bool) -> Result<Node> {
+    pub fn array_op(&mut self, id: ExprId, op: &Op, all: bool) -> Result<Node> {
         let array = self.bound.ty(op.args[1]).oid;
         let element = self.element(array)?;
         let left = self.bound.ty(op.args[0]);
         let nodes = self.nodes(&op.args)?;
         let types = vec![left, TypeRef::new(element)];
         let call = self.call(op.proc, nodes, types, TypeRef::new(oids::BOOL))?;
+        let what = self.undetermined(id, op.proc);
+        let call = refusing_where(what, call);
         let keyed = self.types_of_keys(op.operator, !all, left.oid, element);
+        let keyed = keyed.filter(|_| what.is_none());
         Ok(Node::AnyOf(Box::new(AnyOf::new(call, all, self.repr(element)?, keyed))))
     }
 

@@ -219,6 +219,10 @@ impl RowCompare {
         let mut found: Vec<Option<bool>> = vec![Some(or_equal); rows.count];
         let mut open = vec![true; rows.count];
         for (less, equal) in &self.columns {
+            // Columns that no row comes to may not be comparable.
+            if !open.contains(&true) {
+                break;
+            }
             let sides = equal.values(rows, env)?;
             let same = Col::new(equal.kernel.eval(&sides, rows.count, &mut env.cx())?);
             let less = Col::new(less.kernel.eval(&sides, rows.count, &mut env.cx())?);

@@ -67,6 +67,8 @@ pub mod state {
     pub const NO_SAVEPOINT: &str = "3B001";
     /// datatype_mismatch
     pub const MISMATCH: &str = "42804";
+    /// No collation follows.
+    pub const NO_COLLATION: &str = "42P22";
     /// invalid_text_representation
     pub const BAD_TEXT: &str = "22P02";
     /// bad_copy_file_format

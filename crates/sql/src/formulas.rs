@@ -157,6 +157,7 @@ impl Program {
         let column = |(_, name, ty): &(u32, String, PgType)| bind::Column {
             name: name.as_str().into(),
             ty: TypeRef { oid: ty.oid, modifier: ty.modifier },
+            collation: onlap_pg::catalog::Catalog::new().collation(ty.oid),
             dropped: false,
         };
         Relation {

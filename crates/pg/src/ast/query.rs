@@ -202,8 +202,8 @@ pub struct ColumnDef {
     pub name: Name,
     /// Its type.
     pub ty: TypeName,
-    /// COLLATE.
-    pub collation: Option<Path>,
+    /// COLLATE, and where it stands.
+    pub collation: Option<(Path, u32)>,
     /// Where it stands.
     pub place: u32,
 }

@@ -28,9 +28,11 @@ impl Binder<'_> {
             let text = format!("cannot assign to system column \"{}\"", goal.name);
             return Err(Error::new("0A000", text)).at(goal.place);
         }
-        let ty = of.columns[goal.number as usize - 1].ty;
+        let column = &of.columns[goal.number as usize - 1];
+        let (ty, collation) = (column.ty, column.collation);
         if *self.out.expr(value) == Expr::Default {
             self.out.set_type(value, ty);
+            self.out.set_collation(value, collation);
             if let Some(first) = goal.steps.first() {
                 let what = match first {
                     Step::Index(_) | Step::Slice(..) => "an array element",
@@ -46,7 +48,11 @@ impl Binder<'_> {
             true => self.column_value(value, &goal.name, ty),
             false => {
                 let base = match clause {
-                    Clause::InsertTarget => self.out.add(Expr::Literal(Literal::Null), ty, None),
+                    Clause::InsertTarget => {
+                        let base = self.out.add(Expr::Literal(Literal::Null), ty, None);
+                        self.out.set_collation(base, collation);
+                        base
+                    }
                     _ => {
                         let entry = self.level_ref().target;
                         let var = Expr::Var { entry, column: goal.number, up: 0 };
@@ -291,7 +297,10 @@ impl Binder<'_> {
                 };
                 let column = |(at, value): (usize, ExprId)| {
                     let start = self.start_of(value);
-                    self.out.add(Expr::RowColumn(number, at + 1), types[at], start)
+                    let made = self.out.add(Expr::RowColumn(number, at + 1), types[at], start);
+                    let collation = self.out.collation(value).unwrap_or(0);
+                    self.out.set_collation(made, collation);
+                    made
                 };
                 Ok(targets.into_iter().enumerate().map(column).collect())
             }
@@ -400,7 +409,7 @@ impl Binder<'_> {
         }
         let collation = match element.collation.as_ref().and_then(|name| name.last()) {
             None => 0,
-            Some(name) => match super::expr::collation(name) {
+            Some(name) => match crate::bound::collation_named(name) {
                 Some(oid) => oid,
                 None => {
                     let text = format!("collation \"{name}\" for encoding \"UTF8\" does not exist");

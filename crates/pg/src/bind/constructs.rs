@@ -46,11 +46,17 @@ impl Binder<'_> {
             }
             other => other,
         };
+        let mut collation = 0;
+        if let Some(value) = operand {
+            self.derive_collations(&[value])?;
+            collation = self.collation_of(value);
+        }
         let mut made = Vec::new();
         for ast::Arm { condition, result, place: at } in arms {
             let condition = match operand {
                 Some(value) => {
                     let placeholder = self.out.add(Expr::Placeholder, self.out.ty(value), None);
+                    self.out.set_collation(placeholder, collation);
                     let compared = self.expr(*condition)?;
                     self.operator("=", Some(placeholder), compared, Some(*at))?
                 }

@@ -3,7 +3,7 @@
 use super::level::Clause;
 use super::{At, Binder};
 use crate::ast::{self, Expr as Raw, Like, Literal as Written, Name, OpName, Path};
-use crate::bound::{Expr, ExprId, Form, Literal, NullTest, Op};
+use crate::bound::{Expr, ExprId, Form, Literal, NullTest, Op, collation_named};
 use crate::catalog::oids;
 use crate::resolve::{self, Context};
 use crate::{Error, Oid, Result, TypeRef};
@@ -12,8 +12,6 @@ use crate::{Error, Oid, Result, TypeRef};
 const BIT: Oid = 1560;
 /// numeric
 const NUMERIC: Oid = 1700;
-/// name, of which users' and schemas' names are.
-const NAME: Oid = 19;
 
 impl Binder<'_> {
     /// An expression in the clause that is being bound.
@@ -202,7 +200,7 @@ impl Binder<'_> {
         }
         let ty = self.out.ty(value);
         let name = name.last().expect("a name");
-        if collation(name).is_none() {
+        if collation_named(name).is_none() {
             let text = format!("collation \"{name}\" for encoding \"UTF8\" does not exist");
             return Err(Error::new("42704", text)).at(place);
         }
@@ -211,10 +209,7 @@ impl Binder<'_> {
 
     /// Strings, names, and arrays and domains of them.
     pub(super) fn is_collatable(&self, oid: Oid) -> bool {
-        let base = self.catalog.base_type(oid);
-        let element = self.catalog.element(base).unwrap_or(base);
-        let base = self.catalog.base_type(element);
-        base == NAME || self.catalog.category(base).0 == b'S' && base != 18
+        self.catalog.collation(oid) != 0
     }
 
     fn op(
@@ -504,17 +499,6 @@ impl Binder<'_> {
         }
         let expr = if name == "AND" { Expr::And(made) } else { Expr::Or(made) };
         Ok(self.out.add(expr, TypeRef::new(oids::BOOL), place))
-    }
-}
-
-/// The OID of a collation.
-pub(super) fn collation(name: &str) -> Option<Oid> {
-    match name {
-        "default" => Some(100),
-        "C" => Some(950),
-        "POSIX" => Some(951),
-        "ucs_basic" => Some(12_340),
-        _ => None,
     }
 }
 

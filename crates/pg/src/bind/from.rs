@@ -102,7 +102,9 @@ impl Binder<'_> {
             relation.alias.as_ref().map(|alias| (alias.name.clone(), alias.columns.clone()));
         let entry =
             Entry { kind, alias, name, names, types, lateral: false, in_from, guards: Vec::new() };
-        Ok(self.add_entry(entry, of.row, of.key.clone()))
+        let number = self.add_entry(entry, of.row, of.key.clone());
+        self.set_collations(number, of.columns.iter().map(|column| column.collation).collect());
+        Ok(number)
     }
 
     fn check_aliases(&self, name: &str, written: usize, there: usize) -> Result<()> {
@@ -178,12 +180,16 @@ impl Binder<'_> {
         let mut made_args = Vec::new();
         for arg in args {
             let value = self.expr_in(*arg, Clause::FromFunction)?;
-            made_args.push(self.specific(value, 700, "TABLESAMPLE")?);
+            let value = self.specific(value, 700, "TABLESAMPLE")?;
+            self.derive_collations(&[value])?;
+            made_args.push(value);
         }
         let repeatable = match repeatable {
             Some(seed) => {
                 let seed = self.expr_in(*seed, Clause::FromFunction)?;
-                Some(self.specific(seed, 701, "REPEATABLE")?)
+                let seed = self.specific(seed, 701, "REPEATABLE")?;
+                self.derive_collations(&[seed])?;
+                Some(seed)
             }
             None => None,
         };
@@ -249,6 +255,7 @@ impl Binder<'_> {
         }
         let own = known.under_way;
         let (names, mut types) = (known.cte.names.clone(), known.cte.types.clone());
+        let mut collations = known.collations.clone();
         let added = if own { known.added.clone() } else { Vec::new() };
         let mut names = match &relation.alias {
             Some(alias) => self.named_by(alias, names)?,
@@ -257,6 +264,7 @@ impl Binder<'_> {
         for (name, ty) in added {
             names.push(name);
             types.push(ty);
+            collations.push(self.catalog.collation(ty.oid));
         }
         let alias = relation.alias.as_ref();
         let entry = Entry {
@@ -269,7 +277,9 @@ impl Binder<'_> {
             in_from: true,
             guards: Vec::new(),
         };
-        Ok(Some(self.add_entry(entry, 0, Vec::new())))
+        let number = self.add_entry(entry, 0, Vec::new());
+        self.set_collations(number, collations);
+        Ok(Some(number))
     }
 
     /// The query of WITH that a name means: levels up, and its number there.
@@ -285,7 +295,13 @@ impl Binder<'_> {
         level.entries.push(entry);
         level.rows.push(row);
         level.keys.push(key);
+        level.collations.push(None);
         level.entries.len()
+    }
+
+    /// Says which collations the columns of an entry have.
+    pub(super) fn set_collations(&mut self, number: usize, collations: Vec<Oid>) {
+        self.level().collations[number - 1] = Some(collations.into());
     }
 
     /// The names that an entry brings.

@@ -4,9 +4,9 @@ use super::from::Made;
 use super::level::Clause;
 use super::{At, Binder};
 use crate::ast::{self, Alias, ColumnDef, Expr as Raw, FunctionItem, Name};
-use crate::bound::{Call, Entry, EntryKind, Expr, ExprId, Function};
+use crate::bound::{Call, Entry, EntryKind, Expr, ExprId, Function, collation_named};
 use crate::catalog::{Kind, oids};
-use crate::{Error, Result, TypeRef};
+use crate::{Error, Oid, Result, TypeRef};
 
 /// What is written around calls in FROM.
 #[derive(Clone, Copy)]
@@ -18,6 +18,15 @@ pub(super) struct Form {
 
 /// A call, its name, the definitions of its columns.
 type Called<'a> = (ExprId, Name, &'a [ColumnDef]);
+
+/// The columns that calls give together.
+#[derive(Default)]
+struct Columns {
+    functions: Vec<Function>,
+    names: Vec<Name>,
+    types: Vec<TypeRef>,
+    collations: Vec<Oid>,
+}
 
 /// What kind of rows a call gives.
 enum Rows {
@@ -61,23 +70,25 @@ impl Binder<'_> {
             check_definitions(form, called.len()).at(Some(first.place))?;
             called[0].2 = columns;
         }
-        let lateral = form.lateral || called.iter().any(|call| self.has_vars(call.0));
-        let (functions, names, types) = self.function_columns(&called, alias)?;
-        self.function_entry(form, functions, names, types, alias, lateral)
+        let made: Vec<ExprId> = called.iter().map(|call| call.0).collect();
+        self.derive_collations(&made)?;
+        let lateral = form.lateral || made.iter().any(|call| self.has_vars(*call));
+        let columns = self.function_columns(&called, alias)?;
+        self.function_entry(form, columns, alias, lateral)
     }
 
     fn function_entry(
         &mut self,
         form: Form,
-        functions: Vec<Function>,
-        mut names: Vec<Name>,
-        mut types: Vec<TypeRef>,
+        columns: Columns,
         alias: Option<&Alias>,
         lateral: bool,
     ) -> Result<Made> {
+        let Columns { functions, mut names, mut types, mut collations } = columns;
         if form.ordinality {
             names.push("ordinality".into());
             types.push(TypeRef::new(oids::INT8));
+            collations.push(0);
         }
         if names.len() > 1600 {
             let text = "functions in FROM can return at most 1600 columns";
@@ -100,6 +111,7 @@ impl Binder<'_> {
             guards: Vec::new(),
         };
         let number = self.add_entry(entry, 0, Vec::new());
+        self.set_collations(number, collations);
         Ok(self.made(number))
     }
 
@@ -137,22 +149,25 @@ impl Binder<'_> {
         &mut self,
         called: &[Called<'_>],
         alias: Option<&Alias>,
-    ) -> Result<(Vec<Function>, Vec<Name>, Vec<TypeRef>)> {
-        let (mut functions, mut names, mut types) = (Vec::new(), Vec::new(), Vec::new());
+    ) -> Result<Columns> {
+        let mut all = Columns::default();
         for (call, name, definitions) in called {
             let rows = self.rows_of(*call);
             self.check_rows(&rows, *call, definitions)?;
             let mut defined = Vec::new();
+            let mut collations = None;
             let columns = match rows {
                 Rows::Columns(columns) => columns,
                 Rows::Scalar => {
                     let own = self.result_name(*call);
                     let given = alias.filter(|_| called.len() == 1).map(|alias| &alias.name);
                     let name = own.as_ref().or(given).unwrap_or(name).clone();
+                    collations = Some(vec![self.collation_of(*call)]);
                     vec![(name, self.out.ty(*call))]
                 }
                 Rows::Open => {
                     defined = self.definitions(definitions)?;
+                    collations = Some(self.defined_collations(definitions, &defined)?);
                     defined.clone()
                 }
                 Rows::Other => {
@@ -162,18 +177,20 @@ impl Binder<'_> {
                     return Err(Error::new("42804", text)).at(self.start_of(*call));
                 }
             };
-            functions.push(Function {
+            let of_types = || columns.iter().map(|of| self.catalog.collation(of.1.oid)).collect();
+            all.collations.extend(collations.unwrap_or_else(of_types));
+            all.functions.push(Function {
                 name: name.clone(),
                 call: *call,
                 columns: columns.len(),
                 defined,
             });
             for (name, ty) in columns {
-                names.push(name);
-                types.push(ty);
+                all.names.push(name);
+                all.types.push(ty);
             }
         }
-        Ok((functions, names, types))
+        Ok(all)
     }
 
     fn check_rows(&self, rows: &Rows, call: ExprId, definitions: &[ColumnDef]) -> Result<()> {
@@ -230,6 +247,32 @@ impl Binder<'_> {
             }
         }
         Ok(made)
+    }
+
+    /// The collations of columns that are defined: those of their types, unless others were written.
+    fn defined_collations(
+        &self,
+        list: &[ColumnDef],
+        defined: &[(Name, TypeRef)],
+    ) -> Result<Vec<Oid>> {
+        let one = |(column, (_, ty)): (&ColumnDef, &(Name, TypeRef))| {
+            let own = self.catalog.collation(ty.oid);
+            let Some((written, place)) = &column.collation else { return Ok(own) };
+            let (name, place) = (written.last().expect("a name"), Some(*place));
+            match collation_named(name) {
+                None => {
+                    let text = format!("collation \"{name}\" for encoding \"UTF8\" does not exist");
+                    Err(Error::new("42704", text)).at(place)
+                }
+                Some(_) if own == 0 => {
+                    let shown = self.catalog.shown(ty.oid);
+                    let text = format!("collations are not supported by type {shown}");
+                    Err(Error::new("42804", text)).at(place)
+                }
+                Some(found) => Ok(found),
+            }
+        };
+        list.iter().zip(defined).map(one).collect()
     }
 
     fn rows_of(&self, call: ExprId) -> Rows {

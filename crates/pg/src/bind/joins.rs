@@ -138,7 +138,7 @@ impl Binder<'_> {
         let modifier = self.common_modifier(&[left, right], common);
         let ty = TypeRef { oid: common, modifier };
         let (one, two) = (self.side(left, ty)?, self.side(right, ty)?);
-        Ok(match kind {
+        let made = match kind {
             JoinKind::Inner if one == left => one,
             JoinKind::Inner if two == right => two,
             JoinKind::Inner | JoinKind::Left => one,
@@ -148,7 +148,9 @@ impl Binder<'_> {
                 let ty = TypeRef { oid: common, modifier };
                 self.out.add(Expr::Coalesce(vec![one, two]), ty, None)
             }
-        })
+        };
+        self.derive_collations(&[made])?;
+        Ok(made)
     }
 
     fn side(&mut self, value: ExprId, ty: TypeRef) -> Result<ExprId> {
@@ -209,6 +211,12 @@ impl Binder<'_> {
             using: using_alias.map(|name| (name.clone(), using.to_vec())),
         };
         let types = columns.values.iter().map(|value| self.out.ty(*value)).collect();
+        for value in &columns.values {
+            let collation = self.collation_of(*value);
+            if self.out.collation(*value).is_none() {
+                self.out.set_collation(*value, collation);
+            }
+        }
         let entry = Entry {
             kind,
             alias: alias.map(|alias| (alias.name.clone(), alias.columns.clone())),

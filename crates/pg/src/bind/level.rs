@@ -161,6 +161,8 @@ pub struct KnownCte {
     pub cte: bound::Cte,
     /// Whether the query that is being bound is its own.
     pub under_way: bool,
+    /// The collations of its columns.
+    pub collations: Vec<Oid>,
     /// The columns of SEARCH and CYCLE, which it sees by their names alone while it is under way.
     pub added: Vec<(Name, TypeRef)>,
     /// Whether it changes rows and gives none.
@@ -200,6 +202,8 @@ pub struct Level {
     pub last_set: Option<ExprId>,
     /// Types of the rows of relations, by entry.
     pub rows: Vec<Oid>,
+    /// The collations of columns, by entry, where they do not follow from what it is.
+    pub collations: Vec<Option<Box<[Oid]>>>,
     /// The relations' keys, by entry.
     pub keys: Vec<Vec<i32>>,
     /// The entry of the table that a statement changes, or 0.

@@ -13,6 +13,7 @@ mod aggregates;
 mod assign;
 mod calls;
 mod clauses;
+mod collate;
 mod constructs;
 mod convert;
 mod expr;
@@ -37,6 +38,7 @@ mod rules;
 mod search;
 mod sets;
 mod steps;
+mod strength;
 mod subqueries;
 mod targets;
 mod types;
@@ -68,6 +70,8 @@ pub struct Column {
     pub name: Name,
     /// Its type.
     pub ty: TypeRef,
+    /// Its collation, or 0.
+    pub collation: Oid,
     /// Whether it is there no more; its number is not given again.
     pub dropped: bool,
 }
@@ -208,7 +212,7 @@ pub fn assignment(
         in_from: false,
         guards: Vec::new(),
     };
-    Ok(binder.alone(made, vec![entry]))
+    binder.alone(made, vec![entry])
 }
 
 /// Binds a query to be printed: the tree says how it was written, too, and SEARCH and CYCLE stay clauses. `column` is the
@@ -276,7 +280,7 @@ pub fn check(
         in_from: false,
         guards: Vec::new(),
     };
-    Ok(binder.alone(made, vec![entry]))
+    binder.alone(made, vec![entry])
 }
 
 /// An expression of an index, or its condition where `filter` is set: the only target of a query about the rows of a table.
@@ -301,7 +305,7 @@ pub fn of_index(
         false => binder.expr_in(expr, Clause::IndexExpression)?,
     };
     let entries = std::mem::take(&mut binder.level().entries);
-    Ok(binder.alone(made, entries))
+    binder.alone(made, entries)
 }
 
 /// The condition of COPY FROM: the only target of a query about the rows of a table, and an expression for itself.
@@ -319,7 +323,7 @@ pub fn copy_condition(
     let value = binder.condition(Some(condition), Clause::CopyWhere, "WHERE")?;
     let value = value.expect("it is there");
     let entries = std::mem::take(&mut binder.level().entries);
-    let (bound, query) = binder.alone(value, entries);
+    let (bound, query) = binder.alone(value, entries)?;
     Ok((bound, query, value))
 }
 
@@ -342,7 +346,7 @@ pub fn of_column(
         made = binder.column_default(made, name, ty)?;
     }
     let entries = std::mem::take(&mut binder.level().entries);
-    Ok(binder.alone(made, entries))
+    binder.alone(made, entries)
 }
 
 /// Whether a column of this name is one that every table has without saying so.
@@ -380,7 +384,7 @@ pub fn default(
     binder.levels.push(Level::default());
     let made = binder.expr_in(default, Clause::Default)?;
     let made = binder.column_default(made, name, wanted)?;
-    Ok(binder.alone(made, Vec::new()))
+    binder.alone(made, Vec::new())
 }
 
 /// What a query is told by what it stands in.
@@ -478,11 +482,12 @@ impl<'a> Binder<'a> {
     }
 
     /// A query whose only target is an expression.
-    fn alone(mut self, value: ExprId, entries: Vec<Entry>) -> (Bound, QueryId) {
+    fn alone(mut self, value: ExprId, entries: Vec<Entry>) -> Result<(Bound, QueryId)> {
+        self.collate_over(value, &entries)?;
         let target = Target { value, number: 1, name: None, reference: 0, hidden: false };
         let query = Query { entries, targets: vec![target], ..Query::default() };
         let query = self.out.add_query(query);
-        (self.out.end(), query)
+        Ok((self.out.end(), query))
     }
 
     fn level(&mut self) -> &mut Level {

@@ -57,12 +57,14 @@ impl Binder<'_> {
     }
 
     pub(super) fn finished(&mut self, mut made: Query, modify: Modify) -> Result<QueryId> {
-        self.check_once(&made.targets)?;
-        if let Some(conflict) = &modify.conflict {
-            self.check_once(&conflict.set)?;
-        }
         made.modify = Some(Box::new(modify));
         self.finish(&mut made);
+        self.collate_query(&made)?;
+        self.check_once(&made.targets)?;
+        let conflict = made.modify.as_ref().and_then(|modify| modify.conflict.as_ref());
+        if let Some(conflict) = conflict {
+            self.check_once(&conflict.set)?;
+        }
         if made.has_aggregates {
             self.check_groups(&mut made)?;
         }
@@ -233,7 +235,9 @@ impl Binder<'_> {
             }
             let row = self.insert_row(row, of, goals, named)?;
             // The part of a column is stored once, around the entry's column.
-            all.push(row.into_iter().map(|value| self.stored(value)).collect());
+            let row: Vec<ExprId> = row.into_iter().map(|value| self.stored(value)).collect();
+            self.derive_collations(&row)?;
+            all.push(row);
         }
         let types: Vec<_> = all[0].iter().map(|value| self.out.ty(*value)).collect();
         let names = (1..=types.len()).map(|n| Name::from(format!("column{n}"))).collect();
@@ -249,6 +253,8 @@ impl Binder<'_> {
             guards: Vec::new(),
         };
         let number = self.add_entry(entry, 0, Vec::new());
+        // Nothing asks for collations of what is stored.
+        self.set_collations(number, vec![0; types.len()]);
         made.from.push(JoinTree::Entry(number));
         let column = |(at, ty): (usize, &crate::TypeRef)| {
             let var = Expr::Var { entry: number, column: at as i32 + 1, up: 0 };

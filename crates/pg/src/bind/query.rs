@@ -71,6 +71,7 @@ impl Binder<'_> {
         made.targets = targets;
         self.finish(&mut made);
         self.locks(&query.locks, &mut made)?;
+        self.collate_query(&made)?;
         self.check_groups(&mut made)?;
         Ok(self.out.add_query(made))
     }
@@ -155,7 +156,7 @@ impl Binder<'_> {
         let mut made = Query::default();
         self.with(query.with.as_ref(), &mut made)?;
         let rows = self.value_rows(rows, Clause::Values)?;
-        let (rows, types) = self.common_columns(rows)?;
+        let (rows, types, collations) = self.common_columns(rows)?;
         let lateral = rows.iter().flatten().any(|value| self.has_vars(*value));
         let names = (1..=types.len()).map(|n| Name::from(format!("column{n}"))).collect();
         let entry = Entry {
@@ -169,6 +170,7 @@ impl Binder<'_> {
             guards: Vec::new(),
         };
         let number = self.add_entry(entry, 0, Vec::new());
+        self.set_collations(number, collations);
         self.see(number);
         made.from.push(crate::bound::JoinTree::Entry(number));
         let at = self.level().items.len() - 1;
@@ -185,6 +187,7 @@ impl Binder<'_> {
         }
         made.targets = targets;
         self.finish(&mut made);
+        self.collate_query(&made)?;
         Ok(self.out.add_query(made))
     }
 
@@ -208,22 +211,23 @@ impl Binder<'_> {
         Ok(made)
     }
 
-    /// Columns of rows as their common types.
+    /// Columns of rows as their common types, with the collations that they have together.
     fn common_columns(
         &mut self,
         mut rows: Vec<Vec<ExprId>>,
-    ) -> Result<(Vec<Vec<ExprId>>, Vec<crate::TypeRef>)> {
+    ) -> Result<(Vec<Vec<ExprId>>, Vec<crate::TypeRef>, Vec<Oid>)> {
         let width = rows.first().map_or(0, Vec::len);
-        let mut types = Vec::with_capacity(width);
+        let (mut types, mut collations) = (Vec::with_capacity(width), Vec::with_capacity(width));
         for at in 0..width {
             let column: Vec<ExprId> = rows.iter().map(|row| row[at]).collect();
             let (column, ty) = self.common(&column, "VALUES")?;
+            collations.push(self.common_collation(&column, true)?);
             for (row, value) in rows.iter_mut().zip(column) {
                 row[at] = value;
             }
             types.push(ty);
         }
-        Ok((rows, types))
+        Ok((rows, types, collations))
     }
 
     /// The OID of a relation by its name, if there is one.

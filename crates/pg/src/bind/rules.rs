@@ -55,7 +55,7 @@ pub fn rule_condition(
     binder.around_rule(of, Some(event))?;
     let value = binder.condition(Some(condition), Clause::Where, "WHERE")?.expect("it is there");
     let entries = std::mem::take(&mut binder.level().entries);
-    let (bound, query) = binder.alone(value, entries);
+    let (bound, query) = binder.alone(value, entries)?;
     Ok((bound, query, value))
 }
 
@@ -75,7 +75,7 @@ pub fn trigger_condition(
     let value = binder.condition(Some(condition), Clause::TriggerWhen, "WHEN")?;
     let value = value.expect("it is there");
     let entries = std::mem::take(&mut binder.level().entries);
-    let (bound, query) = binder.alone(value, entries);
+    let (bound, query) = binder.alone(value, entries)?;
     Ok((bound, query, value))
 }
 
@@ -92,8 +92,7 @@ pub fn policy_condition(
     let mut binder = Binder::over(tree, of, schema, catalog)?;
     let value = binder.condition(Some(condition), Clause::Policy, "POLICY")?;
     let entries = std::mem::take(&mut binder.level().entries);
-    let (bound, query) = binder.alone(value.expect("it is there"), entries);
-    Ok((bound, query))
+    binder.alone(value.expect("it is there"), entries)
 }
 
 impl Binder<'_> {

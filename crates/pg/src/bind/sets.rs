@@ -6,7 +6,7 @@ use crate::ast::{self, Body, Name, SetKind};
 use crate::bound::{Entry, EntryKind, Expr, ExprId, Query, QueryId, SetNode, SortItem, Target};
 use crate::catalog::oids;
 use crate::resolve;
-use crate::{Error, Result, TypeRef};
+use crate::{Error, Oid, Result, TypeRef};
 
 /// A column of queries that are put together.
 #[derive(Clone, Copy)]
@@ -15,6 +15,7 @@ struct Column {
     source: Option<(usize, usize)>,
     value: Option<ExprId>,
     ty: TypeRef,
+    collation: Oid,
     place: Option<u32>,
 }
 
@@ -44,6 +45,7 @@ impl Binder<'_> {
         for ((name, number, place), column) in names.into_iter().zip(&columns) {
             let var = Expr::Var { entry: first, column: number as i32, up: 0 };
             let value = self.out.add(var, column.ty, place);
+            self.out.set_collation(value, column.collation);
             targets.push(self.target(value, Some(name), false));
         }
         made.set = Some(node);
@@ -51,6 +53,7 @@ impl Binder<'_> {
         self.limits(query, &mut made)?;
         made.targets = targets;
         self.finish(&mut made);
+        self.collate_query(&made)?;
         self.check_groups(&mut made)?;
         Ok(self.out.add_query(made))
     }
@@ -149,6 +152,7 @@ impl Binder<'_> {
                 source: Some((number, target.number)),
                 value: Some(target.value),
                 ty: self.out.ty(target.value),
+                collation: 0,
                 place: self.start_of(target.value),
             });
         }
@@ -182,7 +186,14 @@ impl Binder<'_> {
         let recursive = match around.cte.filter(|_| top) {
             Some(cte) => {
                 let types: Vec<TypeRef> = lefts.iter().map(|column| column.ty).collect();
-                self.recursive_columns(cte, leftmost(&left), &types)?
+                let collations: Vec<Oid> = lefts
+                    .iter()
+                    .map(|column| match self.value_in_query(*column) {
+                        Some(value) => self.collation_of(value),
+                        None => column.collation,
+                    })
+                    .collect();
+                self.recursive_columns(cte, leftmost(&left), &types, &collations)?
             }
             None => false,
         };
@@ -225,12 +236,17 @@ impl Binder<'_> {
             true => one.place,
             false => other.place,
         };
+        let columns = [one, other];
         let one = self.set_type_of(one, common, name)?;
         let other = self.set_type_of(other, common, name)?;
         let modifier = resolve::common_modifier(&[one, other], common);
+        let may_differ = set.kind == SetKind::Union && set.all;
+        let given =
+            columns.map(|column| (self.value_in_query(column), column.collation, column.place));
+        let collation = self.set_collation_of(given, may_differ)?;
         let ty = TypeRef { oid: common, modifier };
-        let column = Column { source: None, value: None, ty, place };
-        if set.kind == SetKind::Union && set.all {
+        let column = Column { source: None, value: None, ty, collation, place };
+        if may_differ {
             return Ok((column, None));
         }
         let found = self.group_orders(common).at(place)?;
@@ -241,6 +257,14 @@ impl Binder<'_> {
         }
         let (equal, less) = (found.equal, found.less);
         Ok((column, Some(SortItem { reference: 0, equal, less, nulls_first: false })))
+    }
+
+    /// The value of a column of one query, as it is now.
+    fn value_in_query(&self, column: Column) -> Option<ExprId> {
+        let (entry, number) = column.source?;
+        let EntryKind::Query(query) = self.level_ref().entries[entry - 1].kind else { return None };
+        let mut targets = self.out.query(query).targets.iter();
+        targets.find(|target| target.number == number).map(|target| target.value)
     }
 
     /// Whether a column can become the common type, and the type that it has then; open literals and parameters become it.

@@ -144,11 +144,13 @@ impl Binder<'_> {
             };
             return Err(Error::new("42601", text)).at(place);
         }
-        let right: Vec<ExprId> = columns
-            .iter()
-            .enumerate()
-            .map(|(at, ty)| self.out.add(Expr::SubColumn(at + 1), *ty, None))
-            .collect();
+        let collations = self.collations_of_query(query);
+        let mut right = Vec::with_capacity(columns.len());
+        for (at, (ty, collation)) in columns.iter().zip(collations).enumerate() {
+            let column = self.out.add(Expr::SubColumn(at + 1), *ty, None);
+            self.out.set_collation(column, collation);
+            right.push(column);
+        }
         let test = self.compare_lists(name, &left, &right, place)?;
         let sub = SubQuery { kind, test: Some(test), query };
         Ok(self.sub(sub, TypeRef::new(oids::BOOL), place))

@@ -4,9 +4,9 @@ use super::level::KnownCte;
 use super::recursion::Recursion;
 use super::{Around, At, Binder};
 use crate::ast::{self, CteBody, Name, With};
-use crate::bound::{Cte, CteKind, Query, QueryId};
+use crate::bound::{Cte, CteKind, DEFAULT_COLLATION, Query, QueryId, collation_name};
 use crate::catalog::oids;
-use crate::{Error, Result, TypeRef};
+use crate::{Error, Oid, Result, TypeRef};
 
 impl Binder<'_> {
     /// The queries of WITH, which the level then has.
@@ -82,10 +82,11 @@ impl Binder<'_> {
     fn name_columns(&mut self, at: usize, query: QueryId) -> Result<()> {
         let names = self.names_of_query(query);
         let types = self.columns_of_query(query);
+        let collations = self.collations_of_query(query);
         let of = self.out.query(query);
         let gives_nothing = of.modify.is_some() && of.output().is_empty();
         let level = self.levels.len() - 1;
-        self.set_columns(level, at, names, types)?;
+        self.set_columns(level, at, names, types, collations)?;
         self.level().ctes[at].gives_nothing = gives_nothing;
         Ok(())
     }
@@ -97,6 +98,7 @@ impl Binder<'_> {
         at: usize,
         names: Vec<Name>,
         mut types: Vec<TypeRef>,
+        mut collations: Vec<Oid>,
     ) -> Result<()> {
         let known = &mut self.levels[level].ctes[at];
         let (there, given) = (names.len(), known.cte.aliases.len());
@@ -108,13 +110,15 @@ impl Binder<'_> {
             return Err(Error::new("42P10", text).at(known.place));
         }
         if known.cte.recursive {
-            for ty in types.iter_mut().filter(|ty| ty.oid == oids::UNKNOWN) {
-                *ty = TypeRef::new(oids::TEXT);
+            let columns = types.iter_mut().zip(&mut collations);
+            for (ty, collation) in columns.filter(|(ty, _)| ty.oid == oids::UNKNOWN) {
+                (*ty, *collation) = (TypeRef::new(oids::TEXT), DEFAULT_COLLATION);
             }
         }
         let rest = names.into_iter().skip(given);
         known.cte.names = known.cte.aliases.iter().cloned().chain(rest).collect();
         known.cte.types = types;
+        known.collations = collations;
         Ok(())
     }
 
@@ -124,13 +128,14 @@ impl Binder<'_> {
         cte: usize,
         first: usize,
         types: &[TypeRef],
+        collations: &[Oid],
     ) -> Result<bool> {
         let crate::bound::EntryKind::Query(query) = self.level_ref().entries[first - 1].kind else {
             return Ok(false);
         };
         let names = self.names_of_query(query);
         let level = self.levels.len() - 2;
-        self.set_columns(level, cte, names, types.to_vec())?;
+        self.set_columns(level, cte, names, types.to_vec(), collations.to_vec())?;
         Ok(true)
     }
 
@@ -143,10 +148,11 @@ impl Binder<'_> {
             self.check_recursive(written)?;
             return self.name_columns(at, query);
         }
-        let wanted = known.cte.types.clone();
+        let wanted: Vec<(TypeRef, Oid)> =
+            known.cte.types.iter().copied().zip(known.collations.iter().copied()).collect();
         let targets: Vec<_> =
             self.out.query(query).targets.iter().filter(|t| !t.hidden).cloned().collect();
-        for (number, (target, wanted)) in targets.iter().zip(wanted).enumerate() {
+        for (number, (target, (wanted, collation))) in targets.iter().zip(wanted).enumerate() {
             let ty = self.out.ty(target.value);
             if ty != wanted {
                 let (one, other) = (self.shown_type(wanted), self.shown_type(ty));
@@ -158,6 +164,19 @@ impl Binder<'_> {
                 );
                 let hint = "Cast the output of the non-recursive term to the correct type.";
                 return Err(Error::new("42804", text).hint(hint)).at(self.start_of(target.value));
+            }
+            let own = self.out.collation(target.value).unwrap_or(0);
+            if own != collation {
+                let text = format!(
+                    "recursive query \"{}\" column {} has collation \"{}\" in non-recursive term \
+                     but collation \"{}\" overall",
+                    written.name,
+                    number + 1,
+                    collation_name(collation),
+                    collation_name(own)
+                );
+                let hint = "Use the COLLATE clause to set the collation of the non-recursive term.";
+                return Err(Error::new("42P21", text).hint(hint)).at(self.start_of(target.value));
             }
         }
         self.search_and_cycle(at, query, written)
@@ -183,5 +202,12 @@ fn known(cte: &ast::Cte, recursive: bool) -> KnownCte {
         cycle: None,
     };
     let added = Vec::new();
-    KnownCte { cte: cte_made, under_way: true, added, gives_nothing: false, place: cte.place }
+    KnownCte {
+        cte: cte_made,
+        under_way: true,
+        collations: Vec::new(),
+        added,
+        gives_nothing: false,
+        place: cte.place,
+    }
 }

@@ -43,7 +43,9 @@ impl<'a> Import<'a> {
                 _ => {}
             }
             expr.children_mut(&mut |child| *child = self.expr(*child, up));
-            self.to.add(expr, self.from.ty(id), None)
+            let made = self.to.add(expr, self.from.ty(id), None);
+            self.to.copy_collation(self.from, id, made);
+            made
         })
     }
 

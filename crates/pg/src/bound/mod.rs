@@ -6,6 +6,7 @@
 //!
 //! Nodes lie in lists and name each other by number, as those of [`crate::ast`]: a tree is freed without recursion.
 
+mod collation;
 mod expr;
 mod guards;
 mod import;
@@ -19,6 +20,8 @@ mod simple;
 mod walk;
 mod written;
 
+pub(crate) use collation::Noted;
+pub use collation::{DEFAULT as DEFAULT_COLLATION, collation_name, collation_named};
 pub use expr::{
     Aggregate, Arm, Call, Expr, Frame, FrameEdge, Literal, NullTest, Op, RowOrder, SubKind,
     SubQuery, Subscript, Window, WindowCall,
@@ -78,6 +81,8 @@ struct Node {
 pub struct Bound {
     nodes: Vec<Node>,
     queries: Vec<Query>,
+    /// What collations expressions have.
+    pub(crate) collations: collation::Collations,
     /// The types of parameters, by number from 0; 0 for one that the statement does not use.
     pub parameters: Vec<Oid>,
     /// How it was written, for those who print it.
@@ -92,6 +97,7 @@ impl Bound {
     /// Gives back what nodes that were expected would have taken.
     pub(crate) fn end(mut self) -> Bound {
         self.nodes.shrink_to_fit();
+        self.collations.end();
         self
     }
 

@@ -95,6 +95,7 @@ fn plain(row: &Row) -> Type {
         array: row.number(12),
         base: row.number(23),
         base_modifier: row.number(24),
+        collation: row.number(26),
         range: 0,
         input: row.number(13),
         length: row.number(2),

@@ -239,6 +239,17 @@ impl Catalog {
         self.base(oid, -1).0
     }
 
+    /// The collation of a type's values; 0 where they have none.
+    pub fn collation(&self, oid: Oid) -> Oid {
+        let Some(found) = self.get_type(oid) else { return 0 };
+        match found.kind {
+            _ if found.collation != 0 => found.collation,
+            Kind::Domain => self.collation(found.base),
+            _ if found.is_array && found.element != oid => self.collation(found.element),
+            _ => 0,
+        }
+    }
+
     /// The type of elements, if the type is an array and no domain over one.
     pub fn element(&self, oid: Oid) -> Option<Oid> {
         self.get_type(oid).filter(|t| t.is_array).map(|t| t.element)

@@ -51,6 +51,8 @@ pub struct Type {
     pub base: Oid,
     /// For a domain the modifier of that.
     pub base_modifier: i32,
+    /// Its collation, or 0: of a domain one of its own alone, of arrays that a database made none.
+    pub collation: Oid,
     /// For a range what it is of, for a multirange the range, or 0.
     pub range: Oid,
     /// The function that reads its texts; 0 for a type of a database.
@@ -87,6 +89,7 @@ impl Type {
             array,
             base: 0,
             base_modifier: -1,
+            collation: 0,
             range: 0,
             input: 0,
             length: if kind == Kind::Enum { 4 } else { -1 },

@@ -393,8 +393,9 @@ impl Parser<'_> {
             let place = self.place();
             let name: Name = self.column_name()?;
             let ty = self.type_name()?;
+            let collate = self.place();
             let collation = match self.accept_word(Keyword::Collate) {
-                true => Some(self.any_name()?),
+                true => Some((self.any_name()?, collate)),
                 false => None,
             };
             columns.push(ColumnDef { name, ty, collation, place });

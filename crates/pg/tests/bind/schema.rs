@@ -36,13 +36,14 @@ impl Mirror {
 
     fn read(&mut self, postgres: &Postgres) {
         let mut columns: HashMap<Oid, Vec<Column>> = HashMap::new();
-        let script = "select attrelid, attname, atttypid, atttypmod, attisdropped from pg_attribute \
+        let script = "select attrelid, attname, atttypid, atttypmod, attisdropped, attcollation from pg_attribute \
                       where attnum > 0 and attrelid >= 16384 order by attrelid, attnum";
         for line in lines(postgres, script) {
-            let [relation, name, ty, modifier, dropped] = cells(&line);
+            let [relation, name, ty, modifier, dropped, collation] = cells(&line);
             columns.entry(number(relation)).or_default().push(Column {
                 name: name.into(),
                 ty: TypeRef { oid: number(ty), modifier: number(modifier) },
+                collation: number(collation),
                 dropped: dropped == "t",
             });
         }
@@ -109,7 +110,7 @@ impl Schema for Mirror {
 fn types(postgres: &Postgres) -> Vec<Type> {
     let script = "select t.oid, typname, format_type(t.oid, null), typtype, typcategory, \
          typispreferred, typsubscript = 'array_subscript_handler'::regproc, typelem, typarray, \
-         typbasetype, typtypmod, typlen from pg_type t where t.oid >= 16384";
+         typbasetype, typtypmod, typlen, typcollation from pg_type t where t.oid >= 16384";
     let mut types = Vec::new();
     for line in lines(postgres, script) {
         let [
@@ -125,6 +126,7 @@ fn types(postgres: &Postgres) -> Vec<Type> {
             base,
             modifier,
             length,
+            collation,
         ] = cells(&line);
         let kind = match kind {
             "c" => Kind::Composite,
@@ -143,6 +145,7 @@ fn types(postgres: &Postgres) -> Vec<Type> {
         made.base = number(base);
         made.base_modifier = number(modifier);
         made.length = number(length);
+        made.collation = number(collation);
         types.push(made);
     }
     types

@@ -28,3 +28,10 @@ create view v1 as select id, a + 1 as a1, b from t1;
 create view v2 as select t1.id, t2.name from t1 join t2 on t1.id = t2.t1_id;
 create materialized view mv as select id, b from t1;
 create sequence sq;
+create domain posixtext as text collate "POSIX";
+create domain posixer as posixtext;
+create table coll (id int primary key, d text, c text collate "C", p text collate "POSIX", v varchar(9) collate "C", n name,
+    ca text[] collate "C", pa text[] collate "POSIX", dom posixtext, m mood);
+create type collated as (c text collate "C", p text collate "POSIX", d text);
+create table hascollated (id int, r collated, c text collate "C");
+create view collview as select id, d || 'x' as dx, c || 'x' as cx, (c || p) collate "C" as cp, d collate "POSIX" as dp, n from coll;

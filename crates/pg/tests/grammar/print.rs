@@ -324,7 +324,7 @@ impl Printer<'_> {
             p.put(" ");
             p.ty(&column.ty);
             if let Some(collation) = &column.collation {
-                let _ = write!(p.out, " COLLATE {}", path(collation));
+                let _ = write!(p.out, " COLLATE {}", path(&collation.0));
             }
         });
         self.put(")");

@@ -1,11 +1,13 @@
 //! Which differences are accepted?
 //!
-//! Those of `accepted.txt`, each with its reason; see there. They are counted, and the list may only become shorter.
+//! Those of `accepted.tsv`, each with its reason; see there. They are counted, and the list may only become shorter. Pure.
 
 use super::judge::Kind;
 use super::reduce::Reduced;
 
-const LIST: &str = include_str!("accepted.txt");
+const LIST: &str = include_str!("accepted.tsv");
+/// The kind of what Onlap alone refuses with 0A000, by its words.
+const NOT_SERVED: &str = "not served";
 
 /// A difference that is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,9 +25,9 @@ pub struct Accepted {
 pub fn all() -> Vec<Accepted> {
     let lines = LIST.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     let read = |line: &'static str| {
-        let parts: Vec<&str> = line.split(" | ").collect();
+        let parts: Vec<&str> = line.split('\t').collect();
         let [kind, word, reason] = parts[..] else { panic!("a line of three parts: {line}") };
-        Accepted { kind: kind.trim(), word: word.trim(), reason }
+        Accepted { kind, word, reason }
     };
     lines.map(read).collect()
 }
@@ -40,6 +42,23 @@ pub fn covers(found: &Reduced) -> Option<Accepted> {
     };
     let text = found.statement.tree.text();
     all().into_iter().find(|one| is_kind(&kind, one.kind) && text.contains(one.word))
+}
+
+/// Whether a 0A000 of Onlap, by its message, is one of what is not served.
+pub fn is_unserved(message: &str) -> bool {
+    all().into_iter().any(|one| one.kind == NOT_SERVED && is_like(message, one.word))
+}
+
+/// Whether a text is a pattern, in which a `*` stands for any text.
+fn is_like(text: &str, pattern: &str) -> bool {
+    match pattern.split_once('*') {
+        None => text == pattern,
+        Some((first, last)) => {
+            text.len() >= first.len() + last.len()
+                && text.starts_with(first)
+                && text.ends_with(last)
+        }
+    }
 }
 
 /// Whether a kind is another one, in which `*` stands for any word.

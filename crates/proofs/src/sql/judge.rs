@@ -7,9 +7,9 @@ use std::io;
 
 use onlap_testkit::simple::{Outcome, SimpleClient};
 
-use super::Control;
 use super::tree::Tree;
 use super::world::World;
+use super::{Control, accepted};
 use crate::served::{Postgres, Served};
 
 /// Memory of the server.
@@ -65,10 +65,8 @@ pub enum Came {
     Refused,
     /// Of equal values that are written differently, as 1.0 and 1.00, another one stands for all.
     WrittenOtherwise,
-    /// Onlap does not serve it.
+    /// Onlap does not serve it, and the list of what is accepted says why.
     NotServed,
-    /// Onlap cannot read it: statements are read by the old parser first.
-    NotRead,
     /// One of them took too long, or all memory it may have.
     TooMuch,
     /// Something differs: what, and what both say.
@@ -203,7 +201,10 @@ impl Pair {
                     error.0 = "XX000".into();
                 }
             }
-            Some(Control::Itself | Control::Logic) | None => {}
+            Some(Control::Unserved) if outcome.error.is_none() => {
+                outcome.error = Some(("0A000".into(), "this clause is not supported".into()));
+            }
+            Some(Control::Unserved | Control::Itself | Control::Logic) | None => {}
         }
         Ok((outcome, table))
     }
@@ -296,8 +297,9 @@ fn compare(
         (a, b) if a != b && (too_much.contains(&a) || too_much.contains(&b)) => {
             return Came::TooMuch;
         }
-        ("0A000", b) if b != "0A000" => return Came::NotServed,
-        ("42601", b) if b != "42601" => return Came::NotRead,
+        ("0A000", b) if b != "0A000" && accepted::is_unserved(said_by(mine)) => {
+            return Came::NotServed;
+        }
         ("", "") => {}
         (a, b) if a == b => return Came::Refused,
         (a, "") => return Came::Differs(Kind::Refused(a.into()), said()),
@@ -324,6 +326,10 @@ fn compare(
         return Came::Same;
     };
     Came::Differs(kind, said())
+}
+
+fn said_by(outcome: &Outcome) -> &str {
+    outcome.error.as_ref().map_or("", |(_, text)| text)
 }
 
 /// Whether an answer is an internal error that PostgreSQL has not. Its own are of calls that only it makes: of arrays that are no state

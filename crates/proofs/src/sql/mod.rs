@@ -5,8 +5,8 @@
 //! same ([`judge`]), except for what is [`accepted`]. What differs is made as small as it gets ([`mod@reduce`]). Between statements
 //! queries are held against themselves ([`logic`]).
 //!
-//! A seed goes on after a finding and tells all of them, each shape once. What Onlap refuses with 0A000 is counted as
-//! not served. Which of several errors is met, or whether one is that nothing needs, follows no rule: where each value alone
+//! A seed goes on after a finding and tells all of them, each shape once. What Onlap alone refuses with 0A000 is a finding in every
+//! mode, unless [`accepted`] names its words and says why. Which of several errors is met, or whether one is that nothing needs, follows no rule: where each value alone
 //! gives the same in both, that is counted too. One thread.
 
 pub mod accepted;
@@ -77,6 +77,8 @@ pub enum Control {
     OneState,
     /// An error is an internal one.
     Internal,
+    /// What is answered is refused as what is not served.
+    Unserved,
     /// A part of a query is missing.
     Logic,
 }
@@ -178,7 +180,6 @@ impl Run {
             Came::Refused => return self.count("refused alike"),
             Came::WrittenOtherwise => return self.count("written otherwise"),
             Came::NotServed => return self.count("not served"),
-            Came::NotRead => return self.count("not read"),
             Came::TooMuch => return self.count("too much for one"),
             Came::Differs(kind, said) => (kind, said),
         };
@@ -195,7 +196,7 @@ impl Run {
     }
 
     fn is_order(&mut self, found: &Reduced) -> Result<bool, String> {
-        Ok(found.has_both_errors(&mut self.pair)?
+        Ok(found.has_its_errors(&mut self.pair)?
             || found.may_be_order() && !found.differs_alone(&mut self.pair)?)
     }
 

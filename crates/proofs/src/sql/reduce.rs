@@ -124,17 +124,27 @@ impl Reduced {
         Ok(false)
     }
 
-    /// Whether one system, or both, refuse the statement, and no defect is said to be one.
+    /// Whether one system, or both, refuse the statement, and no defect is said to be one. What Onlap alone does not serve, or
+    /// cannot read, is more than an error that differs.
     pub fn is_of_errors(&self) -> bool {
-        matches!(self.kind, Kind::Refused(_) | Kind::Accepted(_) | Kind::Otherwise(..))
+        match &self.kind {
+            Kind::Refused(state) => !matches!(&**state, "0A000" | "42601"),
+            Kind::Accepted(_) | Kind::Otherwise(..) => true,
+            _ => false,
+        }
     }
 
-    /// Whether both errors are those of values of the statement, each alike in both systems: which comes first, no rule says.
+    /// Whether the errors are those of values of the statement, each alike in both systems: which comes first, and whether one is
+    /// met that nothing needs, no rule says. Of an error alone this is asked where it is 0A000, which is seldom one of a value.
     ///
     /// # Errors
     /// A system has gone.
-    pub fn has_both_errors(&self, pair: &mut Pair) -> Result<bool, String> {
-        let Kind::Otherwise(ours, theirs) = &self.kind else { return Ok(false) };
+    pub fn has_its_errors(&self, pair: &mut Pair) -> Result<bool, String> {
+        let wanted: &[&String] = match &self.kind {
+            Kind::Otherwise(ours, theirs) => &[ours, theirs],
+            Kind::Refused(state) if state == "0A000" => &[state],
+            _ => return Ok(false),
+        };
         let (mut values, mut states) = (Vec::new(), Vec::new());
         self.statement.tree.values(&mut values);
         for value in values {
@@ -145,7 +155,7 @@ impl Reduced {
                 states.extend(said.error.map(|error| error.0));
             }
         }
-        Ok(states.contains(ours) && states.contains(theirs))
+        Ok(wanted.iter().all(|state| states.contains(state)))
     }
 
     /// What is the same for findings of one cause: the kind, and the statement without its values and names.

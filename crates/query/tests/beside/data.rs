@@ -43,7 +43,7 @@ impl Data {
             let cell = |n: usize| table[n].clone().expect("it is not NULL");
             let oid: Oid = cell(0).parse().expect("a number");
             let columns = ask(&format!(
-                "select attname, atttypid, atttypmod from pg_attribute where attrelid = {oid} and attnum > 0 order by attnum"
+                "select attname, atttypid, atttypmod, attcollation from pg_attribute where attrelid = {oid} and attnum > 0 order by attnum"
             ));
             let key = ask(&format!(
                 "select unnest(conkey) from pg_constraint where conrelid = {oid} and contype = 'p'"
@@ -56,6 +56,7 @@ impl Data {
                 .map(|row| Column {
                     name: row[0].clone().expect("a name").into(),
                     ty: TypeRef { oid: number(&row[1]) as u32, modifier: number(&row[2]) },
+                    collation: number(&row[3]) as u32,
                     dropped: false,
                 })
                 .collect();

@@ -20,7 +20,7 @@ pub enum Answer {
     Refused(String),
 }
 
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 9] = [
     ("basic", include_str!("statements/basic.sql")),
     ("sets", include_str!("statements/sets.sql")),
     ("functions", include_str!("statements/functions.sql")),
@@ -29,6 +29,7 @@ const FILES: [(&str, &str); 8] = [
     ("windows", include_str!("statements/windows.sql")),
     ("grouped", include_str!("statements/grouped.sql")),
     ("ranks", include_str!("statements/ranks.sql")),
+    ("collations", include_str!("statements/collations.sql")),
 ];
 
 /// Whether the order of rows is that of the statement.

@@ -9,3 +9,5 @@ insert into t values
 create table o (oid_ int, t_id int, qty int, price numeric(10,2), note text);
 insert into o values (1, 1, 5, 10.00, 'a'), (2, 1, 3, 2.50, null), (3, 2, 0, 7.25, 'b'), (4, null, 1, 1.00, 'c'), (5, 9, 2, 3.00, 'a');
 create table e (id int, x text);
+create table coll (id int primary key, d text, c text collate "C", p text collate "POSIX", n name);
+insert into coll values (1, 'a', 'b', 'a', 'n'), (2, 'B', 'B', 'b', 'b'), (3, 'c', null, 'x', null);

@@ -9,6 +9,8 @@ use onlap_pg::ast::{
     ColumnRule, Expr, ExprId, Judged, Literal, NewColumn, Path, Said, Span, TypeName, When,
 };
 use onlap_pg::bind::{self, is_system_column};
+use onlap_pg::bound::collation_named;
+use onlap_pg::catalog::Catalog;
 
 use super::generated::Generation;
 use super::sequence;
@@ -163,7 +165,10 @@ pub fn declared_as<'a>(
                 out.sequence = Some(OwnSequence { options, identity: Some(*always) });
                 out.not_null = true;
             }
-            ColumnRule::Collate(name) => collation(name)?,
+            ColumnRule::Collate(name) => {
+                let made = collation(view.objects.made_types().catalog(), name, ty.pg.oid);
+                made.map_err(|e| source.at(e, named.place))?;
+            }
             ColumnRule::When(when) => {
                 let last = out.constraints.last_mut();
                 put_off(last, *when).map_err(|e| source.at(e, named.place))?;
@@ -222,19 +227,21 @@ fn put_off(last: Option<&mut Rule<'_>>, when: When) -> Result<()> {
     Ok(())
 }
 
-/// Text is ordered by its bytes.
+/// A collation for values of a type. Text is ordered by its bytes.
 ///
 /// # Errors
-/// `0A000`: another order.
-pub fn collation(name: &Path) -> Result<()> {
-    match name.last().map_or("", |last| last) {
-        "C" | "POSIX" | "default" | "ucs_basic" => Ok(()),
-        _ => {
-            let name = name.join(".");
-            Err(SqlError::unsupported(format!("collation \"{name}\""))
-                .hint("Text is ordered as by \"C\"."))
-        }
+/// `0A000`: another order; `42804`: the type has none.
+pub fn collation(catalog: &Catalog, name: &Path, ty: u32) -> Result<()> {
+    if name.last().and_then(|last| collation_named(last)).is_none() {
+        let name = name.join(".");
+        return Err(SqlError::unsupported(format!("collation \"{name}\""))
+            .hint("Text is ordered as by \"C\"."));
     }
+    if catalog.collation(ty) == 0 {
+        let text = format!("collations are not supported by type {}", catalog.shown(ty));
+        return Err(SqlError::new("42804", text));
+    }
+    Ok(())
 }
 
 /// What a DEFAULT says.

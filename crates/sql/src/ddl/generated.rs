@@ -128,6 +128,7 @@ impl<'a> Generating<'a> {
         let column = |known: &Known| bind::Column {
             name: known.name.as_str().into(),
             ty: TypeRef { oid: known.ty.base.oid, modifier: known.ty.base.modifier },
+            collation: onlap_pg::catalog::Catalog::new().collation(known.ty.base.oid),
             dropped: false,
         };
         Relation {

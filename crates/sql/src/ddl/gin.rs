@@ -66,11 +66,7 @@ fn refuse_order(element: &IndexElement) -> Result<()> {
 fn class_of(view: &View, element: &IndexElement, ty: TypeRef) -> Result<Class> {
     let base = catalog().base_type(ty.oid);
     if let Some(name) = &element.collation {
-        if !has_collation(base) {
-            let text = format!("collations are not supported by type {}", shown(ty));
-            return Err(SqlError::new("42804", text));
-        }
-        collation(name)?;
+        collation(view.objects.made_types().catalog(), name, ty.oid)?;
     }
     let Some(named) = &element.class else { return default_class(ty, base) };
     let class = named_class(view, named)?;
@@ -173,11 +169,6 @@ fn named_class(view: &View, path: &Path) -> Result<Class> {
 
 fn is_array(base: u32) -> bool {
     catalog().get_type(base).is_some_and(|ty| ty.is_array) || catalog().element(base).is_some()
-}
-
-fn has_collation(base: u32) -> bool {
-    let element = catalog().base_element(base).unwrap_or(base);
-    matches!(element, oid::TEXT | oid::VARCHAR | 1042 | 19 | oids::CITEXT)
 }
 
 fn shown(ty: TypeRef) -> String {

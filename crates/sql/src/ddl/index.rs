@@ -329,7 +329,12 @@ fn described_in_order(
             super::keys::must_have_order(made.2)?;
         }
         if let Some(name) = &element.collation {
-            collation(name)?;
+            let ty = match part {
+                Part::Column(column) => known.iter().find(|(own, _)| own == column).map(|of| of.1),
+                Part::Expression(made) => Some(made.2),
+            };
+            let ty = ty.map_or(0, |ty| ty.pg.oid);
+            collation(view.objects.made_types().catalog(), name, ty)?;
         }
         if let Some(class) = &element.class
             && class.last().is_none_or(|name| !name.ends_with("_ops"))

@@ -7,7 +7,7 @@ use super::columns::Declared;
 use super::storage;
 use super::table::{Making, at_name, is_free, refuse_kept, with_options};
 use super::temporary::{self, Place};
-use super::view::no_pseudo_type;
+use super::view::{CHOOSE_COLLATION, no_pseudo_type};
 use crate::change;
 use crate::columns::ColumnType;
 use crate::error::{Result, SqlError, state};
@@ -141,6 +141,15 @@ impl Made<'_> {
 /// # Errors
 /// `42601`: too many names; a column of a type that tables do not have.
 pub fn declared_of(view: &View, bound: &Bound, names: &[String]) -> Result<Vec<Declared<'static>>> {
+    if let Some((at, column)) =
+        bound.undetermined().and_then(|at| Some((at, bound.columns().get(at)?)))
+    {
+        let shown = view.objects.made_types().catalog().shown(column.ty.oid);
+        let name = names.get(at).unwrap_or(&column.name);
+        let text =
+            format!("no collation was derived for column \"{name}\" with collatable type {shown}");
+        return Err(SqlError::new(state::NO_COLLATION, text).hint(CHOOSE_COLLATION));
+    }
     if names.len() > bound.columns().len() {
         return Err(SqlError::new(state::SYNTAX, "too many column names were specified"));
     }

@@ -19,6 +19,9 @@ use crate::types::{PgType, names};
 use crate::view::{PG_CATALOG, Relation as Found, View};
 use crate::wire::Client;
 
+/// What helps where no collation follows.
+pub const CHOOSE_COLLATION: &str = "Use the COLLATE clause to set the collation explicitly.";
+
 /// CREATE VIEW.
 ///
 /// # Errors
@@ -44,6 +47,10 @@ pub fn create(
     let found: Vec<(String, PgType)> =
         bound.columns().iter().map(|column| (column.name.clone(), column.ty)).collect();
     let columns = column_names(create, &found)?;
+    if let Some(name) = bound.undetermined().and_then(|at| columns.get(at)) {
+        let text = format!("could not determine which collation to use for view column \"{name}\"");
+        return Err(SqlError::new(state::NO_COLLATION, text).hint(CHOOSE_COLLATION));
+    }
     for (name, (_, ty)) in columns.iter().zip(&found) {
         no_pseudo_type(name, *ty)?;
     }

@@ -13,6 +13,7 @@ use datafusion_physical_plan::ExecutionPlan;
 use onlap_kernels::array::Builder;
 use onlap_kernels::{Cx, Datum, Repr, arrow_type, input, repr};
 use onlap_pg::bind::{Column, Relation};
+use onlap_pg::bound::DEFAULT_COLLATION;
 use onlap_pg::catalog::Catalog;
 use onlap_pg::value::Settings;
 use onlap_pg::{Error, Oid, Result, TypeRef};
@@ -34,12 +35,21 @@ const ROWS: f64 = 400.0;
 /// Columns, of which there are many for each relation.
 const MANY_ROWS: f64 = 4000.0;
 
+/// The collation of a column: texts of the system's tables are ordered as in every database.
+fn collation(ty: TypeRef, of_view: bool) -> u32 {
+    match Catalog::new().collation(ty.oid) {
+        DEFAULT_COLLATION if !of_view => 950,
+        own => own,
+    }
+}
+
 /// A table or view of the system as names find it.
 pub fn relation(definition: &Definition) -> Relation {
     let columns = definition.columns.iter().zip(&definition.types);
     let column = |((name, _), ty): (&(&str, _), &TypeRef)| Column {
         name: (*name).into(),
         ty: *ty,
+        collation: collation(*ty, definition.is_view),
         dropped: false,
     };
     Relation {

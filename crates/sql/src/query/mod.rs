@@ -601,6 +601,13 @@ impl Bound {
         gives.then(|| Arc::clone(&self.columns))
     }
 
+    /// The column of its answer, from 0, of which no collation follows though its type has one.
+    pub fn undetermined(&self) -> Option<usize> {
+        let mut seen = self.tree.query(self.query).output().iter().filter(|target| !target.hidden);
+        let has_one = |id| self.catalog.collation(self.tree.ty(id).oid) != 0;
+        seen.position(|to| has_one(to.value) && self.tree.collation(to.value) == Some(0))
+    }
+
     /// The columns of its answer.
     pub fn columns(&self) -> &Arc<[AnswerColumn]> {
         &self.columns

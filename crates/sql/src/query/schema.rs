@@ -172,7 +172,8 @@ impl<'a> Names<'a> {
         let handle = TableHandle::new(self.view, table);
         handle.types.must_be_known(&handle.schema).map_err(|e| of_sql(&e))?;
         let oid = oids::of_table(handle.schema.id);
-        let relation = Arc::new(relation(&handle, self.row_of(oid, name)));
+        let row = self.row_of(oid, name);
+        let relation = Arc::new(relation(&handle, row, self.catalog()));
         self.note_row(&relation);
         let family = Family::of(self.view, &handle).map_err(|e| of_sql(&e))?;
         self.found.known.borrow_mut().add(oid, handle, family);
@@ -202,7 +203,7 @@ impl<'a> Names<'a> {
     /// A composite type, which has the name of a relation.
     fn composite_named(&self, name: &[String]) -> Option<Arc<Relation>> {
         let made = self.view.objects.made_types().named(self.view, name)?;
-        composite(made).map(Arc::new)
+        composite(made, self.catalog()).map(Arc::new)
     }
 
     fn found(&self, found: view::Relation) -> Result<Option<Arc<Relation>>> {
@@ -306,7 +307,7 @@ impl Schema for Names<'_> {
             return Some(Arc::clone(found));
         }
         let made = self.view.objects.made_types().get(row).filter(|made| made.oid == row)?;
-        let relation = Arc::new(composite(made)?);
+        let relation = Arc::new(composite(made, self.catalog())?);
         self.note_row(&relation);
         Some(relation)
     }
@@ -343,11 +344,12 @@ impl Schema for Names<'_> {
 }
 
 /// A composite type as the binder knows it; `None` of other types.
-fn composite(made: &Made) -> Option<Relation> {
+fn composite(made: &Made, catalog: &Catalog) -> Option<Relation> {
     let of = made.composite()?;
     let column = |(name, ty): &(String, PgType)| Column {
         name: name.as_str().into(),
         ty: TypeRef { oid: ty.oid, modifier: ty.modifier },
+        collation: catalog.collation(ty.oid),
         dropped: false,
     };
     Some(Relation {
@@ -360,13 +362,14 @@ fn composite(made: &Made) -> Option<Relation> {
     })
 }
 
-fn relation(handle: &TableHandle, row: Oid) -> Relation {
+fn relation(handle: &TableHandle, row: Oid, catalog: &Catalog) -> Relation {
     let schema = &handle.schema;
     let column = |(column, ty): (&onlap::ColumnSchema, &ColumnType)| {
         let ty = ty.pg;
         Column {
             name: column.name.as_str().into(),
             ty: TypeRef { oid: ty.oid, modifier: ty.modifier },
+            collation: catalog.collation(ty.oid),
             dropped: false,
         }
     };

@@ -46,6 +46,7 @@ pub fn relation(oid: Oid, row: Oid, name: &str) -> Relation {
     let column = |(name, ty): (&str, Oid)| Column {
         name: name.into(),
         ty: TypeRef::new(ty),
+        collation: 0,
         dropped: false,
     };
     Relation {

@@ -163,9 +163,12 @@ impl Names<'_> {
         if declared.len() != types.len() {
             return Err(self.others());
         }
-        let column = |(name, (_, ty)): (&str, (_, TypeRef))| Column {
+        let seen = bound.query(query).output().iter().filter(|target| !target.hidden);
+        let collations = seen.map(|target| bound.collation(target.value).unwrap_or(0));
+        let column = |(name, ((_, ty), collation)): (&str, ((_, TypeRef), _))| Column {
             name: name.into(),
             ty: TypeRef { oid: super::shown_type(ty.oid), ..ty },
+            collation,
             dropped: false,
         };
         let relation = Arc::new(Relation {
@@ -173,7 +176,11 @@ impl Names<'_> {
             row: self.row_of(oid, name),
             name: name.name.as_str().into(),
             kind: b'v',
-            columns: declared.into_iter().zip(types).map(column).collect(),
+            columns: declared
+                .into_iter()
+                .zip(types.into_iter().zip(collations))
+                .map(column)
+                .collect(),
             key: Vec::new(),
         });
         self.note_row(&relation);

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use onlap_pg::ast::{Is, SqlValue};
-use onlap_pg::bound::{Expr, ExprId, Literal, Op, SubKind};
+use onlap_pg::bound::{Expr, ExprId, Literal, Op, SubKind, collation_named};
 use onlap_pg::catalog::ProcKind;
 
 use super::Writer;
@@ -18,11 +18,13 @@ impl Writer<'_> {
                 w.word("varattno", column);
                 w.word("vartype", ty.oid);
                 w.word("vartypmod", ty.modifier);
+                w.own("varcollid", id);
                 w.word("varlevelsup", up);
             }),
             Expr::Literal(literal) => self.node("CONST", |w| {
                 w.word("consttype", ty.oid);
                 w.word("consttypmod", ty.modifier);
+                w.own("constcollid", id);
                 w.word("constisnull", *literal == Literal::Null);
                 w.word("constvalue", value(literal, ty.oid));
             }),
@@ -34,6 +36,8 @@ impl Writer<'_> {
                 w.word("funcresulttype", ty.oid);
                 w.word("funcretset", call.set);
                 w.word("funcvariadic", call.variadic);
+                w.own("funccollid", id);
+                w.input(id);
                 w.list("args", &call.args, |w, (name, arg)| match name {
                     Some(number) => w.node("NAMEDARGEXPR", |w| {
                         w.field("arg", |w| w.expr(*arg));
@@ -49,6 +53,7 @@ impl Writer<'_> {
                 w.word("opno", op.operator);
                 w.word("opfuncid", op.proc);
                 w.word("useOr", !all);
+                w.input(id);
                 w.exprs("args", &op.args);
             }),
             Expr::And(all) => self.boolean("and", all),
@@ -74,6 +79,16 @@ impl Writer<'_> {
         }
     }
 
+    /// The collation of an expression.
+    fn own(&mut self, field: &str, id: ExprId) {
+        self.word(field, self.bound.collation(id).unwrap_or(0));
+    }
+
+    /// The collation of what an expression is of.
+    fn input(&mut self, id: ExprId) {
+        self.word("inputcollid", self.bound.input_collation(id).unwrap_or(0));
+    }
+
     fn param(&mut self, kind: u8, number: usize, id: ExprId) {
         let ty = self.bound.ty(id);
         self.node("PARAM", |w| {
@@ -81,6 +96,7 @@ impl Writer<'_> {
             w.word("paramid", number);
             w.word("paramtype", ty.oid);
             w.word("paramtypmod", ty.modifier);
+            w.own("paramcollid", id);
         });
     }
 
@@ -96,6 +112,8 @@ impl Writer<'_> {
             w.word("opfuncid", op.proc);
             w.word("opresulttype", ty);
             w.word("opretset", op.set);
+            w.own("opcollid", id);
+            w.input(id);
             w.exprs("args", &op.args);
         });
     }
@@ -114,6 +132,8 @@ impl Writer<'_> {
             Expr::Aggregate(call) => self.node("AGGREF", |w| {
                 w.word("aggfnoid", call.proc);
                 w.word("aggtype", ty.oid);
+                w.own("aggcollid", id);
+                w.input(id);
                 w.numbers("aggargtypes", "o", &call.types);
                 w.exprs("aggdirectargs", &call.direct);
                 w.list("args", &call.args, Self::target);
@@ -128,6 +148,8 @@ impl Writer<'_> {
             Expr::WindowCall(call) => self.node("WINDOWFUNC", |w| {
                 w.word("winfnoid", call.proc);
                 w.word("wintype", ty.oid);
+                w.own("wincollid", id);
+                w.input(id);
                 w.exprs("args", &call.args);
                 w.option("aggfilter", call.filter);
                 w.word("winref", call.window);
@@ -152,6 +174,7 @@ impl Writer<'_> {
                 w.word("fieldnum", number);
                 w.word("resulttype", ty.oid);
                 w.word("resulttypmod", ty.modifier);
+                w.own("resultcollid", id);
             }),
             Expr::StoreFields(row, values, numbers) => self.node("FIELDSTORE", |w| {
                 w.field("arg", |w| w.expr(*row));
@@ -168,26 +191,21 @@ impl Writer<'_> {
                 w.field("elemexpr", |w| w.expr(*each));
                 w.word("resulttype", ty.oid);
                 w.word("resulttypmod", ty.modifier);
+                w.own("resultcollid", id);
             }),
             Expr::Placeholder => self.node("CASETESTEXPR", |w| {
                 w.word("typeId", ty.oid);
                 w.word("typeMod", ty.modifier);
+                w.own("collation", id);
             }),
             Expr::Default => self.node("SETTODEFAULT", |w| {
                 w.word("typeId", ty.oid);
                 w.word("typeMod", ty.modifier);
+                w.own("collation", id);
             }),
             Expr::Collate(arg, name) => self.node("COLLATEEXPR", |w| {
                 w.field("arg", |w| w.expr(*arg));
-                w.word(
-                    "collOid",
-                    match &**name {
-                        "C" => 950,
-                        "POSIX" => 951,
-                        "default" => 100,
-                        _ => 0,
-                    },
-                );
+                w.word("collOid", collation_named(name).unwrap_or(0));
             }),
             Expr::CurrentOf(entry, name) => self.node("CURRENTOFEXPR", |w| {
                 w.word("cvarno", entry);
@@ -205,6 +223,9 @@ impl Writer<'_> {
             if modifier {
                 w.word("resulttypmod", ty.modifier);
             }
+            if kind != "CONVERTROWTYPEEXPR" {
+                w.own("resultcollid", id);
+            }
         });
     }
 
@@ -214,6 +235,7 @@ impl Writer<'_> {
         match bound.expr(id) {
             Expr::Case(operand, arms, otherwise) => self.node("CASEEXPR", |w| {
                 w.word("casetype", ty.oid);
+                w.own("casecollid", id);
                 w.option("arg", *operand);
                 w.list("args", arms, |w, arm| {
                     w.node("CASEWHEN", |w| {
@@ -225,6 +247,7 @@ impl Writer<'_> {
             }),
             Expr::Array(elements, nested) => self.node("ARRAYEXPR", |w| {
                 w.word("array_typeid", ty.oid);
+                w.own("array_collid", id);
                 w.word("element_typeid", w.catalog.element(ty.oid).unwrap_or(0));
                 w.exprs("elements", elements);
                 w.word("multidims", nested);
@@ -246,15 +269,19 @@ impl Writer<'_> {
             Expr::RowCompare(order, operators, left, right) => self.node("ROWCOMPAREEXPR", |w| {
                 w.word("rctype", *order as u8);
                 w.numbers("opnos", "o", operators);
+                w.numbers("inputcollids", "o", bound.row_collations(id).unwrap_or_default());
                 w.exprs("largs", left);
                 w.exprs("rargs", right);
             }),
             Expr::Coalesce(all) => self.node("COALESCEEXPR", |w| {
                 w.word("coalescetype", ty.oid);
+                w.own("coalescecollid", id);
                 w.exprs("args", all);
             }),
             Expr::Greatest(all, least) => self.node("MINMAXEXPR", |w| {
                 w.word("minmaxtype", ty.oid);
+                w.own("minmaxcollid", id);
+                w.input(id);
                 w.word("op", u8::from(*least));
                 w.exprs("args", all);
             }),
@@ -282,6 +309,7 @@ impl Writer<'_> {
                 w.word("refelemtype", part.element);
                 w.word("refrestype", ty.oid);
                 w.word("reftypmod", ty.modifier);
+                w.own("refcollid", id);
                 let each = |w: &mut Self, id: &Option<ExprId>| match id {
                     Some(id) => w.expr(*id),
                     None => w.out.push_str("<>"),

@@ -208,10 +208,11 @@ impl Actions<'_> {
                 changes.drop_not_null(name)
             }
             ColumnChange::Type(to, order, using) => {
-                if let Some(order) = order {
-                    collation(order)?;
-                }
                 let (ty, _) = column_type(self.view, self.source, to)?;
+                if let Some(order) = order {
+                    let catalog = self.view.objects.made_types().catalog();
+                    collation(catalog, order, ty.pg.oid)?;
+                }
                 let using = using.as_ref().map(|said| said.expr);
                 if !using.is_none_or(|e| self.is_plain_cast(e, name, ty)) {
                     return Err(SqlError::unsupported("ALTER COLUMN TYPE with this USING")

@@ -73,9 +73,6 @@ fn key(
     table: &TableHandle,
     strategy: Strategy,
 ) -> Result<Key> {
-    if let Some(name) = &element.collation {
-        collation(name)?;
-    }
     if let Some(class) = &element.class
         && !class.last().is_some_and(|name| is_class(name))
     {
@@ -106,7 +103,7 @@ fn key(
         }
         _ => e,
     })?;
-    must_compare(view, strategy, ty)?;
+    must_compare(view, strategy, element, ty)?;
     Ok(Key::Expr(sql, ty))
 }
 
@@ -141,7 +138,7 @@ fn column(
     if table.schema.is_generated(at) {
         return Err(source.at(of_generated(name), element.place));
     }
-    must_compare(view, strategy, table.types[at].pg)?;
+    must_compare(view, strategy, element, table.types[at].pg)?;
     Ok(Key::Column(table.schema.columns[at].id))
 }
 
@@ -150,9 +147,17 @@ fn of_generated(name: &str) -> SqlError {
     SqlError::new("42P17", "cannot use generated column in partition key").detail(detail)
 }
 
-/// Fails where values of a type have no order, or no hash.
-fn must_compare(view: &View, strategy: Strategy, ty: PgType) -> Result<()> {
+/// Fails where values of a type have no order, or no hash, or not the collation that was written.
+fn must_compare(
+    view: &View,
+    strategy: Strategy,
+    element: &PartitionElement,
+    ty: PgType,
+) -> Result<()> {
     let catalog = view.objects.made_types().catalog();
+    if let Some(name) = &element.collation {
+        collation(catalog, name, ty.oid)?;
+    }
     let made = ColumnType::of(catalog, ty);
     let method = if strategy == Strategy::Hash { "hash" } else { "btree" };
     if made.is_none_or(has_no_class) {

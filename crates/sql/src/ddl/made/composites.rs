@@ -77,7 +77,7 @@ fn field_type(view: &View, source: Source<'_>, attribute: &Attribute) -> Result<
     let pg = PgType { oid: found.oid, modifier: found.modifier };
     crate::ddl::view::no_pseudo_type(&attribute.name, pg)?;
     if let Some(name) = &attribute.collation {
-        collation(name)?;
+        collation(names.catalog(), name, pg.oid)?;
     }
     if ColumnType::of(names.catalog(), pg).is_none() {
         let shown = names.catalog().shown(pg.oid);

@@ -66,7 +66,9 @@ pub fn create(
             }
             ColumnRule::Check(_, true) => return Err(inherits()),
             ColumnRule::Check(_, false) => {}
-            ColumnRule::Collate(name) => collation(name)?,
+            ColumnRule::Collate(name) => {
+                collation(view.objects.made_types().catalog(), name, ty.pg.oid)?;
+            }
             ColumnRule::Unique(..) => return refuse("unique"),
             ColumnRule::Primary(_) => return refuse("primary key"),
             ColumnRule::References(_) => return refuse("foreign key"),
