@@ -15,6 +15,7 @@ use crate::exported::Known;
 use crate::instance::Instance;
 use crate::rights::Judge;
 use crate::scope::Scope;
+use crate::system::figures::statements;
 use crate::system::locks;
 use crate::system::rows::Datum;
 use crate::view::View;
@@ -68,6 +69,14 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
             let others: Vec<i64> = schemas.collect();
             Function::new(move |a| {
                 Ok(a.first().and_then(Datum::int).map(|oid| others.contains(&oid)).into())
+            })
+        }
+        "pg_stat_statements_reset" => {
+            let view = view.clone();
+            Function::new(move |a| {
+                let number = |at: usize| a.get(at).and_then(Datum::int).unwrap_or(0);
+                statements::reset(&view, number(0), number(1), number(2));
+                Ok("".into())
             })
         }
         "pg_blocking_pids" => blocking(view),
