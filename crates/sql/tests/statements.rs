@@ -2,14 +2,14 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
-#[path = "support/beside.rs"]
-mod beside;
 mod support;
+#[path = "support/beside.rs"]
+mod theirs;
 
-use beside::compare;
 use onlap_testkit::postgres::Postgres;
 use onlap_testkit::simple::SimpleClient;
 use support::{Fixture, Talk, texts};
+use theirs::compare;
 
 const DEFINITIONS: &str = include_str!("../testdata/extensions/pg_stat_statements.sql");
 
@@ -85,7 +85,7 @@ fn statements_are_told_as_in_postgresql() {
     let mut differ = Vec::new();
     for sql in WORK.iter().chain(ASKED) {
         let (ours, theirs) = (talk.run(sql), client.run(sql).expect("it answers"));
-        let shown = |of| beside::answer(of);
+        let shown = |of| theirs::answer(of);
         if shown(&ours) != shown(&theirs) {
             differ.push(format!("{sql}\n  ours   {}\n  theirs {}", shown(&ours), shown(&theirs)));
         }

@@ -42,9 +42,8 @@ pub fn create(
     let name = match &create.name {
         Some(name) => name.to_string(),
         None => {
-            for element in &create.include {
-                columns.push(included(element)?);
-            }
+            let all: Result<Vec<String>> = create.include.iter().map(included).collect();
+            columns.extend(all?);
             number_twins(&mut columns);
             free_name(view, &table_name, &columns)
         }
@@ -57,8 +56,7 @@ pub fn create(
         return Err(e);
     }
     spec = spec.named(&name);
-    let storage = storage_of(create)?;
-    must_have_rows(view, &table.schema(), !create.invisible)?;
+    let storage = storage_of(view, &table, create)?;
     must_be_unused(view, &table, "CREATE INDEX")?;
     let families = view.objects.families();
     if let Some(divided) = families.divided(table.schema().id).cloned() {
@@ -106,7 +104,8 @@ pub fn free_name(view: &View, table: &Name, columns: &[String]) -> String {
 
 /// What is kept next to an index: parameters, and parts of its key whose NULLs are declared to stand at the other end than in
 /// its keys, where NULL is above all.
-fn storage_of(create: &CreateIndex) -> Result<Storage> {
+fn storage_of(view: &View, table: &Table, create: &CreateIndex) -> Result<Storage> {
+    must_have_rows(view, &table.schema(), !create.invisible)?;
     let is_swapped = |element: &IndexElement| {
         let descending = element.order == SortOrder::Descending;
         element.nulls_first.is_some_and(|first| first != descending)
