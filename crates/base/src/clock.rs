@@ -4,7 +4,7 @@
 //! operating system; [`ManualClock`] is its double and moves only when told. Both are safe to share.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Two clocks: one that people read and that may jump, one that only ever goes forward.
@@ -46,8 +46,25 @@ pub fn thread_cpu_ns() -> u64 {
     seconds.unwrap_or(0).saturating_mul(1_000_000_000).saturating_add(ns.unwrap_or(0))
 }
 
+/// Whether accounts are not kept: for benches of what keeping them costs.
+static UNCOUNTED: AtomicBool = AtomicBool::new(false);
+
+/// Lets the process keep accounts of processor time, or none: [`with_cpu_ns`] then says 0. For benches of what that costs; whatever
+/// is not told so keeps them.
+pub fn keep_accounts(keep: bool) {
+    UNCOUNTED.store(!keep, Ordering::Relaxed);
+}
+
+/// Whether accounts are kept.
+pub fn keeps_accounts() -> bool {
+    !UNCOUNTED.load(Ordering::Relaxed)
+}
+
 /// Runs `f` and says how much processor time of this thread it took.
 pub fn with_cpu_ns<T>(f: impl FnOnce() -> T) -> (T, u64) {
+    if !keeps_accounts() {
+        return (f(), 0);
+    }
     let before = thread_cpu_ns();
     let made = f();
     (made, thread_cpu_ns().saturating_sub(before))

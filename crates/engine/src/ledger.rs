@@ -19,7 +19,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
-use onlap_base::clock::{Clock, with_cpu_ns};
+use onlap_base::clock::{Clock, keeps_accounts, with_cpu_ns};
 use onlap_base::{IndexId, RowId, TableId};
 use onlap_format::manifest::Edit;
 use parking_lot::RwLock;
@@ -144,6 +144,9 @@ impl Account {
 
     /// Notes rows that the index was told of.
     pub(crate) fn told(&self, rows: u64) {
+        if !keeps_accounts() {
+            return;
+        }
         self.rows.fetch_add(rows, Relaxed);
     }
 

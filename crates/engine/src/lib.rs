@@ -33,6 +33,7 @@ mod log;
 mod margin;
 mod options;
 mod pace;
+mod predict;
 mod pressure;
 mod quiet;
 mod read;
@@ -82,6 +83,7 @@ pub use onlap_storage::written::{IndexWritten, WrittenReport};
 #[doc(hidden)]
 pub use options::Rule;
 pub use options::{Options, SyncMode, Tuning};
+pub use predict::{IndexPrediction, ROWS_MOST as PREDICTION_ROWS};
 pub use pressure::Stall;
 pub use read::{KeyRange, Predicate, ReadCounters, RowBatch, RowSet, Rows, Scan, Snapshot};
 pub use schema_change::WhichTable;

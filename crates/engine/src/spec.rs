@@ -303,6 +303,20 @@ impl IndexSpec {
         self.judged.is_some()
     }
 
+    /// A table's form as it would be with this index, which is not made: what a plan may be made with, and nothing be read by.
+    /// Indexes so supposed have the ids from the last one down.
+    ///
+    /// # Errors
+    /// As [`crate::Database::create_index`].
+    pub fn suppose(&self, schema: &TableSchema) -> Result<TableSchema> {
+        let mut supposed = schema.clone();
+        self.derive(&mut supposed)?;
+        let id = IndexId(u32::MAX - schema.indexes.len() as u32);
+        let index = self.build(&supposed, &mut || id)?;
+        supposed.indexes.push(index);
+        Ok(supposed)
+    }
+
     /// Checks the index against a table's columns and existing indexes.
     pub(crate) fn build(
         &self,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use onlap_pg::Oid;
-use onlap_pg::catalog::extensions::ALL;
+use onlap_pg::catalog::extensions::{ALL, OWN};
 use onlap_pg::catalog::{Catalog, Proc};
 
 use crate::aggregate::MakeAggregate;
@@ -31,7 +31,8 @@ fn lists() -> &'static Lists {
         let mut by_signature: HashMap<String, Oid> = HashMap::new();
         // Functions of extensions that are PostgreSQL's own by another OID.
         let mut again: Vec<(Oid, Oid)> = Vec::new();
-        for proc in catalog.procs().iter().chain(ALL.iter().flat_map(|of| of.procs())) {
+        for proc in catalog.procs().iter().chain(ALL.iter().chain([&OWN]).flat_map(|of| of.procs()))
+        {
             let first = *by_signature.entry(signature(&catalog, proc)).or_insert(proc.oid);
             if first != proc.oid {
                 again.push((proc.oid, first));

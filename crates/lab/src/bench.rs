@@ -16,7 +16,7 @@ mod process;
 mod runs;
 
 /// What can be benched, and what can be done with reports.
-const WORKLOADS: [&str; 13] = [
+const WORKLOADS: [&str; 14] = [
     "ibench",
     "six",
     "linkbench",
@@ -28,6 +28,7 @@ const WORKLOADS: [&str; 13] = [
     "transactions",
     "changes",
     "wire",
+    "ledger-cost",
     "compare",
     "report",
 ];
@@ -49,7 +50,7 @@ pub struct Args {
     /// keyed (keys in random order), sync (how long synced writes take on the device), micro (all figures
     /// next to their floors and targets), transactions (those of concurrent transactions, index builds and
     /// odd tables), changes (those of deletes and updates that read no row), wire (the server next to
-    /// PostgreSQL 15); or what to do with reports: compare A.json B.json, report A.json…
+    /// PostgreSQL 15), ledger-cost (inserts with accounts of indexes and counts of statements, and without); or what to do with reports: compare A.json B.json, report A.json…
     workload: String,
     /// Reports, for compare and report
     files: Vec<PathBuf>,
@@ -85,6 +86,7 @@ pub struct Args {
     /// for tsbs load, last, groups, top; for micro its sections: load, row, long, marginal, six, fsync,
     /// clients, get, range, scan, recover; for transactions its trials: updates, hot, build, queue, tables,
     /// large; for changes: deletes, adds, cold, all, blind, changed, space, readers, groups, entries; for
+    /// ledger-cost: accounts, counted (over the wire, with onlap-lab); for
     /// wire: inserts, copy, sums, sysbench, pgbench, point, start, statements, replaced,
     /// documents
     #[arg(long)]
@@ -162,7 +164,7 @@ pub fn run(args: &Args, program: &Program) -> Result<Outcome> {
     match workload {
         "sync" => figures::run_sync(args, program),
         "micro" => figures::run_figures(args, program),
-        "transactions" | "changes" | "wire" => figures::run_trials(args, program),
+        "transactions" | "changes" | "wire" | "ledger-cost" => figures::run_trials(args, program),
         "compare" => run_compare(&args.files),
         "report" => run_report(args),
         _ => runs::run(args, program),

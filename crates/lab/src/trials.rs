@@ -29,6 +29,7 @@ mod groups;
 mod hot;
 mod keyed;
 mod large;
+mod ledger;
 mod queue;
 mod readers;
 mod recover;
@@ -48,6 +49,8 @@ pub enum Suite {
     Changes,
     /// The server next to PostgreSQL.
     Wire,
+    /// What accounts and counts of statements cost.
+    Ledger,
 }
 
 /// What is tried.
@@ -109,9 +112,13 @@ pub enum Trial {
     Replaced,
     /// Documents with indexes of their parts, next to PostgreSQL.
     Documents,
+    /// Inserts with accounts of indexes and without.
+    Accounts,
+    /// The same over the wire, with statements counted and not.
+    Counted,
 }
 
-const TRIALS: [(Suite, &str, Trial); 28] = [
+const TRIALS: [(Suite, &str, Trial); 30] = [
     (Suite::Transactions, "updates", Trial::Updates),
     (Suite::Transactions, "hot", Trial::Hot),
     (Suite::Transactions, "build", Trial::Build),
@@ -140,6 +147,8 @@ const TRIALS: [(Suite, &str, Trial); 28] = [
     (Suite::Wire, "statements", Trial::Statements),
     (Suite::Wire, "replaced", Trial::Replaced),
     (Suite::Wire, "documents", Trial::Documents),
+    (Suite::Ledger, "accounts", Trial::Accounts),
+    (Suite::Ledger, "counted", Trial::Counted),
 ];
 
 impl Trial {
@@ -151,7 +160,10 @@ impl Trial {
 
 /// Trials of a list such as `hot,queue`; all of the suite where there is none.
 pub fn parse_trials(suite: Suite, list: Option<&str>) -> Result<Vec<Trial>> {
-    let of_suite: Vec<_> = TRIALS.iter().filter(|(s, ..)| *s == suite).collect();
+    // Servers are for programs with their clients.
+    let is_there = |trial| cfg!(feature = "wire") || trial != Trial::Counted;
+    let of_suite: Vec<_> =
+        TRIALS.iter().filter(|(s, _, trial)| *s == suite && is_there(*trial)).collect();
     let Some(list) = list else { return Ok(of_suite.iter().map(|(.., trial)| *trial).collect()) };
     let valid: Vec<&str> = of_suite.iter().map(|(_, name, _)| *name).collect();
     let trial = |text: &str| {
@@ -228,6 +240,7 @@ pub fn run(plan: &TrialPlan, trial: Trial, cancel: &AtomicBool) -> Result<TrialR
         Trial::Readers => readers::run(&stage),
         Trial::Groups => groups::run(&stage),
         Trial::Entries => entries::run(&stage),
+        Trial::Accounts => ledger::accounts(&stage),
         trial => over_the_wire(&stage, trial),
     }?;
     Ok(TrialReport { environment: Environment::of(dir.path(), &plan.commit), figures })
@@ -245,6 +258,7 @@ fn over_the_wire(stage: &Stage<'_>, trial: Trial) -> Result<Vec<Figure>> {
         Trial::Statements => wire::statements(stage),
         Trial::Replaced => wire::replaced(stage),
         Trial::Documents => wire::documents(stage),
+        Trial::Counted => ledger::counted(stage),
         _ => wire::inserts(stage),
     }
 }

@@ -81,4 +81,5 @@ pub use env::{
 };
 pub use error::{external, of_external};
 pub use node::{Node, Rows};
+pub use sorted::Spilled;
 pub use step::{Detail, Step, stream_of};

@@ -7,6 +7,7 @@
 
 use std::cmp::Ordering;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow_schema::{SchemaRef, SortOptions};
@@ -120,5 +121,37 @@ fn many(
     let exprs =
         keys.iter().map(|(at, options)| PhysicalSortExpr { expr: column(*at), options: *options });
     let order = LexOrdering::new(exprs).expect("there are keys");
-    SortExec::new(order, source).with_fetch(fetch).execute(0, context)
+    let sort = Arc::new(SortExec::new(order, source).with_fetch(fetch));
+    let spilled = context.session_config().get_extension::<Spilled>();
+    let told = spilled.map(|spilled| Told { sort: Arc::clone(&sort), spilled });
+    let rows = sort.execute(0, context)?;
+    // It is told when the rows have gone, whether all of them were read or not.
+    let rows = rows.inspect(move |_| {
+        let _ = &told;
+    });
+    Ok(stream_of(Arc::clone(schema), rows))
+}
+
+/// Bytes that the sorts of a query have put into temporary files. Who runs it brings one in the context.
+#[derive(Debug, Default)]
+pub struct Spilled(AtomicU64);
+
+impl Spilled {
+    /// What was put there since it was asked last.
+    pub fn take(&self) -> u64 {
+        self.0.swap(0, Relaxed)
+    }
+}
+
+/// A sort that tells at its end what it has put into temporary files.
+struct Told {
+    sort: Arc<SortExec>,
+    spilled: Arc<Spilled>,
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        let bytes = self.sort.metrics().and_then(|metrics| metrics.spilled_bytes());
+        self.spilled.0.fetch_add(bytes.unwrap_or(0) as u64, Relaxed);
+    }
 }

@@ -13,7 +13,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
+use onlap::{IndexId, ReadCounters};
+use onlap_base::clock::{Clock, SystemClock};
 use onlap_base::times::{self, BUCKETS};
 use onlap_pg::grammar::{Keyword, Kind, Token, Tokens};
 use parking_lot::Mutex;
@@ -24,6 +27,8 @@ mod tests;
 /// Statements that are known: at most 1.6 KiB each, mostly text and histogram, so some 3 MiB.
 const MOST: usize = 2048;
 const PARTS: usize = 16;
+/// Indexes that are remembered of a statement; the engine remembers as many of a call.
+const INDEXES: usize = 8;
 /// Bytes of a statement's text, as pg_stat_activity shows.
 const TEXT_BYTES: usize = 1023;
 /// Bytes of a text that are looked at: what differs behind is one statement.
@@ -206,15 +211,67 @@ pub struct Called {
     pub min_ns: u64,
     /// The longest.
     pub max_ns: u64,
+    /// The sum of squares of what times differ from their mean.
+    squares: f64,
+    /// What it read.
+    pub read: ReadCounters,
+    /// Bytes that it put into temporary files.
+    pub temp_bytes: u64,
+    /// Indexes that it read, the first eight.
+    pub indexes: Vec<IndexId>,
     histogram: [u32; BUCKETS],
 }
 
 impl Called {
+    fn new(fingerprint: &Arc<Fingerprint>, role: u32, database: &str) -> Called {
+        Called {
+            fingerprint: Arc::clone(fingerprint),
+            role,
+            database: database.into(),
+            calls: 0,
+            native: 0,
+            rows: 0,
+            total_ns: 0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+            squares: 0.0,
+            read: ReadCounters::default(),
+            temp_bytes: 0,
+            indexes: Vec::new(),
+            histogram: [0; BUCKETS],
+        }
+    }
+
+    /// The mean of its times.
+    pub fn mean_ns(&self) -> f64 {
+        self.total_ns as f64 / self.calls.max(1) as f64
+    }
+
+    /// The standard deviation of its times, as of all that there are.
+    pub fn deviation_ns(&self) -> f64 {
+        (self.squares / self.calls.max(1) as f64).sqrt()
+    }
+
     fn add(&mut self, call: &Call) {
+        // Welford's way: sums of squares alone would lose what differs little.
+        let before = call.ns as f64 - self.mean_ns();
         self.calls += 1;
-        self.native += u64::from(call.native);
-        self.rows += call.rows;
         self.total_ns += call.ns;
+        let before = if self.calls == 1 { 0.0 } else { before };
+        self.squares += before * (call.ns as f64 - self.mean_ns());
+        self.native += u64::from(call.native);
+        self.read.index_entries_read += call.read.index_entries_read;
+        self.read.rows_read += call.read.rows_read;
+        self.read.blocks_read += call.read.blocks_read;
+        self.read.filter_probes += call.read.filter_probes;
+        self.read.rechecks += call.read.rechecks;
+        self.temp_bytes += call.temp_bytes;
+        for index in &call.indexes {
+            if self.indexes.len() < INDEXES && !self.indexes.contains(index) {
+                self.indexes.push(*index);
+            }
+        }
+        self.rows += call.rows;
         self.min_ns = self.min_ns.min(call.ns);
         self.max_ns = self.max_ns.max(call.ns);
         let bucket = &mut self.histogram[times::bucket(call.ns)];
@@ -230,7 +287,7 @@ impl Called {
 }
 
 /// A statement that ran.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Call {
     /// Rows that it gave or changed.
     pub rows: u64,
@@ -238,11 +295,33 @@ pub struct Call {
     pub ns: u64,
     /// Whether it took the native way.
     pub native: bool,
+    /// What it read.
+    pub read: ReadCounters,
+    /// Bytes that it put into temporary files.
+    pub temp_bytes: u64,
+    /// Indexes that it read.
+    pub indexes: Vec<IndexId>,
 }
 
 /// Statements that ran.
-#[derive(Debug, Default)]
-pub struct Calls([Mutex<HashMap<Key, Called>>; PARTS]);
+#[derive(Debug)]
+pub struct Calls {
+    parts: [Mutex<HashMap<Key, Called>>; PARTS],
+    /// How many statements went because others came.
+    gone: AtomicU64,
+    /// When counting began, in microseconds since 1970-01-01 UTC.
+    since_us: AtomicI64,
+}
+
+impl Default for Calls {
+    fn default() -> Calls {
+        Calls {
+            parts: Default::default(),
+            gone: AtomicU64::new(0),
+            since_us: AtomicI64::new(SystemClock.unix_us()),
+        }
+    }
+}
 
 impl Calls {
     /// Counts a call.
@@ -250,34 +329,42 @@ impl Calls {
         let mut hasher = DefaultHasher::new();
         database.hash(&mut hasher);
         let key = Key { hash: fingerprint.hash, role, database: hasher.finish() };
-        let mut part = self.0[key.hash as usize % PARTS].lock();
+        let mut part = self.parts[key.hash as usize % PARTS].lock();
         if part.len() >= MOST / PARTS && !part.contains_key(&key) {
             let least = part.iter().min_by_key(|(_, called)| called.calls).map(|(key, _)| *key);
             least.iter().for_each(|key| drop(part.remove(key)));
+            self.gone.fetch_add(1, Relaxed);
         }
-        let new = || Called {
-            fingerprint: Arc::clone(fingerprint),
-            role,
-            database: database.into(),
-            calls: 0,
-            native: 0,
-            rows: 0,
-            total_ns: 0,
-            min_ns: u64::MAX,
-            max_ns: 0,
-            histogram: [0; BUCKETS],
-        };
         match part.entry(key) {
             Entry::Occupied(known) => known.into_mut().add(call),
-            Entry::Vacant(free) => free.insert(new()).add(call),
+            Entry::Vacant(free) => {
+                free.insert(Called::new(fingerprint, role, database)).add(call);
+            }
         }
     }
 
     /// All that are known, those that took most time first.
     pub fn all(&self) -> Vec<Called> {
         let mut all = Vec::new();
-        self.0.iter().for_each(|part| all.extend(part.lock().values().cloned()));
+        self.parts.iter().for_each(|part| all.extend(part.lock().values().cloned()));
         all.sort_by_key(|called| std::cmp::Reverse(called.total_ns));
         all
+    }
+
+    /// Forgets statements.
+    pub fn forget(&self, is_meant: impl Fn(&Called) -> bool) {
+        self.parts.iter().for_each(|part| part.lock().retain(|_, called| !is_meant(called)));
+    }
+
+    /// Forgets all of them, and begins to count anew.
+    pub fn begin_anew(&self) {
+        self.forget(|_| true);
+        self.gone.store(0, Relaxed);
+        self.since_us.store(SystemClock.unix_us(), Relaxed);
+    }
+
+    /// How many went because others came, and since when that is counted, in microseconds since 1970-01-01 UTC.
+    pub fn gone_since(&self) -> (u64, i64) {
+        (self.gone.load(Relaxed), self.since_us.load(Relaxed))
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! Thread safety: shared; one thread uses the transaction at a time.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use onlap_base::stop::Stop;
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
 use crate::between::Between;
+use crate::calls::Call;
 use crate::error::{Result, SqlError, state};
 use crate::exported::Named;
 use crate::instance::Instance;
@@ -42,6 +43,8 @@ pub struct Scope {
     away: AtomicBool,
     /// Bytes of memory that a query may take; 0 for its usual share.
     memory: AtomicUsize,
+    /// Bytes that the statement's queries put into temporary files.
+    spilled: AtomicU64,
     /// When the statement is to end.
     stop: Arc<Stop>,
     /// Rows that its steps could not lock.
@@ -77,6 +80,7 @@ impl Scope {
             began_us: SystemClock.unix_us(),
             away: AtomicBool::new(false),
             memory: AtomicUsize::new(0),
+            spilled: AtomicU64::new(0),
             stop: Arc::new(Stop::new(cancel)),
             waits: Waits::default(),
             turns: Turns::default(),
@@ -283,6 +287,25 @@ impl Scope {
     /// The process's room for queries.
     pub fn room(&self) -> &Arc<Room> {
         &self.room
+    }
+
+    /// A statement begins, and has put nothing into temporary files.
+    pub fn begin_measuring(&self) {
+        self.spilled.store(0, Ordering::Relaxed);
+    }
+
+    /// Notes bytes that one of the statement's queries put into temporary files.
+    pub fn note_spilled(&self, bytes: u64) {
+        self.spilled.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Says what the statement read and put into temporary files.
+    pub fn measure(&self, call: &mut Call) {
+        call.temp_bytes = self.spilled.load(Ordering::Relaxed);
+        if let Some(tx) = self.tx.lock().as_ref() {
+            call.read = tx.statement_counters();
+            call.indexes.extend(tx.statement_indexes());
+        }
     }
 
     /// What the statement has read.

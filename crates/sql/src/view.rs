@@ -17,6 +17,8 @@ use crate::error::{Result, SqlError, state};
 use crate::functions::sequences::Taken;
 use crate::functions::set_config::Asked;
 use crate::instance::Instance;
+use crate::plan::hypothetical::Supposed;
+use crate::query::Scans;
 use crate::rights::Judge;
 use crate::scope::Scope;
 use crate::settings::SettingRow;
@@ -66,6 +68,10 @@ pub struct View {
     pub prepared: Arc<Mutex<Listed>>,
     /// Its cursors and portals that have names, when the statement began.
     pub cursors: Arc<[ListedCursor]>,
+    /// Indexes that plans suppose to be there; none where statements run.
+    pub supposed: Arc<[Supposed]>,
+    /// Where plans say by which conditions they read tables, if anything asks for that.
+    pub noted_scans: Option<Arc<Scans>>,
     /// The rows of pg_settings.
     pub setting_rows: Arc<dyn Fn() -> Vec<SettingRow> + Send + Sync>,
 }
@@ -128,6 +134,8 @@ pub const OF_OTHERS: &str = "cannot access temporary tables of other sessions";
 pub const INFORMATION_SCHEMA: &str = "information_schema";
 /// What Onlap tells of itself.
 pub const ONLAP_STAT: &str = "onlap_stat";
+/// Functions that PostgreSQL has not.
+pub const ONLAP: &str = "onlap";
 
 impl View {
     /// The objects as they are now, with those of transactions that have committed since the statement began.
@@ -200,7 +208,7 @@ impl View {
 
     /// Whether a schema is there.
     pub fn has_schema(&self, schema: &str) -> bool {
-        matches!(schema, "public" | PG_CATALOG | INFORMATION_SCHEMA | ONLAP_STAT)
+        matches!(schema, "public" | PG_CATALOG | INFORMATION_SCHEMA | ONLAP_STAT | ONLAP)
             || schema == TEMPORARY && self.temporary
             || self.objects.get(Kind::Schema, &format!("{}/{schema}", self.database)).is_some()
     }

@@ -33,6 +33,14 @@ impl Postgres {
     /// # Panics
     /// It is not installed, or does not start.
     pub fn start() -> Postgres {
+        Postgres::start_with(&[])
+    }
+
+    /// The same with further settings, as `name=value`.
+    ///
+    /// # Panics
+    /// As [`Postgres::start`].
+    pub fn start_with(settings: &[&str]) -> Postgres {
         let dir = tempfile::tempdir().expect("a temporary directory");
         if is_root() {
             chown(dir.path(), Some(NOBODY), Some(NOBODY)).expect("root may");
@@ -44,9 +52,10 @@ impl Postgres {
         let data = postgres.path("data");
         let init = ["-D", &data, "--locale=C", "-E", "UTF8", "-U", "postgres", "-A", "trust"];
         postgres.run("initdb", &init);
+        let more: String = settings.iter().map(|setting| format!(" -c {setting}")).collect();
         let options = format!(
             "-k {} -c listen_addresses=127.0.0.1 -c port={port} -c timezone=UTC -c fsync=off \
-             -c jit=off",
+             -c jit=off{more}",
             postgres.folder().display()
         );
         let log = postgres.path("log");

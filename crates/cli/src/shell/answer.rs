@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use super::client::{self, Message, refusal};
 use super::input::{Input, Line};
-use super::table::Table;
+use super::table::{Shape, Table};
 use super::{Shell, copy};
 
 /// Rows that are collected for a box; what comes later is shown in further boxes.
@@ -34,8 +34,9 @@ impl Shell {
     fn row(&mut self, message: &Message, table: &mut Option<Table>) {
         let values = Table::values(&message.body);
         let Some(found) = table else { return };
-        if !self.interactive {
-            self.write(format!("{}\n", Table::plain(&values)).as_bytes());
+        if !self.interactive || self.shape != Shape::Usual {
+            let text = found.next(self.shape, &values);
+            self.write(text.as_bytes());
             return;
         }
         found.rows.push(values);
@@ -46,6 +47,9 @@ impl Shell {
     }
     fn complete(&mut self, message: &Message, table: Option<Table>) {
         match table {
+            Some(table) if self.shape != Shape::Usual => {
+                self.write(table.end(self.shape).as_bytes());
+            }
             Some(table) if self.interactive => self.show(&table),
             None if self.interactive => {
                 let tag = message.body.split(|b| *b == 0).next().unwrap_or_default();

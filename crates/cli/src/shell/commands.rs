@@ -2,6 +2,7 @@
 
 use super::client::{self, Failure};
 use super::input::Input;
+use super::table::Shape;
 use super::{Next, Shell, copy, describe};
 
 const HELP: &str = "\
@@ -9,7 +10,8 @@ statements end with a semicolon; Ctrl-C cancels, Ctrl-D ends
   \\d [NAME]     tables, views, sequences and indexes, or one of them
   \\dt \\di \\dv \\ds [NAME]   tables, indexes, views, sequences
   \\dn \\du \\l   schemas, roles, databases
-  \\ledger [NAME]   what indexes cost and what they are good for, of a table or all
+  \\ledger [--json|--csv] [NAME]   what indexes cost and what they are good for, of a table or all
+  \\advise [--json|--csv] [NAME]   indexes that are not needed, or missing
   \\x            one value per line, or not
   \\timing       tell how long statements take, or not
   \\copy TABLE FROM|TO FILE [OPTIONS]   a file of this side
@@ -41,6 +43,7 @@ impl Shell {
             }
             "\\i" | "\\ir" => return self.include(rest),
             "\\copy" => self.copy(rest, input)?,
+            "\\ledger" | "\\advise" => self.figures(&name[1..], rest, input)?,
             _ => match describe::statements(&name[1..], rest) {
                 Some(statements) => {
                     for sql in statements {
@@ -57,6 +60,29 @@ impl Shell {
             },
         }
         Ok(Next::Go)
+    }
+
+    /// Figures of indexes, for people or, as the views have them, for programs.
+    fn figures(&mut self, command: &str, rest: &str, input: &mut Input) -> client::Result<()> {
+        let (shape, name) = match rest.split_once(char::is_whitespace).unwrap_or((rest, "")) {
+            ("--json", name) => (Shape::Json, name),
+            ("--csv", name) => (Shape::Csv, name),
+            _ => (self.shape, rest),
+        };
+        let name = name.trim().trim_end_matches(';');
+        if name.starts_with("--") {
+            let text = format!("usage: \\{command} [--json|--csv] [TABLE or INDEX]");
+            self.report(&Failure::Broken(text));
+            return Ok(());
+        }
+        let before = std::mem::replace(&mut self.shape, shape);
+        let sql = match command {
+            "ledger" => describe::ledger(name, shape != Shape::Usual),
+            _ => describe::advice(name, shape != Shape::Usual),
+        };
+        let ran = self.statement(&sql, input);
+        self.shape = before;
+        ran
     }
     fn include(&mut self, file: &str) -> client::Result<Next> {
         match Input::file(file.trim_matches('\'')) {

@@ -26,17 +26,20 @@ pub(super) fn statements(command: &str, name: &str) -> Option<Vec<String>> {
              FROM pg_catalog.pg_database ORDER BY 1"
                 .to_string(),
         ],
-        "ledger" => vec![ledger(name)],
         _ => return None,
     })
 }
 
 /// What each index cost, and what it was good for.
-fn ledger(name: &str) -> String {
+pub(super) fn ledger(name: &str, for_programs: bool) -> String {
     let of = match name {
         "" => String::new(),
         name => format!(" WHERE {0} IN (table_name, index_name)", literal(name)),
     };
+    let order = "ORDER BY schema_name, table_name, index_name";
+    if for_programs {
+        return format!("SELECT * FROM onlap_stat.indexes{of} {order}");
+    }
     format!(
         "SELECT table_name AS \"Table\", index_name AS \"Index\", \
          pg_catalog.round(cpu_ns_per_row) AS \"CPU ns/row\", \
@@ -45,7 +48,29 @@ fn ledger(name: &str) -> String {
          pg_catalog.round((merge_share * 100)::numeric, 1) AS \"Merges %\", scans AS \"Scans\", \
          entries_read AS \"Entries read\", rows_not_read AS \"Rows not read\", \
          last_use AS \"Last use\", advice AS \"Advice\" \
-         FROM onlap_stat.indexes{of} ORDER BY schema_name, table_name, index_name"
+         FROM onlap_stat.indexes{of} {order}"
+    )
+}
+
+/// Indexes that are not needed, and those that are missing.
+pub(super) fn advice(name: &str, for_programs: bool) -> String {
+    let of = match name {
+        "" => String::new(),
+        name => format!(
+            " WHERE {0} IN (table_name, index_name) OR table_name LIKE '%.' || {0}",
+            literal(name)
+        ),
+    };
+    let order = "ORDER BY saved_ms DESC NULLS LAST, table_name, index_name";
+    if for_programs {
+        return format!("SELECT * FROM onlap.advise(){of} {order}");
+    }
+    format!(
+        "SELECT kind AS \"Kind\", sql AS \"SQL\", \
+         pg_catalog.pg_size_pretty(bytes_on_disk) AS \"On disk\", \
+         pg_catalog.round(cpu_ns_per_insert) AS \"CPU ns/row\", \
+         pg_catalog.round(saved_ms::numeric, 1) AS \"Saves ms\", reason AS \"Because\" \
+         FROM onlap.advise(){of} {order}"
     )
 }
 

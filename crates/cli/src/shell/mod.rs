@@ -20,6 +20,7 @@ use client::{Client, Failure, Fields};
 use input::{Input, Line};
 use onlap_process::exit::Outcome;
 use onlap_process::interrupt;
+use table::Shape;
 use target::Target;
 
 mod answer;
@@ -44,6 +45,12 @@ pub struct Args {
     /// Run these statements and end; may be given several times
     #[arg(short, long = "command", value_name = "SQL")]
     commands: Vec<String>,
+    /// Show rows as JSON: an array of objects for each statement
+    #[arg(long)]
+    json: bool,
+    /// Show rows as CSV, with a line of names for each statement
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
 }
 
 /// Runs `onlap shell`.
@@ -98,6 +105,7 @@ pub(crate) struct Shell {
     interactive: bool,
     expanded: bool,
     timing: bool,
+    shape: Shape,
     /// Whether a statement failed.
     failed: bool,
 }
@@ -112,9 +120,15 @@ pub(crate) enum Next {
 impl Shell {
     fn new(client: Client) -> Shell {
         let interactive = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-        Shell { client, interactive, expanded: false, timing: false, failed: false }
+        let (expanded, timing, failed) = (false, false, false);
+        Shell { client, interactive, expanded, timing, shape: Shape::Usual, failed }
     }
     fn run(mut self, args: &Args) -> Result<Outcome> {
+        self.shape = match (args.json, args.csv) {
+            (true, _) => Shape::Json,
+            (_, true) => Shape::Csv,
+            _ => Shape::Usual,
+        };
         let ended = match args.commands.is_empty() {
             true => {
                 let mut input = match self.interactive {

@@ -9,9 +9,28 @@ use unicode_width::UnicodeWidthStr as _;
 pub struct Table {
     /// Names of columns, and whether they are numbers.
     pub columns: Vec<(String, bool)>,
+    /// Which of them have truth values.
+    truths: Vec<bool>,
+    /// Rows that were shown as JSON or CSV.
+    shown: usize,
     /// Values as text; `None` for NULL.
     pub rows: Vec<Vec<Option<String>>>,
 }
+
+/// How answers are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// In boxes for people, with tabs for programs.
+    #[default]
+    Usual,
+    /// An array of objects.
+    Json,
+    /// With a line of names, quoted as RFC 4180 says.
+    Csv,
+}
+
+/// The OID of truth values.
+const BOOL: u32 = 16;
 
 /// OIDs of numbers, which stand at the right.
 const NUMBERS: [u32; 8] = [20, 21, 23, 26, 28, 700, 701, 1700];
@@ -19,16 +38,78 @@ const NUMBERS: [u32; 8] = [20, 21, 23, 26, 28, 700, 701, 1700];
 impl Table {
     /// With the columns of a RowDescription.
     pub fn new(body: &[u8]) -> Table {
-        let mut columns = Vec::new();
+        let (mut columns, mut truths) = (Vec::new(), Vec::new());
         let mut rest = body.get(2..).unwrap_or_default();
         while let Some(end) = rest.iter().position(|b| *b == 0) {
             let name = String::from_utf8_lossy(&rest[..end]).into_owned();
             let Some(fixed) = rest.get(end + 1..end + 19) else { break };
             let oid = u32::from_be_bytes(fixed[6..10].try_into().expect("four bytes"));
             columns.push((name, NUMBERS.contains(&oid)));
+            truths.push(oid == BOOL);
             rest = &rest[end + 19..];
         }
-        Table { columns, rows: Vec::new() }
+        Table { columns, truths, ..Table::default() }
+    }
+
+    /// The next row in a form for programs, with what stands before it.
+    pub fn next(&mut self, shape: Shape, row: &[Option<String>]) -> String {
+        let is_first = self.shown == 0;
+        self.shown += 1;
+        match shape {
+            Shape::Usual => format!("{}\n", Table::plain(row)),
+            Shape::Json => {
+                let before = if is_first { "[\n  " } else { ",\n  " };
+                format!("{before}{}", self.object(row))
+            }
+            Shape::Csv => {
+                let head = if is_first { self.head() } else { String::new() };
+                let cells = row.iter().map(|value| match value {
+                    // An empty text is told from NULL as COPY tells it.
+                    Some(text) if text.is_empty() => "\"\"".to_string(),
+                    Some(text) => cell(text),
+                    None => String::new(),
+                });
+                format!("{head}{}\n", cells.collect::<Vec<_>>().join(","))
+            }
+        }
+    }
+
+    /// What stands behind the last row.
+    pub fn end(&self, shape: Shape) -> String {
+        match (shape, self.shown) {
+            (Shape::Usual, _) => String::new(),
+            (Shape::Json, 0) => "[]\n".to_string(),
+            (Shape::Json, _) => "\n]\n".to_string(),
+            (Shape::Csv, 0) => self.head(),
+            (Shape::Csv, _) => String::new(),
+        }
+    }
+
+    fn head(&self) -> String {
+        let names = self.columns.iter().map(|(name, _)| cell(name));
+        format!("{}\n", names.collect::<Vec<_>>().join(","))
+    }
+
+    /// A row as JSON: numbers and truth values as such where JSON has them, all else as texts.
+    fn object(&self, row: &[Option<String>]) -> String {
+        use serde_json::Value;
+        let value = |at: usize, text: &Option<String>| {
+            let Some(text) = text else { return "null".to_string() };
+            let is_number = self.columns.get(at).is_some_and(|column| column.1);
+            match (is_number, self.truths.get(at), text.as_str()) {
+                (_, Some(true), "t") => "true".to_string(),
+                (_, Some(true), "f") => "false".to_string(),
+                // As it was written: a double has not all digits of a numeric.
+                (true, ..) if serde_json::from_str::<serde_json::Number>(text).is_ok() => {
+                    text.clone()
+                }
+                _ => Value::from(text.as_str()).to_string(),
+            }
+        };
+        let fields = self.columns.iter().zip(row).enumerate().map(|(at, ((name, _), text))| {
+            format!("{}: {}", Value::from(name.as_str()), value(at, text))
+        });
+        format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
     }
     /// The values of a DataRow.
     pub fn values(body: &[u8]) -> Vec<Option<String>> {
@@ -113,6 +194,14 @@ impl Table {
     }
 }
 
+/// A value of CSV.
+fn cell(text: &str) -> String {
+    match text.contains(['"', ',', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_string(),
+    }
+}
+
 /// A value's lines; control characters would move the cursor.
 fn lines(value: Option<&str>) -> Vec<String> {
     let clean = |line: &str| {
@@ -144,6 +233,7 @@ mod tests {
                 vec![Some("1".into()), Some("grün\nblau".into())],
                 vec![Some("22".into()), None],
             ],
+            ..Table::default()
         };
         let expected = "\
 ┌────┬──────┐
@@ -158,6 +248,24 @@ mod tests {
         assert_eq!(table.boxed(), expected);
         assert!(table.expanded().starts_with("─[ 1 ]────\nid   │ 1\nname │ grün\n     │ blau\n"));
         assert_eq!(Table::plain(&table.rows[0]), "1\tgrün\\nblau");
+        let mut table = table;
+        table.truths = vec![false, false];
+        let rows = std::mem::take(&mut table.rows);
+        let shown = |shape| {
+            let mut table = Table { columns: table.columns.clone(), ..Table::default() };
+            let rows: String = rows.iter().map(|row| table.next(shape, row)).collect();
+            rows + &table.end(shape)
+        };
+        assert_eq!(shown(Shape::Csv), "id,name\n1,\"grün\nblau\"\n22,\n");
+        let json = shown(Shape::Json);
+        assert_eq!(
+            json,
+            "[\n  {\"id\": 1, \"name\": \"grün\\nblau\"},\n  {\"id\": 22, \"name\": null}\n]\n"
+        );
+        assert_eq!(table.end(Shape::Json), "[]\n");
+        assert_eq!(table.end(Shape::Csv), "id,name\n");
+        let odd = vec![Some("NaN".to_string()), Some("<a \"b\", c>".to_string())];
+        assert_eq!(table.object(&odd), r#"{"id": "NaN", "name": "<a \"b\", c>"}"#);
         assert!(
             Table::new(b"\0\x01x\0").columns.is_empty()
                 && Table::values(b"\0\x01\0\0\0\x09").is_empty()

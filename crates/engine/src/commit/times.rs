@@ -8,6 +8,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use onlap_base::clock::keeps_accounts;
 use onlap_base::times::{BUCKETS, bucket, end_ns, quantile_ns};
 
 /// How long commits took since the database was opened. Times are in nanoseconds.
@@ -58,6 +59,9 @@ impl Default for Took {
 impl Took {
     /// Notes one commit.
     pub(super) fn add(&self, ns: u64) {
+        if !keeps_accounts() {
+            return;
+        }
         self.total_ns.fetch_add(ns, Relaxed);
         self.longest_ns.fetch_max(ns, Relaxed);
         self.counts[bucket(ns)].fetch_add(1, Relaxed);

@@ -9,9 +9,14 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use onlap_base::IndexId;
 
 use crate::database::Shared;
+
+/// Indexes that are remembered of a statement: those that it reads first. Few read more, and what lists them is read by people.
+const INDEXES_OF_STATEMENT: usize = 8;
 
 /// Work that reads did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,17 +84,23 @@ impl ReadTotals {
 pub(crate) struct Tally {
     shared: Arc<Shared>,
     statement: ReadTotals,
+    /// Indexes that it read, as their ids and 1; 0 is a free place.
+    indexes: [AtomicU32; INDEXES_OF_STATEMENT],
 }
 
 impl Tally {
     pub(crate) fn new(shared: &Arc<Shared>) -> Arc<Tally> {
-        Arc::new(Tally { shared: Arc::clone(shared), statement: ReadTotals::default() })
+        let (shared, statement) = (Arc::clone(shared), ReadTotals::default());
+        Arc::new(Tally { shared, statement, indexes: Default::default() })
     }
 
     /// Begins the next statement. A scan of the last one that goes on has it to itself.
     pub(crate) fn next(self: &mut Arc<Tally>) {
         match Arc::get_mut(self) {
-            Some(tally) => tally.statement.clear(),
+            Some(tally) => {
+                tally.statement.clear();
+                tally.indexes.iter_mut().for_each(|place| *place.get_mut() = 0);
+            }
             None => *self = Tally::new(&self.shared),
         }
     }
@@ -97,6 +108,25 @@ impl Tally {
     pub(crate) fn add(&self, read: &ReadCounters) {
         self.shared.counters.add(read);
         self.statement.add(read);
+    }
+
+    /// Notes an index that the statement reads.
+    pub(crate) fn uses(&self, index: IndexId) {
+        let wanted = index.0.wrapping_add(1);
+        for place in &self.indexes {
+            let held = place.load(Relaxed);
+            if held == wanted
+                || held == 0 && place.compare_exchange(0, wanted, Relaxed, Relaxed).is_ok()
+            {
+                return;
+            }
+        }
+    }
+
+    /// The indexes that the statement has read so far, at most [`INDEXES_OF_STATEMENT`].
+    pub(crate) fn indexes(&self) -> impl Iterator<Item = IndexId> {
+        let held = self.indexes.iter().map(|place| place.load(Relaxed));
+        held.take_while(|held| *held != 0).map(|held| IndexId(held - 1))
     }
 
     /// What the statement has read so far.

@@ -118,6 +118,7 @@ impl ReadView {
 
     /// The account of an index, where its reads are noted.
     fn account(&self, index: IndexId) -> Option<Arc<Account>> {
+        self.tally.iter().for_each(|tally| tally.uses(index));
         self.ledger.as_ref().map(|ledger| ledger.account(self.view.schema.id, index))
     }
 

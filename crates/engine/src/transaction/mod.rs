@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use onlap_base::memory::{Charge, Part};
-use onlap_base::{Csn, Error, ErrorKind, PROVISIONAL_BASE, Result, RowId, stop};
+use onlap_base::{Csn, Error, ErrorKind, IndexId, PROVISIONAL_BASE, Result, RowId, stop};
 
 use crate::database::{Shared, Table, unknown_table};
 use crate::locks::{HeldLocks, LockMark, WaitContext};
@@ -168,6 +168,7 @@ pub struct Aside {
     look_back: Option<Savepoint>,
     due: due::Suspended,
     lock_timeout: Option<Duration>,
+    tally: Arc<Tally>,
 }
 
 impl Aside {
@@ -360,6 +361,8 @@ impl Transaction {
             look_back: self.look_back.take(),
             due: self.due.set_aside(),
             lock_timeout: self.options.lock_timeout,
+            // Those within count in one of their own, as this is shared.
+            tally: Arc::clone(&self.tally),
         }
     }
 
@@ -372,6 +375,7 @@ impl Transaction {
         self.look_back = aside.look_back;
         self.due.take_up(aside.due);
         self.options.lock_timeout = aside.lock_timeout;
+        self.tally = aside.tally;
     }
 
     /// Ends a statement of several calls; from now on each call is one again.
@@ -504,6 +508,11 @@ impl Transaction {
     /// last. Commits, which judge the keys of single statements, are not among them.
     pub fn statement_counters(&self) -> ReadCounters {
         self.tally.report()
+    }
+
+    /// The indexes that it read, the first eight of them.
+    pub fn statement_indexes(&self) -> impl Iterator<Item = IndexId> {
+        self.tally.indexes()
     }
 
     /// Begins a statement: at READ COMMITTED it sees everything committed so far. Tables have the form

@@ -6,6 +6,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use onlap_pg::catalog::extensions::{ALL, OWN};
 use onlap_pg::catalog::{Catalog, Proc, Volatility};
 use onlap_pg::{Oid, Result};
 
@@ -36,10 +37,12 @@ pub fn asks_session(catalog: &Catalog, function: Oid) -> bool {
     asked.binary_search(&function).is_ok()
 }
 
-/// The row of pg_proc that a signature names.
+/// The row of pg_proc that a signature names, or one of an extension.
 fn row(catalog: &Catalog, wanted: &str) -> &'static Proc {
     let name = wanted.split('(').next().unwrap_or(wanted);
-    let mut found = catalog.system_procs(name);
+    let of_extensions = ALL.iter().chain([&OWN]).flat_map(|of| of.procs());
+    let of_extensions = of_extensions.filter(|proc| proc.name == name);
+    let mut found = catalog.system_procs(name).chain(of_extensions);
     found.find(|proc| signature(catalog, proc) == wanted).expect("it is a row of pg_proc")
 }
 
@@ -79,10 +82,12 @@ fn ask(wanted: &'static str, types: &Types) -> Box<dyn Kernel> {
 /// Functions that give sets: the session makes an array of rows.
 pub(super) const SERIES: &[SeriesEntry] = &[
     words::SERIES[0],
-    ("aclexplode(_aclitem)", exploded),
+    ("aclexplode(_aclitem)", |types| exploded(types, "aclexplode(_aclitem)")),
+    ("advise()", |types| exploded(types, "advise()")),
     ("pg_listening_channels()", channels),
     ("pg_partition_ancestors(regclass)", ancestors),
     ("pg_partition_tree(regclass)", tree),
+    ("pg_stat_statements(bool)", |types| exploded(types, "pg_stat_statements(bool)")),
 ];
 
 /// The session gives an array of OIDs.
@@ -141,10 +146,15 @@ fn numbers_of(proc: Oid, args: &[Datum<'_>], cx: &mut Cx<'_>) -> Result<Vec<i64>
     Ok(Array::load(&all, Repr::Int8).iter().map(number).collect())
 }
 
-fn exploded(types: &Types) -> Box<dyn Series> {
-    let proc = row(&types.catalog, "aclexplode(_aclitem)").oid;
+/// The session gives an array of row values.
+fn exploded(types: &Types, wanted: &str) -> Box<dyn Series> {
+    let proc = row(&types.catalog, wanted);
+    let (proc, strict) = (proc.oid, proc.strict);
     let catalog = Arc::clone(&types.catalog);
     Box::new(move |args: &[Datum<'_>], cx: &mut Cx<'_>| -> Result<Rows> {
+        if strict && args.iter().any(Datum::is_null) {
+            return Ok(Box::new(std::iter::empty()));
+        }
         let Datum::Bytes(rows) = cx.session.call(proc, args)? else {
             return Ok(Box::new(std::iter::empty()));
         };
@@ -336,6 +346,8 @@ asked! {
     "pg_relation_is_updatable(regclass,bool)",
     "pg_relation_size(regclass)",
     "pg_relation_size(regclass,text)",
+    "pg_stat_statements_info()",
+    "pg_stat_statements_reset(oid,oid,int8)",
     "pg_statistics_obj_is_visible(oid)",
     "pg_table_is_visible(oid)",
     "pg_table_size(regclass)",

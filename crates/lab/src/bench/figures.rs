@@ -50,6 +50,7 @@ pub(super) fn run_trials(args: &Args, program: &Program) -> Result<Outcome> {
     let suite = match args.workload.as_str() {
         "transactions" => Suite::Transactions,
         "changes" => Suite::Changes,
+        "ledger-cost" => Suite::Ledger,
         _ => Suite::Wire,
     };
     let plan = TrialPlan {

@@ -76,6 +76,11 @@ fn start(
     Server::start(kind, &options)
 }
 
+/// An Onlap server with enough memory.
+pub(super) fn start_onlap(stage: &Stage<'_>, name: &str, memory: u64) -> Result<Server> {
+    start(stage, Kind::Onlap, name, Memory::roomy(memory), SyncMode::Os)
+}
+
 /// Rows per second of multi-row INSERTs.
 fn inserts_of(stage: &Stage<'_>, server: &Server, rows: u64, indexes: usize) -> Result<f64> {
     let mut client = server.connect()?;

@@ -406,6 +406,8 @@ pub struct CreateIndex {
     pub tablespace: Option<Name>,
     /// WHERE.
     pub filter: Option<ExprId>,
+    /// INVISIBLE, which PostgreSQL has not.
+    pub invisible: bool,
 }
 
 /// CREATE VIEW.
@@ -545,6 +547,8 @@ pub enum TableChange {
     RowSecurity(super::RowSecurity),
     /// What is said of storage: its words.
     Storage(Box<str>),
+    /// VISIBLE or INVISIBLE, of an index, which PostgreSQL has not.
+    Visible(bool),
     /// INHERIT
     Inherit(Path),
     /// NO INHERIT

@@ -24,17 +24,20 @@ pub struct Extension {
     pub versions: &'static [&'static str],
     /// What it says of itself.
     pub comment: &'static str,
+    /// Whether it is not for superusers alone.
+    pub trusted: bool,
     /// What it has.
     text: &'static str,
 }
 
 /// Extensions that can be created. Their places give their OIDs: a new one comes at the end.
-pub static ALL: [Extension; 5] = [
+pub static ALL: [Extension; 6] = [
     Extension {
         name: "hstore",
         version: "1.8",
         versions: &["1.4", "1.5", "1.6", "1.7", "1.8"],
         comment: "data type for storing sets of (key, value) pairs",
+        trusted: true,
         text: include_str!("data/extensions/hstore.tsv"),
     },
     Extension {
@@ -42,6 +45,7 @@ pub static ALL: [Extension; 5] = [
         version: "1.6",
         versions: &["1.4", "1.5", "1.6"],
         comment: "data type for case-insensitive character strings",
+        trusted: true,
         text: include_str!("data/extensions/citext.tsv"),
     },
     Extension {
@@ -49,6 +53,7 @@ pub static ALL: [Extension; 5] = [
         version: "1.3",
         versions: &["1.3"],
         comment: "cryptographic functions",
+        trusted: true,
         text: include_str!("data/extensions/pgcrypto.tsv"),
     },
     Extension {
@@ -56,6 +61,7 @@ pub static ALL: [Extension; 5] = [
         version: "1.1",
         versions: &["1.1"],
         comment: "generate universally unique identifiers (UUIDs)",
+        trusted: true,
         text: include_str!("data/extensions/uuid-ossp.tsv"),
     },
     Extension {
@@ -63,9 +69,30 @@ pub static ALL: [Extension; 5] = [
         version: "1.6",
         versions: &["1.3", "1.4", "1.5", "1.6"],
         comment: "text similarity measurement and index searching based on trigrams",
+        trusted: true,
         text: include_str!("data/extensions/pg_trgm.tsv"),
     },
+    Extension {
+        name: "pg_stat_statements",
+        version: "1.10",
+        versions: &["1.4", "1.5", "1.6", "1.7", "1.8", "1.9", "1.10"],
+        comment: "track planning and execution statistics of all SQL statements executed",
+        trusted: false,
+        text: include_str!("data/extensions/pg_stat_statements.tsv"),
+    },
 ];
+
+/// What every database has beyond PostgreSQL, and no catalog lists: functions of the schema that has its name.
+pub static OWN: Extension = Extension {
+    name: "onlap",
+    version: "1.0",
+    versions: &[],
+    comment: "advice of the database",
+    trusted: false,
+    text: include_str!("data/extensions/onlap.tsv"),
+};
+/// Its place, behind those of all extensions to come.
+const OWN_PLACE: Oid = 999;
 
 /// What a line of an extension's file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,12 +159,15 @@ pub fn named(name: &str) -> Option<&'static Extension> {
 
 /// The extension that has something of this OID.
 pub fn of(oid: Oid) -> Option<&'static Extension> {
-    ALL.get((oid.checked_sub(FIRST)? / EACH) as usize)
+    match oid.checked_sub(FIRST)? / EACH {
+        OWN_PLACE => Some(&OWN),
+        place => ALL.get(place as usize),
+    }
 }
 
 /// The rows of a kind of all of them.
 pub fn all_rows(part: Part) -> impl Iterator<Item = Row> {
-    ALL.iter().flat_map(move |extension| extension.rows(part))
+    ALL.iter().chain([&OWN]).flat_map(move |extension| extension.rows(part))
 }
 
 /// An extension that a database has created.
@@ -162,7 +192,7 @@ impl Catalog {
     /// PostgreSQL's own and all extensions, for texts of which it is known that they were bound before.
     pub fn of_all() -> Catalog {
         let created = |extension| Created { extension, schema: String::new(), seen: true };
-        Catalog::new().with_extensions(ALL.iter().map(created).collect())
+        Catalog::new().with_extensions(ALL.iter().chain([&OWN]).map(created).collect())
     }
 
     /// The created extension that something belongs to.

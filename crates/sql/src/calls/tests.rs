@@ -54,12 +54,20 @@ fn quantiles_are_near() {
     let calls = Calls::default();
     let statement = Arc::new(Fingerprint::of("select 1"));
     for us in 1..=1000 {
-        calls.add(&statement, 10, "d", &Call { rows: 2, ns: us * 1000, native: us % 2 == 0 });
+        calls.add(
+            &statement,
+            10,
+            "d",
+            &Call { rows: 2, ns: us * 1000, native: us % 2 == 0, ..Call::default() },
+        );
     }
     let [called] = &calls.all()[..] else { panic!("one statement") };
     assert_eq!((called.calls, called.rows, called.native), (1000, 2000, 500));
     assert_eq!((called.min_ns, called.max_ns), (1000, 1_000_000));
     assert_eq!(called.total_ns, 1000 * 1001 / 2 * 1000);
+    // Of 1 to n it is the root of (n² - 1) / 12.
+    let deviation = ((1000.0f64 * 1000.0 - 1.0) / 12.0).sqrt() * 1000.0;
+    assert!((called.deviation_ns() / deviation - 1.0).abs() < 1e-9, "{}", called.deviation_ns());
     let near = |ns: u64, wanted: f64| (ns as f64 / wanted - 1.0).abs() < 0.12;
     assert!(near(called.quantile_ns(0.5), 500_000.0), "{}", called.quantile_ns(0.5));
     assert!(near(called.quantile_ns(0.99), 990_000.0), "{}", called.quantile_ns(0.99));
@@ -68,7 +76,7 @@ fn quantiles_are_near() {
 #[test]
 fn the_least_called_go_first() {
     let calls = Calls::default();
-    let call = Call { rows: 1, ns: 5000, native: false };
+    let call = Call { rows: 1, ns: 5000, ..Call::default() };
     let often = Arc::new(Fingerprint::of("select often"));
     (0..3).for_each(|_| calls.add(&often, 10, "d", &call));
     for i in 0..MOST * 2 {
@@ -80,4 +88,20 @@ fn the_least_called_go_first() {
     // Whose statement it is makes a difference.
     calls.add(&often, 11, "d", &call);
     assert_eq!(calls.all().iter().filter(|c| c.fingerprint.hash == often.hash).count(), 2);
+}
+
+#[test]
+fn what_is_forgotten_is_counted_anew() {
+    let calls = Calls::default();
+    let [one, two] = ["select 1", "select a"].map(|text| Arc::new(Fingerprint::of(text)));
+    let call = Call { ns: 5, indexes: vec![IndexId(3)], temp_bytes: 7, ..Call::default() };
+    calls.add(&one, 10, "d", &call);
+    calls.add(&two, 10, "d", &call);
+    calls.add(&two, 10, "d", &Call { indexes: vec![IndexId(4), IndexId(3)], ..call });
+    calls.forget(|called| called.fingerprint.hash == one.hash);
+    let [left] = &calls.all()[..] else { panic!("one statement") };
+    assert_eq!((left.calls, left.temp_bytes), (2, 14));
+    assert_eq!(left.indexes, [IndexId(3), IndexId(4)]);
+    calls.begin_anew();
+    assert!(calls.all().is_empty());
 }

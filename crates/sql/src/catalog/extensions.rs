@@ -5,6 +5,8 @@
 //!
 //! Thread safety: read only.
 
+use std::sync::Arc;
+
 use onlap_pg::catalog::extensions::{self as known, Extension};
 use onlap_pg::catalog::{Catalog, Proc, Type};
 use serde_json::{Value as Json, json};
@@ -13,8 +15,9 @@ use super::names::{Name, quote};
 use super::objects::{Kind, Object};
 use super::oids;
 use crate::rights::Key;
+use crate::system::definitions::{self, Definition};
 use crate::types::PgType;
-use crate::view::View;
+use crate::view::{ONLAP, View};
 
 /// The OID of plpgsql.
 pub const PLPGSQL: u32 = 13_559;
@@ -74,14 +77,39 @@ pub fn is_seen(view: &View, schema: &str) -> bool {
 
 /// The catalog with the extensions that a view's statements find.
 pub fn added_to(catalog: Catalog, view: &View) -> Catalog {
-    let created: Vec<known::Created> = all(view)
-        .map(|of| known::Created {
-            extension: of.extension,
-            seen: is_seen(view, &of.schema),
-            schema: of.schema,
-        })
-        .collect();
-    if created.is_empty() { catalog } else { catalog.with_extensions(created) }
+    let created = all(view).map(|of| known::Created {
+        extension: of.extension,
+        seen: is_seen(view, &of.schema),
+        schema: of.schema,
+    });
+    let own = known::Created {
+        extension: &known::OWN,
+        seen: view.path().any(|schema| schema == ONLAP),
+        schema: ONLAP.into(),
+    };
+    catalog.with_extensions(created.chain([own]).collect())
+}
+
+/// The extension whose view has an OID, and the view's name.
+pub fn view_of(view: &View, oid: u32) -> Option<(Created, &'static str)> {
+    let created = of_type(view, oid)?;
+    let mut views = definitions::of_extensions(created.extension.name);
+    let name = views.find(|definition| definition.oid == oid)?.name;
+    Some((created, name))
+}
+
+/// The view of an extension that a name means.
+pub fn view_named(view: &View, parts: &[String]) -> Option<(Created, Arc<Definition>)> {
+    let name = parts.last()?;
+    let of = |created: Created| {
+        let definition = definitions::of_extension(created.extension.name, name)?;
+        Some((created, definition))
+    };
+    match parts {
+        [_] => all(view).filter(|created| is_seen(view, &created.schema)).find_map(of),
+        [.., schema, _] => all(view).filter(|created| created.schema == *schema).find_map(of),
+        [] => None,
+    }
 }
 
 /// The created extension that a type is of.

@@ -8,6 +8,7 @@
 //! | 16384 + 2 x id | tables |
 //! | 16385 + 2 x id | indexes |
 //! | 1,000,000,000 + id | sequences |
+//! | 1,090,000,000 | what extensions have |
 //! | 1,100,000,000 + id | objects that the engine does not know: views, roles, schemas, databases |
 //! | 1,200,000,000 + 2 x id | constraints of primary keys and unique indexes, by index |
 //! | 1,200,000,001 + 2 x id | rules, by their number among objects |
@@ -15,6 +16,7 @@
 //! | 2,000,000,000 + 2 x id | types of the rows of tables, with those of their arrays |
 //! | 2,100,000,000 + 2 x id | those of views |
 //! | 2,140,000,000 + 2 x OID | those of the system's tables and views |
+//! | 2,141,000,000 + 2 x n | those of views of extensions |
 //!
 //! All are below 2^31: some clients keep OIDs in signed numbers.
 
@@ -28,6 +30,8 @@ pub const PUBLIC: u32 = 2200;
 pub const INFORMATION_SCHEMA: u32 = 13_183;
 /// Schema onlap_stat; its views have the OIDs from 16,210 on, which PostgreSQL gives to nothing.
 pub const ONLAP_STAT: u32 = 16_200;
+/// Schema onlap.
+pub const ONLAP: u32 = 16_201;
 /// Role postgres.
 pub const POSTGRES: u32 = 10;
 /// Database postgres.
@@ -72,12 +76,18 @@ pub fn of_index(id: IndexId) -> u32 {
 pub fn of_sequence(id: u32) -> u32 {
     1_000_000_000 + id
 }
+/// The first of those that extensions have, up to [`OF_OBJECTS`].
+pub const OF_EXTENSIONS: u32 = 1_090_000_000;
+/// The first of objects of the SQL layer.
+const OF_OBJECTS: u32 = 1_100_000_000;
+/// pg_stat_statements_reset(), which is for superusers unless it is granted.
+pub const RESET_STATEMENTS: u32 = 1_090_005_000;
 /// How many objects of the SQL layer have an OID of their own: those of constraints come behind.
 pub const OBJECTS: u32 = 100_000_000;
 
 /// That of an object of the SQL layer.
 pub fn of_object(number: u32) -> u32 {
-    1_100_000_000 + number
+    OF_OBJECTS + number
 }
 /// That of the constraint that an index stands for.
 pub fn of_index_constraint(id: IndexId) -> u32 {
@@ -100,6 +110,7 @@ pub fn of_part(table: TableId, kind: &str, name: &str) -> u32 {
 pub fn of_row(relation: u32) -> u32 {
     match relation {
         0..FIRST_OWN => 2_140_000_000 + 2 * relation,
+        OF_EXTENSIONS..OF_OBJECTS => 2_141_000_000 + 2 * (relation - OF_EXTENSIONS).min(1_000_000),
         FIRST_OWN..1_000_000_000 => 2_000_000_000 + (relation - FIRST_OWN),
         _ => 2_100_000_000_u32.wrapping_add(2 * relation.saturating_sub(1_100_000_000)),
     }

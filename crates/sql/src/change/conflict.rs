@@ -62,7 +62,7 @@ impl<'a> Conflict<'a> {
     ) -> Result<Conflict<'a>> {
         let (tree, _) = statement.bound.tree();
         let schema = &statement.target.schema;
-        let arbiters = arbiters(tree, statement.modify, schema)?;
+        let arbiters = arbiters(tree, statement.modify, &statement.target.table.schema())?;
         let set = statement.modify.conflict.as_ref().map_or(&[][..], |conflict| &conflict.set);
         let set = places(set).collect();
         let (update, asked) = (change.update.as_ref(), Asks::of(statement, change));
@@ -151,7 +151,9 @@ impl<'a> Conflict<'a> {
             }
             false
         };
-        let unique = table.schema.indexes.iter().filter(|index| index.is_unique() && index.ready);
+        // Invisible ones keep keys apart, too.
+        let schema = table.table.schema();
+        let unique = schema.indexes.iter().filter(|index| index.is_unique() && index.ready);
         let conflict = statement.modify.conflict.as_ref();
         let any = conflict.is_none_or(|c| c.constraint == 0 && c.elements.is_empty());
         let arbiters: Vec<IndexSchema> = unique
@@ -320,7 +322,7 @@ impl To {
     }
 }
 
-/// The unique indexes that a clause is about.
+/// The unique indexes that a clause is about, of a table as the engine has it: an invisible one is none less.
 ///
 /// # Errors
 /// `42P10`: none has these columns.

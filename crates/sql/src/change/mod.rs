@@ -413,7 +413,7 @@ fn needs_of_parts(view: &View, bound: &Bound) -> Result<Vec<Need>> {
 }
 
 fn needs_of(view: &View, bound: &Bound, part: QueryId) -> Result<Vec<Need>> {
-    let (modify, TableHandle { schema, .. }) = target(bound, part)?;
+    let (modify, TableHandle { schema, table, .. }) = target(bound, part)?;
     let (tree, _) = bound.tree();
     refuse_values(tree, part, schema)?;
     let query = tree.query(part);
@@ -443,7 +443,7 @@ fn needs_of(view: &View, bound: &Bound, part: QueryId) -> Result<Vec<Need>> {
     }
     if let Some(conflict) = &modify.conflict {
         if conflict.constraint != 0 || !conflict.elements.is_empty() {
-            let arbiters = conflict::arbiters(tree, modify, schema)?;
+            let arbiters = conflict::arbiters(tree, modify, &table.schema())?;
             let keys = arbiters.iter().flat_map(|index| schema.columns_of(index));
             let keys = keys.filter_map(|id| schema.position(id));
             needs.push(of_table(Action::Read, schema, numbers(schema, keys)));

@@ -15,6 +15,7 @@ use serde_json::{Value as Json, json};
 use crate::error::{Result, SqlError, state};
 use crate::fast::Fast;
 use crate::parse::{self, Body, Parsed};
+use crate::plan::hypothetical;
 use crate::query::Bound;
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
 use crate::session::{Parameter, Prepared, Session};
@@ -139,7 +140,11 @@ fn explained(
     let (Some(parsed), true) = (all.pop(), all.is_empty()) else {
         return Err(SqlError::new(state::SYNTAX, "EXPLAIN needs one statement"));
     };
-    let found = look(session, view, &parsed, values)?;
+    let found = match runs {
+        // What runs has no indexes but those that are there.
+        true => look(session, view, &parsed, values)?,
+        false => look(session, &hypothetical::supposing(view)?, &parsed, values)?,
+    };
     let ran = if runs { Some(analyze(session, (view, values), parsed, client)?) } else { None };
     Ok((found, ran))
 }
@@ -176,7 +181,7 @@ fn look(session: &Session, view: &View, parsed: &Parsed, values: &[Parameter]) -
 }
 
 /// The first index that a plan reads.
-fn index_of(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
+pub fn index_of(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     if let Some(step) = (plan.as_ref() as &dyn Any).downcast_ref::<onlap_query::Step>()
         && let Some(used) = step.detail().strip_prefix(" using ")
         && let Some((index, _)) = used.split_once(" on ")

@@ -15,6 +15,7 @@ use crate::catalog::{Kind, Name};
 use crate::error::{Result, SqlError, state};
 use crate::rights::{Action, Class};
 use crate::session::Session;
+use crate::system::definitions;
 use crate::view::View;
 use crate::wire::Client;
 
@@ -53,6 +54,11 @@ pub fn create(
         Some(schema) => return Err(crate::view::no_schema(schema)),
         None => view.creation_schema()?.to_string(),
     };
+    if !extension.trusted && !view.judge.is_superuser() {
+        let text = format!("permission denied to create extension \"{name}\"");
+        let hint = "Must be superuser to create this extension.";
+        return Err(SqlError::new(state::NO_PRIVILEGE, text).hint(hint));
+    }
     let key = view.database_key();
     if view.must_one(Action::CreateIn, Class::Database, key, &view.database).is_err() {
         let text = format!("permission denied to create extension \"{name}\"");
@@ -136,6 +142,16 @@ fn check_free(view: &View, created: &Created, is_moved: bool) -> Result<()> {
                 text += &format!(" in schema \"{}\"", created.schema);
             }
             return Err(SqlError::new(state::DUPLICATE_OBJECT, text));
+        }
+    }
+    for definition in definitions::of_extensions(created.extension.name) {
+        let parts = [created.schema.clone(), definition.name.to_string()];
+        if super::alter::relation(view, &parts)?.is_some() {
+            let mut text = format!("relation \"{}\" already exists", definition.name);
+            if is_moved {
+                text += &format!(" in schema \"{}\"", created.schema);
+            }
+            return Err(SqlError::new("42P07", text));
         }
     }
     super::function::must_let_in(view, created, is_moved)
@@ -304,8 +320,13 @@ pub fn give_all(session: &mut Session, view: &View, from: &[u32], to: u32) -> Re
     Ok(())
 }
 
-/// The extension whose type a new type or relation would have the name of.
+/// Whether an extension has a type that a new type or relation would have the name of.
 pub fn has_type(view: &View, name: &Name) -> bool {
     let parts = [name.schema.clone(), name.name.clone()];
     extensions::type_named(view, &parts, false).is_some()
+}
+
+/// Whether an extension has a view of this name.
+pub fn has_view(view: &View, name: &Name) -> bool {
+    extensions::view_named(view, &[name.schema.clone(), name.name.clone()]).is_some()
 }

@@ -10,7 +10,7 @@ use super::index_parts::{Part, Parts};
 use super::{kin, naming, storage};
 use crate::catalog::families::Divided;
 use crate::catalog::storage::Storage;
-use crate::catalog::{Name, oids};
+use crate::catalog::{Kind, Name, oids};
 use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
@@ -43,15 +43,10 @@ pub fn create(
     let name = match &create.name {
         Some(name) => name.to_string(),
         None => {
-            let is_taken = |name: &str| {
-                let name = Name::new(&table_name.schema, name);
-                !matches!(naming::find(view, &name), Ok(None))
-            };
-            for element in &create.include {
-                columns.push(included(element)?);
-            }
+            let all: Result<Vec<String>> = create.include.iter().map(included).collect();
+            columns.extend(all?);
             number_twins(&mut columns);
-            naming::choose(&table_name.name, &columns.join("_"), "idx", &is_taken)
+            free_name(view, &table_name, &columns)
         }
     };
     if let Err(e) = naming::check_free(view, &Name::new(&table_name.schema, &name)) {
@@ -62,7 +57,7 @@ pub fn create(
         return Err(e);
     }
     spec = spec.named(&name);
-    let storage = storage_of(create)?;
+    let storage = storage_of(view, &table, create)?;
     must_be_unused(view, &table, "CREATE INDEX")?;
     let families = view.objects.families();
     if let Some(divided) = families.divided(table.schema().id).cloned() {
@@ -99,9 +94,19 @@ pub fn create(
     Ok("CREATE INDEX")
 }
 
+/// The name that an index gets that is given none.
+pub fn free_name(view: &View, table: &Name, columns: &[String]) -> String {
+    let is_taken = |name: &str| {
+        let name = Name::new(&table.schema, name);
+        !matches!(naming::find(view, &name), Ok(None))
+    };
+    naming::choose(&table.name, &columns.join("_"), "idx", &is_taken)
+}
+
 /// What is kept next to an index: parameters, and parts of its key whose NULLs are declared to stand at the other end than in
 /// its keys, where NULL is above all.
-fn storage_of(create: &CreateIndex) -> Result<Storage> {
+fn storage_of(view: &View, table: &Table, create: &CreateIndex) -> Result<Storage> {
+    must_have_rows(view, &table.schema(), !create.invisible)?;
     let is_swapped = |element: &IndexElement| {
         let descending = element.order == SortOrder::Descending;
         element.nulls_first.is_some_and(|first| first != descending)
@@ -115,7 +120,41 @@ fn storage_of(create: &CreateIndex) -> Result<Storage> {
         Some("brin") => Vec::new(),
         _ => storage::options(storage::Of::Index, &create.settings)?,
     };
-    Ok(Storage { options, nulls })
+    Ok(Storage { options, nulls, invisible: create.invisible })
+}
+
+/// ALTER INDEX … VISIBLE and INVISIBLE: whether statements use it.
+///
+/// # Errors
+/// `0A000`: it is that of a primary key, or of a partitioned table.
+pub fn show(
+    session: &mut Session,
+    view: &View,
+    (table, index): (&Table, &str),
+    visible: bool,
+) -> Result<()> {
+    let schema = table.schema();
+    let Some(of) = schema.index_by_name(index) else { return Ok(()) };
+    if of.is_primary() {
+        return Err(SqlError::unsupported("an invisible primary key"));
+    }
+    must_have_rows(view, &schema, visible)?;
+    let before = Storage::of(&view.objects, oids::of_index(of.id));
+    if before.invisible != visible {
+        return Ok(());
+    }
+    let after = Storage { invisible: !visible, ..before };
+    // Plans of other sessions use it, or do not know it.
+    session.catalog_changed()?;
+    session.put(Kind::Storage, &oids::of_index(of.id).to_string(), after.body())
+}
+
+/// Fails for an invisible index of what has no rows of its own: each partition has another index.
+fn must_have_rows(view: &View, schema: &TableSchema, visible: bool) -> Result<()> {
+    match !visible && view.objects.families().divided(schema.id).is_some() {
+        true => Err(SqlError::unsupported("an invisible index of a partitioned table")),
+        false => Ok(()),
+    }
 }
 
 fn note_storage(
@@ -273,7 +312,10 @@ fn refuse_order(create: &CreateIndex, element: &IndexElement) -> Result<()> {
 }
 
 /// What the engine is asked for, and what the key's columns are called.
-fn described(
+///
+/// # Errors
+/// What Onlap does not have; there are no such columns.
+pub fn described(
     view: &View,
     source: Source<'_>,
     create: &CreateIndex,

@@ -58,7 +58,7 @@ use crate::wire::Client;
 
 pub use alter::relation;
 pub use function::named as functions_named;
-pub use index::number_twins;
+pub use index::{described, free_name as index_name, number_twins};
 pub use kin::all_below;
 pub use naming::Relation as RelationKind;
 pub use privileges::{class_of, key_of};

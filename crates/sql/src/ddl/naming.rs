@@ -116,6 +116,9 @@ pub fn claim(view: &View, name: &Name) -> Result<Option<Relation>> {
     if let Some(found) = find(view, name)? {
         return Ok(Some(found));
     }
+    if super::extension::has_view(view, name) {
+        return Ok(Some(Relation::View));
+    }
     let engine = name.engine(&view.database);
     view.scope.tx()?.hold_name(&engine)?;
     // Another transaction may have ended meanwhile; the objects of the view are those of the statement's begin.

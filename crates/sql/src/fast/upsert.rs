@@ -70,7 +70,7 @@ pub(super) fn matched(of: &Statement<'_>, source: Source) -> Option<Upsert> {
     let insert = insert::matched(of, source)?;
     let schema = &insert.source.schema;
     // The primary key is meant, and no other.
-    let arbiters = arbiters(of.tree, modify, schema).ok()?;
+    let arbiters = arbiters(of.tree, modify, &insert.source.table.schema()).ok()?;
     let [index] = &arbiters[..] else { return None };
     if insert.count() != 1 || !index.primary || index.time() != Time::Statement {
         return None;

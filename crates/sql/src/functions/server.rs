@@ -15,6 +15,7 @@ use crate::exported::Known;
 use crate::instance::Instance;
 use crate::rights::Judge;
 use crate::scope::Scope;
+use crate::system::figures::statements;
 use crate::system::locks;
 use crate::system::rows::Datum;
 use crate::view::View;
@@ -70,6 +71,7 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
                 Ok(a.first().and_then(Datum::int).map(|oid| others.contains(&oid)).into())
             })
         }
+        "pg_stat_statements_reset" => reset_statements(view),
         "pg_blocking_pids" => blocking(view),
         "pg_client_encoding" => {
             let name = (view.settings)("client_encoding");
@@ -83,6 +85,16 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
         _ => return None,
     };
     Some(function)
+}
+
+/// Forgets statements that ran.
+fn reset_statements(view: &View) -> Function {
+    let view = view.clone();
+    Function::new(move |a| {
+        let number = |at: usize| a.get(at).and_then(Datum::int).unwrap_or(0);
+        statements::reset(&view, number(0), number(1), number(2));
+        Ok("".into())
+    })
 }
 
 /// Ends the statement of a session, or the session.

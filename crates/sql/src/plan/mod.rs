@@ -14,8 +14,9 @@ use datafusion_execution::config::SessionConfig;
 use datafusion_execution::memory_pool::MemoryPool;
 use datafusion_execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_physical_plan::{ExecutionPlan, execute_stream};
+use datafusion_physical_plan::{EmptyRecordBatchStream, ExecutionPlan, execute_stream};
 use futures::StreamExt;
+use onlap_query::Spilled;
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
@@ -25,6 +26,7 @@ pub mod defects;
 pub mod growth;
 pub mod guard;
 mod held;
+pub mod hypothetical;
 mod memory;
 pub mod room;
 pub mod scan;
@@ -136,7 +138,9 @@ impl Runner {
         show: impl FnOnce(&Arc<TaskContext>),
     ) -> Result<Batches> {
         let _entered = self.runtime.enter();
+        let spilled = Arc::new(Spilled::default());
         let config = self.config.clone().with_extension(Arc::clone(scope));
+        let config = config.with_extension(Arc::clone(&spilled));
         let config = match deep::run(plan.depth(), || has_strings(&plan)) {
             true if self.memory < SMALL_MEMORY => config.with_batch_size(BATCH_ROWS_WIDE / 4),
             true => config.with_batch_size(BATCH_ROWS_WIDE),
@@ -164,7 +168,7 @@ impl Runner {
         let stream = Deep::new(self.planted.instead_of(stream), plan.depth());
         let (scope, turns) = (Arc::clone(scope), Arc::clone(&self.turns));
         let handle = self.runtime.handle().clone();
-        let (running, given, is_alone) = (None, false, false);
+        let (running, given, is_alone, noted) = (None, false, false, false);
         Ok(Batches {
             plan,
             context,
@@ -177,8 +181,16 @@ impl Runner {
             running,
             given,
             is_alone,
+            noted,
+            spilled,
         })
     }
+}
+
+/// Bytes that the steps of a plan have put into temporary files.
+fn spilled(plan: &Arc<dyn ExecutionPlan>) -> u64 {
+    let own = plan.metrics().and_then(|metrics| metrics.spilled_bytes()).unwrap_or(0) as u64;
+    own + plan.children().into_iter().map(spilled).sum::<u64>()
 }
 
 /// Whether any step has columns of strings.
@@ -203,6 +215,19 @@ pub struct Batches {
     given: bool,
     /// Whether it has begun anew, without others beside it.
     is_alone: bool,
+    /// Whether the statement knows what other steps have put into temporary files.
+    noted: bool,
+    /// What its sorts have put there, and the statement does not know yet.
+    spilled: Arc<Spilled>,
+}
+
+impl Drop for Batches {
+    fn drop(&mut self) {
+        // The stream tells when it goes.
+        let none = EmptyRecordBatchStream::new(self.plan.schema());
+        self.stream = Deep::new(Box::pin(none), self.plan.depth());
+        self.note_spilled();
+    }
 }
 
 /// A plan that gives nothing is asked this often whether it is still wanted.
@@ -221,8 +246,9 @@ impl Batches {
                 Ok(batch) => break batch,
             }
         };
-        if batch.is_some() {
-            self.given = true;
+        match batch.is_some() {
+            true => self.given = true,
+            false => self.note_spilled(),
         }
         Ok(batch)
     }
@@ -230,6 +256,15 @@ impl Batches {
     fn watched_next(&mut self) -> Result<Option<RecordBatch>> {
         catch_unwind(AssertUnwindSafe(|| self.try_next()))
             .unwrap_or_else(|panic| defects::goes_on(panic, &self.plan))
+    }
+
+    /// Tells the statement what steps have put into temporary files.
+    fn note_spilled(&mut self) {
+        let of_steps = match std::mem::replace(&mut self.noted, true) {
+            true => 0,
+            false => deep::run(self.plan.depth(), || spilled(&self.plan)),
+        };
+        self.scope.note_spilled(self.spilled.take() + of_steps);
     }
 
     fn try_next(&mut self) -> Result<Option<RecordBatch>> {

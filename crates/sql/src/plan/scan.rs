@@ -7,8 +7,12 @@ use datafusion_common::{DataFusionError, Result};
 use datafusion_execution::TaskContext;
 use onlap::{Table, TableSchema};
 
+use super::hypothetical;
+use crate::catalog::Kind;
+use crate::catalog::storage::Storage;
 use crate::columns::Types;
 use crate::error::SqlError;
+use crate::query::Scans;
 use crate::scope::Scope;
 use crate::view::View;
 
@@ -23,6 +27,8 @@ pub struct TableHandle {
     pub types: Types,
     /// Whether it is a materialized view, and may be read.
     pub materialized: Option<bool>,
+    /// Where a scan of it says by which conditions it reads, if anything asks for that.
+    pub noted: Option<Arc<Scans>>,
 }
 
 impl TableHandle {
@@ -32,13 +38,28 @@ impl TableHandle {
         let types = Types::of(&view.objects, &schema);
         let materialized =
             view.judge.rights().materialized(crate::catalog::oids::of_table(schema.id));
-        TableHandle { table, schema, types, materialized }
+        let noted = view.noted_scans.clone();
+        TableHandle { table, schema, types, materialized, noted }
     }
 }
 
 /// A table's form without the indexes that do not answer for what the statement sees: those that were made later, over
-/// columns that had been changed in place.
+/// columns that had been changed in place, and those that are invisible. With the indexes that are only thought of.
 pub fn readable(view: &View, schema: Arc<TableSchema>) -> Arc<TableSchema> {
+    let schema = without_later(view, hypothetical::with(view, schema));
+    if view.objects.of_kind(Kind::Storage).next().is_none() {
+        return schema;
+    }
+    let is_hidden = |index: &onlap::IndexSchema| Storage::hides(&view.objects, index.id);
+    let mut schema = schema;
+    if schema.indexes.iter().any(is_hidden) {
+        let indexes = Arc::make_mut(&mut schema).indexes.iter_mut();
+        indexes.filter(|index| is_hidden(index)).for_each(|index| index.ready = false);
+    }
+    schema
+}
+
+fn without_later(view: &View, schema: Arc<TableSchema>) -> Arc<TableSchema> {
     if !schema.indexes.iter().any(|index| index.only_since) {
         return schema;
     }

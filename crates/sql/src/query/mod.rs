@@ -20,6 +20,7 @@ pub mod keys;
 mod locking;
 mod named;
 pub mod needs;
+mod noted;
 mod origins;
 mod printed;
 mod ranges;
@@ -28,6 +29,7 @@ mod schema;
 pub mod secured;
 mod sequences;
 pub mod session;
+mod sets;
 pub mod stored;
 pub mod tables;
 pub mod through;
@@ -62,6 +64,7 @@ pub use domains::env as condition_env;
 use family::Family;
 pub use locking::until_locked;
 pub use named::procedure;
+pub use noted::{Scanned, Scans};
 pub use printed::Printed;
 pub use schema::Names;
 pub use session::{Asked, settings as settings_of};
@@ -108,7 +111,7 @@ pub fn catalog() -> &'static Arc<Catalog> {
     CATALOG.get_or_init(|| Arc::new(Catalog::new()))
 }
 
-/// The types, functions and operators of a part of a query that are wanted. As in PostgreSQL, the type of a column or of what a
+/// The relations, types, functions and operators of a part of a query that are wanted. As in PostgreSQL, the type of a column or of what a
 /// function gives is named by the column or the function.
 pub fn named_in(
     tree: &onlap_pg::bound::Bound,
@@ -140,6 +143,11 @@ pub fn named_in(
         }
         true
     });
+    let entries = tree.query_ids().flat_map(|id| &tree.query(id).entries);
+    found.extend(entries.filter_map(|entry| match entry.kind {
+        EntryKind::Relation { oid, .. } if wanted(oid) => Some(oid),
+        _ => None,
+    }));
     found
 }
 

@@ -9,8 +9,8 @@ use onlap_pg::bound::{Bound, Cte, EntryKind, Expr, Part, QueryId};
 use super::schema::Names;
 use super::tables::Known;
 use super::views::Others;
-use crate::catalog::Name;
 use crate::catalog::extensions::{self, Created};
+use crate::catalog::{Name, oids};
 use crate::error::Result;
 use crate::rights::{Action, Class, Key, Need, ask};
 use crate::view::View;
@@ -92,9 +92,8 @@ pub fn of_functions(view: &View, bound: &Bound, query: QueryId) -> Vec<Need> {
             needs.push(Need::new(Action::Call, function.class(), function.rights(), name));
         } else if extensions::is_member(called) {
             let key = extensions::proc_key(view, called);
-            if rights.entry(key).is_some()
-                && let Some((_, proc)) = extensions::of_proc(view, called)
-            {
+            let is_asked = rights.entry(key).is_some() || called == oids::RESET_STATEMENTS;
+            if is_asked && let Some((_, proc)) = extensions::of_proc(view, called) {
                 needs.push(Need::new(Action::Call, Class::Function, key, &*proc.name));
             }
         }

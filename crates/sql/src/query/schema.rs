@@ -147,6 +147,10 @@ impl<'a> Names<'a> {
 
     /// A table or view of the system by its name; `None` where a schema says otherwise.
     fn system(&self, name: &[String]) -> Option<Arc<Relation>> {
+        if let Some((created, definition)) = extensions::view_named(self.view, name) {
+            let name = Name::new(&created.schema, definition.name);
+            return Some(self.system_relation(&definition, &name));
+        }
         let definition = match name {
             [schema, name] => definitions::find(schema, name),
             [database, schema, name] if *database == self.view.database => {
@@ -155,12 +159,16 @@ impl<'a> Names<'a> {
             [name] => definitions::find(PG_CATALOG, name),
             _ => None,
         }?;
-        Some(self.system_relation(&definition))
+        let name = Name::new(definition.schema, definition.name);
+        Some(self.system_relation(&definition, &name))
     }
 
-    fn system_relation(&self, definition: &Arc<definitions::Definition>) -> Arc<Relation> {
-        let name = Name::new(definition.schema, definition.name);
-        self.row_of(definition.oid, &name);
+    fn system_relation(
+        &self,
+        definition: &Arc<definitions::Definition>,
+        name: &Name,
+    ) -> Arc<Relation> {
+        self.row_of(definition.oid, name);
         let relation = Arc::new(catalogs::relation(definition));
         self.note_row(&relation);
         let mut others = self.found.others.borrow_mut();

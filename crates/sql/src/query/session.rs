@@ -23,7 +23,7 @@ use super::domains::Domains;
 use super::stored::moment_of;
 use super::tables::Known;
 use super::views::of_sql;
-use super::{catalog, named};
+use super::{catalog, named, sets};
 use crate::error::SqlError;
 use crate::functions::catalogs::Seen;
 use crate::functions::{self, Function};
@@ -161,7 +161,9 @@ impl Asked {
 /// Whether the session answers a function.
 pub fn serves(view: &View, function: Oid) -> bool {
     let proc = catalog().proc(function);
-    proc.is_some_and(|proc| functions::find(&Seen::new(view), &proc.name).is_some())
+    proc.is_some_and(|proc| {
+        sets::has(proc.oid) || functions::find(&Seen::new(view), &proc.name).is_some()
+    })
 }
 
 /// A value as functions of the session take it.
@@ -237,6 +239,11 @@ impl Session for Asked {
         let proc = catalog().proc(function).ok_or_else(unserved)?;
         if let Some(value) = named::call(self.seen(), &proc.name, args)? {
             return Ok(value);
+        }
+        if sets::has(proc.oid) {
+            let settings = settings(&self.view);
+            let mut cx = Cx { catalog: catalog(), settings: &settings, session: self };
+            return sets::call(&self.view, proc, args, &mut cx)?.ok_or_else(unserved);
         }
         let function = self.function(proc).ok_or_else(unserved)?;
         let types = proc.arguments.iter().copied().chain(std::iter::repeat(0));

@@ -134,6 +134,9 @@ impl Known {
     ) -> Result<Scanned> {
         let found = self.0.get(&of.relation).expect("the binder has found it");
         let table = &found.handle;
+        if let Some(noted) = &table.noted {
+            noted.note(table, &restrictions);
+        }
         let schema = schema_of(table, columns);
         let asked = Asked { columns, restrictions: &restrictions, wanted, schema: &schema };
         match found.family.as_ref().filter(|_| of.inherited) {

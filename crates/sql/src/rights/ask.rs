@@ -12,7 +12,7 @@ use super::{Acl, Key, Need, Rights};
 use crate::catalog::{Kind, Name, oids};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
-use crate::view::{INFORMATION_SCHEMA, ONLAP_STAT, PG_CATALOG, View};
+use crate::view::{INFORMATION_SCHEMA, ONLAP, ONLAP_STAT, PG_CATALOG, View};
 
 /// The OID of a database.
 pub fn database_oid(objects: &crate::catalog::Objects, database: &str) -> u32 {
@@ -53,7 +53,12 @@ impl View {
             ONLAP_STAT => oids::ONLAP_STAT,
             _ => {
                 let object = self.objects.get(Kind::Schema, &format!("{}/{schema}", self.database));
-                oids::of_object(object?.number)
+                match object {
+                    Some(object) => oids::of_object(object.number),
+                    // A database may have one of this name from a release that had no own.
+                    None if schema == ONLAP => oids::ONLAP,
+                    None => return None,
+                }
             }
         };
         Some(Key::of_schema(oid, self.database_key().oid))
@@ -123,6 +128,10 @@ impl View {
                 true => Ok(()),
                 false => Err(refusal(&Need::new(Action::CreateIn, Class::Schema, key, schema))),
             },
+            // What lies there is in no dump.
+            Some(key) if matches!(key.oid, oids::ONLAP | oids::ONLAP_STAT) => {
+                Err(refusal(&Need::new(Action::CreateIn, Class::Schema, key, schema)))
+            }
             Some(key) => self.must_one(Action::CreateIn, Class::Schema, key, schema),
             None => Err(crate::view::no_schema(schema)),
         }

@@ -309,12 +309,16 @@ impl Rights {
                 let all = Privileges::TEMPORARY | Privileges::CONNECT;
                 Acl(vec![item(PUBLIC, all), own])
             }
+            Class::Function if key.oid == oids::RESET_STATEMENTS => Acl(vec![own]),
             Class::Function | Class::Procedure => Acl(vec![item(PUBLIC, Privileges::EXECUTE), own]),
             Class::Schema if key.oid < oids::FIRST_OWN => {
                 Acl(vec![own, item(PUBLIC, Privileges::USAGE)])
             }
             Class::Table | Class::View if oids::PRIVATE.contains(&key.oid) => Acl(vec![own]),
-            Class::Table | Class::View if key.oid < oids::FIRST_OWN => {
+            Class::Table | Class::View
+                if key.oid < oids::FIRST_OWN
+                    || onlap_pg::catalog::extensions::of(key.oid).is_some() =>
+            {
                 Acl(vec![own, item(PUBLIC, Privileges::SELECT)])
             }
             _ => Acl(vec![own]),

@@ -35,7 +35,7 @@ pub struct Form {
     pub row: Option<Kind>,
     /// What it gives.
     pub gives: Gives,
-    /// What a trigger's function is told beside them.
+    /// What a trigger's function is told next to them.
     pub told: Vec<(&'static str, Kind)>,
 }
 

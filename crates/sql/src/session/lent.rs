@@ -561,6 +561,7 @@ impl Session {
             bodies: crate::routine::Bodies::default(),
             begun_ns: 0,
             native: false,
+            measured: false,
             insert: None,
         })
     }

@@ -148,6 +148,8 @@ pub struct Session {
     begun_ns: u64,
     /// Whether it took the native way.
     native: bool,
+    /// Whether what the transaction says that it read is this statement's.
+    measured: bool,
     /// The beginning of the last INSERT of literals, and which statement that is.
     insert: Option<(String, Arc<Fingerprint>)>,
 }
@@ -291,6 +293,7 @@ impl Session {
             bodies: crate::routine::Bodies::default(),
             begun_ns: 0,
             native: false,
+            measured: false,
             insert: None,
         }
     }
@@ -699,6 +702,8 @@ impl Session {
                     }
                     false => {
                         client.reply().suspended();
+                        // Others may read before it goes on.
+                        self.measured = false;
                         if portal.open.is_none() {
                             portal.open = self.open(self.tables_of(&portal.prepared));
                         }
@@ -806,15 +811,22 @@ impl Session {
 
     fn note_statement(&mut self, shown: &Arc<str>) {
         (self.begun_ns, self.native) = (SystemClock.monotonic_ns(), false);
+        self.measured = false;
         *self.presence.statement.lock() = Arc::clone(shown);
         *self.presence.state.lock() = "active";
     }
 
     /// Counts a statement that has ended, by what its tag says of rows.
     fn count(&self, fingerprint: &Arc<Fingerprint>, tag: &str) {
+        if self.settings.text(Id::TrackStatements) == "none" {
+            return;
+        }
         let rows = tag.rsplit(' ').next().and_then(|rows| rows.parse().ok()).unwrap_or(0);
         let ns = SystemClock.monotonic_ns().saturating_sub(self.begun_ns);
-        let call = Call { rows, ns, native: self.native };
+        let mut call = Call { rows, ns, native: self.native, ..Call::default() };
+        if let Some(block) = self.block.as_ref().filter(|_| self.measured) {
+            block.scope.measure(&mut call);
+        }
         self.instance.calls.add(fingerprint, self.roles.current, &self.database, &call);
     }
 

@@ -175,9 +175,13 @@ impl Session {
         block.used = true;
         block.scope.between().begin_statement();
         block.scope.lent().begin();
+        block.scope.begin_measuring();
         let mut tx = block.scope.tx()?;
         tx.look_back_to(None);
-        Ok(tx.begin_statement()?)
+        tx.begin_statement()?;
+        drop(tx);
+        self.measured = true;
+        Ok(())
     }
 
     /// Gives the statement under way the time that settings give it, from now on.

@@ -282,6 +282,8 @@ impl Session {
             asked,
             prepared,
             cursors,
+            supposed: Arc::from([]),
+            noted_scans: None,
             setting_rows: {
                 let settings = Arc::clone(&settings);
                 Arc::new(move || settings.rows())

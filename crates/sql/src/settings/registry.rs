@@ -163,6 +163,10 @@ settings! {
     "Execution" {
         FastPath "fast_path" Flag, "on", Session,
             "Run simple statements without a plan; off for comparing.";
+        Hypothetical "onlap.hypothetical" Text, "", Session,
+            "CREATE INDEX statements whose indexes EXPLAIN supposes to be there.";
+        TrackStatements "pg_stat_statements.track" Word(&["none", "top", "all"]), "top", Superuser,
+            "Which statements are counted; all is as top: those within functions are part of what called them.";
         QueryMemoryLimit "query_memory_limit" Number(Unit::Kb, 0, TIMES), "0", Session,
             "Memory for one planned query, within what all share; it spills to disk or ends with 53200 \
              beyond; 0 for all of it.";

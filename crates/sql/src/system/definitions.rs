@@ -2,7 +2,7 @@
 //!
 //! As PostgreSQL 15 says: `pg15/tables.txt` was made by `pg15/tables.sql`. A table without a meaning here
 //! is there all the same, and empty. The views of schema `onlap_stat`, which PostgreSQL has not, stand in
-//! `onlap/tables.txt`, in the same form.
+//! `onlap/tables.txt`, in the same form, and those of extensions in `onlap/extensions.txt`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -33,6 +33,21 @@ static ALL: LazyLock<Vec<Arc<Definition>>> = LazyLock::new(|| {
     let all = theirs.chain(include_str!("onlap/tables.txt").lines());
     all.filter_map(parse).map(Arc::new).collect()
 });
+
+/// Views of extensions; the extension stands where the schema of others does.
+static OF_EXTENSIONS: LazyLock<Vec<Arc<Definition>>> = LazyLock::new(|| {
+    include_str!("onlap/extensions.txt").lines().filter_map(parse).map(Arc::new).collect()
+});
+
+/// The views of an extension.
+pub fn of_extensions(extension: &str) -> impl Iterator<Item = &'static Arc<Definition>> {
+    OF_EXTENSIONS.iter().filter(move |definition| definition.schema == extension)
+}
+
+/// A view of an extension.
+pub fn of_extension(extension: &str, name: &str) -> Option<Arc<Definition>> {
+    of_extensions(extension).find(|definition| definition.name == name).cloned()
+}
 
 static BY_NAME: LazyLock<HashMap<(&str, &str), Arc<Definition>>> =
     LazyLock::new(|| ALL.iter().map(|d| ((d.schema, d.name), Arc::clone(d))).collect());

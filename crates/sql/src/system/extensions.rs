@@ -3,7 +3,7 @@
 use onlap_pg::catalog::extensions::{self as known, ALL, Part};
 use onlap_pg::catalog::{Row, Table, rows as facts};
 
-use super::definitions::Definition;
+use super::definitions::{self, Definition};
 use super::fixed;
 use super::model::Model;
 use super::rows::{Datum, Rows};
@@ -15,6 +15,9 @@ use crate::view::View;
 
 /// OID of pg_extension.
 pub const PG_EXTENSION: u32 = 3079;
+
+/// The extension whose views say which statements ran.
+pub const STATEMENTS: &str = "pg_stat_statements";
 
 /// What pg_extension has of plpgsql, and what it says of itself.
 const LANGUAGE: (&str, &str, &str) = ("plpgsql", "1.0", "PL/pgSQL procedural language");
@@ -231,7 +234,7 @@ fn versions(view: &View) -> Rows {
     rows.push(row![name, version, true, true, true, false, "pg_catalog", null(), comment]);
     for of in &ALL {
         let is_created = extensions::named(view, of.name).is_some();
-        let row = row![of.name, of.version, is_created, true, true, true, null(), null()];
+        let row = row![of.name, of.version, is_created, true, of.trusted, true, null(), null()];
         rows.push(row.into_iter().chain([of.comment.into()]).collect());
     }
     rows
@@ -248,6 +251,10 @@ pub fn members(view: &View, rows: &mut Rows) {
         (Part::Family, 2753, 0),
     ];
     for created in extensions::all(view) {
+        for definition in definitions::of_extensions(created.extension.name) {
+            // pg_class
+            rows.push(row![1259, definition.oid, 0, PG_EXTENSION, created.oid, 0, "e"]);
+        }
         for (part, class, place) in CLASSES {
             for facts in created.extension.rows(part) {
                 // Types of arrays belong to what they are of.

@@ -3,22 +3,26 @@
 //! Rows are made from [`onlap::Stats`] when a query reads a view: its counters are the only ones there are, so that
 //! what the views say adds up to it. Figures of relations are for all roles, as in PostgreSQL.
 
+use std::sync::Arc;
+
 use onlap::{IndexStats, Stats, TableStats};
 
 use super::model::{Model, Relation};
 use super::rows::Rows;
-use crate::catalog::oids;
+use crate::catalog::storage::Storage;
+use crate::catalog::{Objects, oids};
 use crate::error::Result;
 use crate::row;
 use crate::view::View;
 
+pub mod statements;
 mod whole;
 
 /// Rows that a block of a segment has at least, where none was written yet.
 const BLOCK_ROWS_MIN: u64 = 1;
 
 /// An index is called unused when its table got this many rows meanwhile: fewer tell nothing.
-const ROWS_TO_JUDGE: u64 = 10_000;
+pub const ROWS_TO_JUDGE: u64 = 10_000;
 
 /// The rows of a view of the schema.
 ///
@@ -31,34 +35,47 @@ pub fn rows(view: &View, name: &str) -> Result<Option<Rows>> {
         "runs" => runs(&Figures::of(view)?),
         "merges" => merges(&Figures::of(view)?),
         "settings" => settings(view),
-        "statements" => statements(view),
+        "statements" => statements::rows(view),
         _ => return whole::rows(view, name),
     }))
 }
 
 /// What all views look at.
-struct Figures {
-    stats: Stats,
+pub struct Figures {
+    /// What the engine counted.
+    pub stats: Stats,
     model: Model,
+    objects: Arc<Objects>,
 }
 
 /// An index, its table, and what is known of both.
-struct Known<'a> {
-    relation: &'a Relation,
-    table: &'a Relation,
-    index: &'a IndexStats,
-    of: &'a TableStats,
+pub struct Known<'a> {
+    /// It.
+    pub relation: &'a Relation,
+    /// Its table.
+    pub table: &'a Relation,
+    /// What is known of it.
+    pub index: &'a IndexStats,
+    /// What is known of the table.
+    pub of: &'a TableStats,
     /// Whether rows are refused because of it.
     is_rule: bool,
+    /// Whether statements read by it.
+    pub is_visible: bool,
 }
 
 impl Figures {
-    fn of(view: &View) -> Result<Figures> {
-        Ok(Figures { stats: view.instance.db.stats_without_keys()?, model: Model::of(view)? })
+    /// As they are now.
+    ///
+    /// # Errors
+    /// The transaction has ended; the database is closed.
+    pub fn of(view: &View) -> Result<Figures> {
+        let stats = view.instance.db.stats_without_keys()?;
+        Ok(Figures { stats, model: Model::of(view)?, objects: Arc::clone(&view.objects) })
     }
 
     /// The tables of the session's database.
-    fn tables(&self) -> impl Iterator<Item = (&Relation, &TableStats)> {
+    pub fn tables(&self) -> impl Iterator<Item = (&Relation, &TableStats)> {
         self.model.relations.iter().filter_map(|relation| {
             let id = relation.table()?.id;
             Some((relation, self.stats.tables.iter().find(|t| t.id == id)?))
@@ -66,7 +83,7 @@ impl Figures {
     }
 
     /// The indexes of the session's database.
-    fn indexes(&self) -> impl Iterator<Item = Known<'_>> {
+    pub fn indexes(&self) -> impl Iterator<Item = Known<'_>> {
         self.model.relations.iter().filter_map(|relation| {
             let (table, index) = relation.index()?;
             let of = self.stats.tables.iter().find(|t| t.id == table.id)?;
@@ -76,6 +93,7 @@ impl Figures {
                 index: of.indexes.iter().find(|i| i.id == index.id)?,
                 of,
                 is_rule: index.is_unique(),
+                is_visible: !Storage::hides(&self.objects, index.id),
             })
         })
     }
@@ -93,7 +111,7 @@ fn since_open(index: &IndexStats) -> (u64, u64) {
 }
 
 /// A number of the engine's. They stay far below 2^63.
-fn int(n: u64) -> i64 {
+pub fn int(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
@@ -111,6 +129,7 @@ fn blocks(of: &TableStats, rows: u64) -> i64 {
 fn advice(known: &Known<'_>) -> Option<&'static str> {
     match known.index.used.scans {
         0 if known.is_rule => Some("keeps a rule"),
+        0 if !known.is_visible => Some("invisible"),
         0 if known.index.spent.rows >= ROWS_TO_JUDGE => Some("never used"),
         0 => None,
         _ => Some("used"),
@@ -122,7 +141,7 @@ fn indexes(figures: &Figures) -> Rows {
         "schema_name table_name index_name table_oid index_oid rows cpu_ns cpu_sort_ns \
          cpu_flush_ns cpu_merge_ns cpu_build_ns cpu_ns_per_row bytes_written bytes_flushed \
          bytes_merged bytes_per_row bytes_on_disk entries runs levels merge_share scans \
-         entries_read rows_not_read blocks_not_read last_use advice",
+         entries_read rows_not_read blocks_not_read last_use advice visible",
     );
     let merged_by_all = figures.merged();
     for known in figures.indexes() {
@@ -157,6 +176,7 @@ fn indexes(figures: &Figures) -> Rows {
             blocks(known.of, used.rows_not_read),
             (used.last_us > 0).then_some(used.last_us),
             advice(&known),
+            known.is_visible,
         ]);
     }
     rows
@@ -246,36 +266,6 @@ fn settings(view: &View) -> Rows {
     let mut rows = Rows::of("name setting unit source context description");
     for row in (view.setting_rows)() {
         rows.push(row![row.name, row.setting, row.unit, row.source, row.context, row.short_desc]);
-    }
-    rows
-}
-
-/// Those of others are shown without a text to those who may not see it, as in pg_stat_statements.
-fn statements(view: &View) -> Rows {
-    let mut rows = Rows::of(
-        "database_name role_name query_id query calls native_calls rows total_ms mean_ms min_ms \
-         max_ms p50_ms p99_ms",
-    );
-    let sees_all = view.judge.has_rights_of(oids::PG_READ_ALL_STATS);
-    let ms = |ns: u64| ns as f64 / 1e6;
-    for called in view.instance.calls.all() {
-        let sees = sees_all || view.judge.has_rights_of(called.role);
-        let text = if sees { &*called.fingerprint.text } else { "<insufficient privilege>" };
-        rows.push(row![
-            &*called.database,
-            view.judge.rights().name_of(called.role),
-            sees.then_some(called.fingerprint.hash.cast_signed()),
-            text,
-            int(called.calls),
-            int(called.native),
-            int(called.rows),
-            ms(called.total_ns),
-            ms(called.total_ns) / called.calls.max(1) as f64,
-            ms(called.min_ns),
-            ms(called.max_ns),
-            ms(called.quantile_ns(0.5)),
-            ms(called.quantile_ns(0.99)),
-        ]);
     }
     rows
 }

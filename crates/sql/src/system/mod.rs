@@ -3,11 +3,12 @@
 //! Tables of pg_catalog and information_schema, with PostgreSQL 15's columns, and those of onlap_stat. Each is a function from a
 //! [`View`] to rows, called when a query reads it; what has no meaning here is there and empty.
 
+pub mod advise;
 pub mod classes;
 pub mod cluster;
 pub mod definitions;
 pub mod extensions;
-mod figures;
+pub mod figures;
 pub mod fixed;
 pub mod functions;
 pub mod grants;
@@ -68,6 +69,7 @@ pub fn rows_of(view: &View, definition: &Definition) -> Result<Rows> {
         },
         INFORMATION_SCHEMA => standard::rows(view, name)?,
         ONLAP_STAT => figures::rows(view, name)?,
+        schema if extensions::STATEMENTS == schema => figures::statements::as_pg(view, name),
         _ => None,
     };
     Ok(made.or_else(|| fixed::rows(definition)).unwrap_or_default())

@@ -10,7 +10,7 @@ use onlap::{IndexSchema, SequenceSchema, TableSchema};
 
 use super::definitions::{self, Definition};
 use crate::catalog::names::{TEMPORARY, quote, temporary};
-use crate::catalog::{Kind, Name, oids};
+use crate::catalog::{Kind, Name, extensions, oids};
 use crate::error::Result;
 use crate::types::PgType;
 use crate::view::{INFORMATION_SCHEMA, ONLAP_STAT, PG_CATALOG, View};
@@ -153,6 +153,13 @@ impl Model {
             let name = Name::new(definition.schema, definition.name);
             Relation::plain(definition.oid, name, What::System(Arc::clone(definition)))
         }));
+        for created in extensions::all(view) {
+            let views = definitions::of_extensions(created.extension.name);
+            relations.extend(views.map(|definition| {
+                let name = Name::new(&created.schema, definition.name);
+                Relation::plain(definition.oid, name, What::System(Arc::clone(definition)))
+            }));
+        }
         let by_oid = relations.iter().enumerate().map(|(i, r)| (r.oid, i)).collect();
         let roles = view.judge.rights().roles().into_iter();
         let roles = roles.map(|role| (role.oid, role.name.clone())).collect();

@@ -125,6 +125,11 @@ impl Rows {
         Rows { columns: columns.split_whitespace().collect(), rows: Vec::new() }
     }
 
+    /// The same with columns that are listed.
+    pub fn named(columns: Vec<&'static str>) -> Rows {
+        Rows { columns, rows: Vec::new() }
+    }
+
     /// Adds a row.
     pub fn push(&mut self, row: Vec<Datum>) {
         debug_assert_eq!(row.len(), self.columns.len(), "{:?}", self.columns);

@@ -60,6 +60,12 @@ impl Parser<'_> {
         use Keyword as K;
         let next = self.ahead(1);
         let change = match self.kind() {
+            Kind::Name if kind == RelationKind::Index && self.accept_name("invisible") => {
+                TableChange::Visible(false)
+            }
+            Kind::Name if kind == RelationKind::Index && self.accept_name("visible") => {
+                TableChange::Visible(true)
+            }
             Kind::Word(K::Rename) => {
                 self.advance();
                 self.rename(kind)?

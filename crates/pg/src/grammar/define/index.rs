@@ -2,6 +2,7 @@
 
 use super::super::keyword::Keyword;
 use super::super::parser::Parser;
+use super::super::token::Kind;
 use crate::Result;
 use crate::ast::{CreateIndex, IndexElement, Statement};
 
@@ -38,6 +39,7 @@ impl Parser<'_> {
             true => Some(self.expr()?),
             false => None,
         };
+        let invisible = self.accept_name("invisible");
         Ok(Statement::CreateIndex(Box::new(CreateIndex {
             unique,
             concurrently,
@@ -51,7 +53,18 @@ impl Parser<'_> {
             settings,
             tablespace,
             filter,
+            invisible,
         })))
+    }
+
+    /// Passes a word that is none of PostgreSQL's grammar.
+    pub(super) fn accept_name(&mut self, name: &str) -> bool {
+        let token = self.token();
+        let is = token.kind == Kind::Name && *self.value(token) == *name;
+        if is {
+            self.advance();
+        }
+        is
     }
 
     fn index_elements(&mut self) -> Result<Vec<IndexElement>> {

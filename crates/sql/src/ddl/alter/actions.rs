@@ -119,6 +119,9 @@ impl<'a> Actions<'a> {
             | TableChange::Detach(..) => {
                 Err(SqlError::defect("changes of what stands above come another way"))
             }
+            TableChange::Visible(_) => {
+                Err(SqlError::new(state::SYNTAX, "a table is always visible"))
+            }
             TableChange::Other(words) => {
                 Err(SqlError::unsupported(format!("ALTER TABLE … {words}")))
             }

@@ -233,6 +233,9 @@ impl Named<'_> {
                     }
                 }
                 TableChange::Storage(_) => {}
+                TableChange::Visible(to) => {
+                    super::index::show(self.session, view, (&table, &index), *to)?;
+                }
                 TableChange::Attach(path, _) => {
                     kin::attach_index(self.session, view, (&table, &index), path)?;
                 }

@@ -30,6 +30,12 @@ fn member(view: &View, oid: u32) -> String {
     if let Some((created, proc)) = extensions::of_proc(view, oid) {
         return format!("function {}", extensions::shown_proc(view, &created, proc));
     }
+    if let Some((created, name)) = extensions::view_of(view, oid) {
+        return match extensions::is_seen(view, &created.schema) {
+            true => format!("view {}", quote(name)),
+            false => format!("view {}.{}", quote(&created.schema), quote(name)),
+        };
+    }
     if oid == onlap_pg::catalog::oids::TRIGRAM_OPS {
         let class = crate::system::text::class_name(Class::Trigrams, &formulas::catalog_of(view));
         return format!("operator class {class} for access method gin");

@@ -1,0 +1,115 @@
+//! What do accounts of indexes, times of commits and counts of statements cost inserts?
+//!
+//! Loads with them and without alternate, each in a database of its own, or over the wire in a table of its own; which of both comes
+//! first alternates as well. With them a second thread reads all figures every second, as a console or a monitor does. The medians are
+//! compared.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use onlap_base::Result;
+use onlap_base::clock::keep_accounts;
+
+use super::{COMMIT_ROWS, MEMORY, Stage, figure, purchases};
+use crate::figures::{Better, Figure};
+use crate::report::median;
+
+/// What they may cost, in percent: floor and target.
+const BOUNDS: (f64, f64) = (2.0, 1.0);
+/// How often figures are read.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// A reader ends within this time.
+const SLICE: Duration = Duration::from_millis(20);
+
+/// Rates with what is measured, and without; percent that it costs.
+fn compared(
+    stage: &Stage<'_>,
+    what: &str,
+    load: &mut dyn FnMut(usize, bool) -> Result<f64>,
+) -> Result<Figure> {
+    let mut rates = [Vec::new(), Vec::new()];
+    for run in 0..stage.plan.repeat * 2 {
+        let first = run % 2 == 0;
+        for with in [first, !first] {
+            rates[usize::from(with)].push(load(run, with)?);
+        }
+    }
+    let [without, with] = rates.map(|mut of| median(&mut of));
+    let percent = (without / with - 1.0) * 100.0;
+    let note = format!(
+        "{with:.0} against {without:.0} rows/s without; {} rows, {} runs of each",
+        stage.plan.rows,
+        stage.plan.repeat * 2
+    );
+    Ok(figure(what, percent, BOUNDS, Better::Lower, "%").noting(note))
+}
+
+/// Inserts into the embedded engine with accounts, and without.
+pub(super) fn accounts(stage: &Stage<'_>) -> Result<Vec<Figure>> {
+    let mut load = |run: usize, with: bool| {
+        keep_accounts(with);
+        let loaded = accounted(stage, &format!("accounts{run}-{with}"), with);
+        keep_accounts(true);
+        loaded
+    };
+    let what = "inserts, 3 indexes: accounts of indexes, times of commits and reading them cost";
+    Ok(vec![compared(stage, what, &mut load)?])
+}
+
+fn accounted(stage: &Stage<'_>, name: &str, with: bool) -> Result<f64> {
+    let db = stage.open(name, MEMORY)?;
+    let table = purchases(&db, 3)?;
+    let ended = AtomicBool::new(false);
+    let rate = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while with && !ended.load(Ordering::Relaxed) {
+                std::hint::black_box(db.stats_without_keys().is_ok());
+                let mut waited = Duration::ZERO;
+                while waited < LOOK_EVERY && !ended.load(Ordering::Relaxed) {
+                    std::thread::sleep(SLICE);
+                    waited += SLICE;
+                }
+            }
+        });
+        let rows = stage.plan.rows;
+        let rate = stage.load(rows, COMMIT_ROWS, &mut |batch| table.insert_batch(batch).map(drop));
+        ended.store(true, Ordering::Relaxed);
+        rate
+    })?;
+    db.close()?;
+    std::fs::remove_dir_all(stage.dir.join(name))?;
+    Ok(rate)
+}
+
+/// Multi-row INSERT over the wire with statements counted, and not.
+#[cfg(feature = "wire")]
+pub(super) fn counted(stage: &Stage<'_>) -> Result<Vec<Figure>> {
+    use super::wire::start_onlap;
+    use crate::generate::Workload;
+    use crate::wire::{insert_text, of_client};
+
+    let server = start_onlap(stage, "counted", MEMORY)?;
+    let mut client = server.connect()?;
+    let mut load = |_: usize, with: bool| {
+        let track = if with { "top" } else { "none" };
+        let shape = Workload::Ibench.shape();
+        let mut all = vec![
+            format!("SET pg_stat_statements.track = {track}"),
+            format!("DROP TABLE IF EXISTS {}", shape.name),
+        ];
+        all.extend(crate::wire::create_table(shape, 3, server.kind()));
+        for sql in all {
+            client.batch_execute(&sql).map_err(|e| of_client(&e))?;
+        }
+        let mut text = String::new();
+        stage.load(stage.plan.rows, COMMIT_ROWS, &mut |batch| {
+            insert_text(shape, &batch, &mut text);
+            client.batch_execute(&text).map_err(|e| of_client(&e))
+        })
+    };
+    let what = "multi-row INSERT, 100 per statement, 3 indexes: counting statements costs";
+    let figure = compared(stage, what, &mut load)?;
+    drop(client);
+    server.stop()?;
+    Ok(vec![figure])
+}

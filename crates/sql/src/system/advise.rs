@@ -1,0 +1,139 @@
+//! Which indexes are worth nothing, and which would be?
+//!
+//! Rows of `onlap.advise()`, each with the statement that follows it. Indexes that keep a rule, or that a foreign key looks rows up
+//! by, are never advised against. What is said of an index to come is a prediction: [`missing`].
+//!
+//! Advice is by what was counted since the database was opened, and changes nothing.
+
+use std::collections::HashSet;
+
+use onlap::{IndexId, IndexSchema, TableSchema};
+
+use super::figures::{Figures, Known, ROWS_TO_JUDGE, int};
+use super::rows::{Datum, Rows};
+use crate::catalog::names::quote;
+use crate::error::Result;
+use crate::row;
+use crate::view::View;
+
+mod missing;
+
+const COLUMNS: &str = "kind table_name index_name sql bytes_on_disk cpu_ns_per_insert saved_bytes \
+                       saved_ms reason";
+
+/// The advice.
+///
+/// # Errors
+/// The transaction has ended; the database is closed.
+pub fn rows(view: &View) -> Result<Rows> {
+    let figures = Figures::of(view)?;
+    let mut rows = Rows::of(COLUMNS);
+    let all: Vec<Known<'_>> = figures.indexes().collect();
+    let (mut gone, mut kept) = (HashSet::new(), HashSet::new());
+    for known in &all {
+        let others = all.iter().filter(|other| other.of.id == known.of.id);
+        let others = others.filter(|other| !gone.contains(&other.index.id));
+        if let Some((other, kind)) = stands_in(known, others) {
+            gone.insert(known.index.id);
+            kept.insert(other.index.id);
+            let reason = match kind {
+                "duplicate" => format!("{} has the same key", quote(&other.relation.name.name)),
+                _ => format!("{} begins with its key", quote(&other.relation.name.name)),
+            };
+            rows.push(drop_row(known, kind, reason));
+        }
+    }
+    for known in all.iter().filter(|known| is_unused(known)) {
+        // What stands in for another will be read in its place.
+        if !gone.contains(&known.index.id) && !kept.contains(&known.index.id) {
+            let reason = format!(
+                "no statement read by it while the table got {} rows",
+                known.index.spent.rows
+            );
+            rows.push(drop_row(known, "unused", reason));
+        }
+    }
+    missing::add(view, &figures, &mut rows)?;
+    Ok(rows)
+}
+
+fn schema<'a>(known: &Known<'a>) -> Option<(&'a TableSchema, &'a IndexSchema)> {
+    known.relation.index().map(|(table, index)| (&**table, index))
+}
+
+/// Whether rows are refused because of an index, or foreign keys look rows up by it.
+fn serves_rules(table: &TableSchema, index: &IndexSchema) -> bool {
+    let leads = |columns: &[onlap::ColumnId]| {
+        let key = index.key.iter().map(|part| part.column).take(columns.len());
+        let key: HashSet<_> = key.collect();
+        key.len() == columns.len() && columns.iter().all(|column| key.contains(column))
+    };
+    index.is_unique() || index.primary || table.foreign_keys.iter().any(|of| leads(&of.columns))
+}
+
+/// Whether an index may be advised against at all.
+fn may_go(known: &Known<'_>) -> bool {
+    schema(known).is_some_and(|(table, index)| !serves_rules(table, index) && index.ready)
+        && known.is_visible
+}
+
+fn is_unused(known: &Known<'_>) -> bool {
+    may_go(known) && known.index.used.scans == 0 && known.index.spent.rows >= ROWS_TO_JUDGE
+}
+
+/// The index that answers whatever another does, and in what way.
+fn stands_in<'a, 'k>(
+    known: &Known<'_>,
+    others: impl Iterator<Item = &'a Known<'k>>,
+) -> Option<(&'a Known<'k>, &'static str)>
+where
+    'k: 'a,
+{
+    let (_, own) = schema(known).filter(|_| may_go(known))?;
+    let mut begins = None;
+    for other in others.filter(|other| other.index.id != known.index.id && other.is_visible) {
+        let Some((_, of)) = schema(other) else { continue };
+        let has =
+            |column| of.include.contains(column) || of.key.iter().any(|k| k.column == *column);
+        let is_prefix = of.key.starts_with(&own.key)
+            && of.filter == own.filter
+            && !of.multi_entry
+            && !own.multi_entry
+            && of.ready
+            && own.include.iter().all(has);
+        match is_prefix {
+            true if of.key.len() > own.key.len() => begins = begins.or(Some((other, "redundant"))),
+            // Of two that are alike the first stays, or the one that keeps a rule.
+            true if !may_go(other) || is_before(of.id, of, own) => {
+                return Some((other, "duplicate"));
+            }
+            _ => {}
+        }
+    }
+    begins
+}
+
+/// Whether the first of two indexes with one key is the one to keep: it has more columns, or came first.
+fn is_before(id: IndexId, of: &IndexSchema, own: &IndexSchema) -> bool {
+    (std::cmp::Reverse(of.include.len()), id) < (std::cmp::Reverse(own.include.len()), own.id)
+}
+
+fn table_name(known: &Known<'_>) -> String {
+    format!("{}.{}", quote(&known.relation.name.schema), quote(&known.table.name.name))
+}
+
+fn drop_row(known: &Known<'_>, kind: &'static str, reason: String) -> Vec<Datum> {
+    let spent = known.index.spent;
+    let name = &known.relation.name;
+    row![
+        kind,
+        table_name(known),
+        name.name.as_str(),
+        format!("DROP INDEX {}.{}", quote(&name.schema), quote(&name.name)),
+        int(known.index.bytes),
+        (spent.rows > 0).then(|| spent.cpu_ns() as f64 / spent.rows as f64),
+        int(known.index.bytes),
+        spent.cpu_ns() as f64 / 1e6,
+        reason,
+    ]
+}
