@@ -1,0 +1,117 @@
+//! What do texts and bytes of values mean in a session?
+//!
+//! Thread safety: a reader belongs to the thread that reads.
+
+use std::sync::Arc;
+
+use onlap_kernels::{Cx, Datum, Given, input, output, recv};
+use onlap_pg::TypeRef;
+use onlap_pg::catalog::{Catalog, oids};
+
+use super::session::Asked;
+use super::{session, sql_error, stored};
+use crate::columns::{self, ColumnType};
+use crate::error::{Result, SqlError};
+use crate::types::PgType;
+use crate::view::View;
+
+/// What reads values by a session's settings.
+pub struct Reader {
+    settings: onlap_pg::value::Settings,
+    asked: Asked,
+    catalog: Arc<Catalog>,
+}
+
+impl Reader {
+    /// By the settings that there are now.
+    pub fn new(view: &View) -> Reader {
+        let catalog = Arc::clone(view.objects.made_types().catalog());
+        Reader { settings: session::settings(view), asked: Asked::new(view), catalog }
+    }
+
+    /// A value that a text means, as the engine stores it.
+    ///
+    /// # Errors
+    /// It is none of the type; the engine has no such type.
+    pub fn read(&self, ty: PgType, text: &str) -> Result<onlap::Value> {
+        let engine = ty.engine().ok_or_else(|| SqlError::unsupported("a value of this type"))?;
+        let value = self.value(ty, |cx, ty| input(cx, TypeRef::new(ty.oid), text))?;
+        stored::stored(&value, engine)
+    }
+
+    /// A value that a text means, as a column keeps it.
+    ///
+    /// # Errors
+    /// It is none of the type.
+    pub fn column_value(&self, ty: ColumnType, text: &str) -> Result<onlap::Value> {
+        let value = self.value(ty.pg, |cx, ty| input(cx, ty, text))?;
+        columns::encode(&self.catalog, ty, &value)
+    }
+
+    /// Asks whether NULL keeps to the conditions of a column's type.
+    ///
+    /// # Errors
+    /// Those of a domain.
+    pub fn keep_null(&self, ty: ColumnType) -> Result<()> {
+        self.value(ty.pg, |cx, ty| cx.keep_to(ty.oid, &Datum::Null))
+    }
+
+    /// A value in binary form, as a column keeps it.
+    ///
+    /// # Errors
+    /// It is none of the type.
+    pub fn sent_value(&self, ty: ColumnType, bytes: &[u8]) -> Result<onlap::Value> {
+        let value = self.value(ty.pg, |cx, ty| recv(cx, ty, bytes))?;
+        columns::encode(&self.catalog, ty, &value)
+    }
+
+    /// The text of a value in binary form.
+    ///
+    /// # Errors
+    /// It is none of the type.
+    pub fn sent_text(&self, ty: PgType, bytes: &[u8]) -> Result<String> {
+        let mut text = String::new();
+        self.value(ty, |cx, ty| {
+            let value = recv(cx, ty, bytes)?;
+            output(cx, ty.oid, &value, &mut text)
+        })?;
+        Ok(text)
+    }
+
+    /// A text as the type prints the value that it means.
+    ///
+    /// # Errors
+    /// It is none of the type.
+    pub fn shown_text(&self, ty: PgType, text: &str) -> Result<String> {
+        let mut shown = String::new();
+        self.value(ty, |cx, ty| {
+            // The fields of an interval say what a number alone means; other modifiers cut a value.
+            let read = if ty.oid == oids::INTERVAL { ty } else { TypeRef::new(ty.oid) };
+            let value = input(cx, read, text)?;
+            output(cx, ty.oid, &value, &mut shown)
+        })?;
+        Ok(shown)
+    }
+
+    /// A value as the session prints it.
+    ///
+    /// # Errors
+    /// It cannot be printed.
+    pub fn print(&self, ty: TypeRef, value: &Datum<'_>) -> Result<String> {
+        let mut text = String::new();
+        let pg = PgType { oid: ty.oid, modifier: ty.modifier };
+        self.value(pg, |cx, ty| output(cx, ty.oid, value, &mut text))?;
+        Ok(text)
+    }
+
+    fn value<T>(
+        &self,
+        ty: PgType,
+        read: impl FnOnce(&mut Cx<'_>, TypeRef) -> onlap_pg::Result<T>,
+    ) -> Result<T> {
+        let given = Given(&self.asked);
+        let mut cx = Cx { catalog: &self.catalog, settings: &self.settings, session: &given };
+        let ty = TypeRef { oid: ty.oid, modifier: ty.modifier };
+        read(&mut cx, ty).map_err(|e| sql_error(&e, ""))
+    }
+}
