@@ -79,10 +79,11 @@ impl Database {
             let text = "the size of such an index is not predicted";
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
-        let limit = shared.storage.memory.limit(Part::Background) as usize / 4;
+        // A copy of the rows, their keys in order and the file that is written take about as much each.
+        let limit = shared.storage.memory.limit(Part::Background) as usize / 16;
         let sample = self.sample(table, &schema, &index, (rows_most.min(ROWS_MOST), limit))?;
         let rows = table.approximate_rows().max(sample.row_ids.len() as u64);
-        let used = (sample.columns.heap_bytes() + sample.row_ids.len() * SORT_BYTES) as u64;
+        let used = (sample.columns.heap_bytes() * 4 + sample.row_ids.len() * SORT_BYTES) as u64;
         let _charge = shared.storage.memory.charge(Part::Background, used);
         predict(shared, &schema, &index, &sample, rows)
     }

@@ -4,11 +4,13 @@
 //! What is longer comes as it is read, once, and its session and the transaction of its statement last until then.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use arrow_array::{ArrayRef, RecordBatch, StructArray};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
+use onlap_base::Defect;
 use onlap_sql::columnar::Shape;
 use onlap_sql::{Columns, Fetched, Result, SqlError};
 use parking_lot::Mutex;
@@ -200,12 +202,24 @@ impl Answer {
 
     /// Rows as Arrow has them, made by who reads them while the session finds the next ones.
     fn made(&self, columns: Columns) -> PyResult<RecordBatch> {
-        columns.batch().map_err(|e| {
+        let mut columns = Some(columns);
+        let mut make = || {
+            let columns = columns.take().expect("rows are made once");
+            // Those who call this from C cannot be unwound.
+            catch_unwind(AssertUnwindSafe(|| columns.batch()))
+                .unwrap_or_else(|panic| Err(SqlError::of_defect(Defect::of_panic(panic))))
+        };
+        // Other threads of Python go on meanwhile.
+        let made = Python::try_attach(|py| py.detach(&mut make));
+        made.unwrap_or_else(make).map_err(|e| {
             let portal = self.portal.clone();
             if !self.alone {
                 self.worker.post(move |state| {
-                    state.session.close_portal(&portal);
-                    fail(state);
+                    // A portal ends with its transaction: another one is not to blame.
+                    if matches!(state.session.shape(&portal), Ok(Some(_))) {
+                        state.session.close_portal(&portal);
+                        fail(state);
+                    }
                 });
             }
             self.failed(raised(&e))
@@ -268,7 +282,10 @@ fn fetch(
                 return Ok(Group { rows, tag: Some(tag) });
             }
             Err(e) => {
-                fail(state);
+                // What is read after its transaction fails no other.
+                if e.state() != "34000" {
+                    fail(state);
+                }
                 return Err(e);
             }
         }

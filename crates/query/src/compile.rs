@@ -679,6 +679,7 @@ impl Compiler<'_> {
     ) -> Result<Node> {
         let bool = TypeRef::new(oids::BOOL);
         let mut columns = Vec::with_capacity(operators.len());
+        let collations: Option<Box<[Oid]>> = self.bound.row_collations(id).map(Box::from);
         for (at, ((operator, left), right)) in operators.iter().zip(left).zip(right).enumerate() {
             let types = vec![self.bound.ty(*left), self.bound.ty(*right)];
             let less = self.env.catalog.operator(*operator).expect("the resolver has found it");
@@ -687,8 +688,7 @@ impl Compiler<'_> {
             // `<=` decides as `<` does where two columns differ.
             let less = self.call(less.proc, Vec::new(), types.clone(), bool)?;
             let args = vec![self.node(*left)?, self.node(*right)?];
-            let collations = self.bound.row_collations(id);
-            let none = collations.is_some_and(|all| all.get(at) == Some(&0));
+            let none = collations.as_ref().is_some_and(|all| all.get(at) == Some(&0));
             let what = collation::needs(&self.env.catalog, equal.proc).filter(|_| none);
             let equal = refusing_where(what, self.call(equal.proc, args, types, bool)?);
             columns.push((less, equal));

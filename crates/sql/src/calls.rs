@@ -41,6 +41,8 @@ pub struct Fingerprint {
     pub text: Arc<str>,
     /// The same for all texts that are one statement.
     pub hash: u64,
+    /// Whether the text is all of the statement, but for its literals.
+    pub whole: bool,
 }
 
 impl Fingerprint {
@@ -56,12 +58,14 @@ impl Fingerprint {
             hasher: DefaultHasher::new(),
             next: 1 + tokens.all.iter().filter_map(param).max().unwrap_or(0),
             end: None,
+            is_full: false,
         };
         let mut at = 0;
         while at < tokens.all.len() {
             at += writer.write(at);
         }
-        Fingerprint { hash: writer.hasher.finish(), text: writer.text.into() }
+        let whole = !is_cut && !writer.is_full;
+        Fingerprint { hash: writer.hasher.finish(), text: writer.text.into(), whole }
     }
 }
 
@@ -101,6 +105,8 @@ struct Writer<'a> {
     next: i32,
     /// Where the last token ended in the text that came.
     end: Option<u32>,
+    /// Whether a token did not fit: no other follows.
+    is_full: bool,
 }
 
 impl Writer<'_> {
@@ -175,7 +181,8 @@ impl Writer<'_> {
         hashed.hash(&mut self.hasher);
         let blank = self.end.is_some_and(|end| end < token.start);
         self.end = Some(token.end);
-        if self.text.len() + shown.len() + usize::from(blank) <= TEXT_BYTES {
+        self.is_full |= self.text.len() + shown.len() + usize::from(blank) > TEXT_BYTES;
+        if !self.is_full {
             self.text.extend(blank.then_some(' '));
             self.text.push_str(shown);
         }
@@ -219,6 +226,8 @@ pub struct Called {
     pub temp_bytes: u64,
     /// Indexes that it read, the first eight.
     pub indexes: Vec<IndexId>,
+    /// A hash of the search path that it was called with, where that was always the same.
+    pub path: Option<u64>,
     histogram: [u32; BUCKETS],
 }
 
@@ -238,6 +247,7 @@ impl Called {
             read: ReadCounters::default(),
             temp_bytes: 0,
             indexes: Vec::new(),
+            path: None,
             histogram: [0; BUCKETS],
         }
     }
@@ -255,6 +265,10 @@ impl Called {
     fn add(&mut self, call: &Call) {
         // Welford's way: sums of squares alone would lose what differs little.
         let before = call.ns as f64 - self.mean_ns();
+        self.path = match self.calls {
+            0 => Some(call.path),
+            _ => self.path.filter(|path| *path == call.path),
+        };
         self.calls += 1;
         self.total_ns += call.ns;
         let before = if self.calls == 1 { 0.0 } else { before };
@@ -301,6 +315,8 @@ pub struct Call {
     pub temp_bytes: u64,
     /// Indexes that it read.
     pub indexes: Vec<IndexId>,
+    /// A hash of the search path.
+    pub path: u64,
 }
 
 /// Statements that ran.

@@ -224,7 +224,9 @@ fn measure_kinds(kinds: impl Iterator<Item = Kind>) -> Depth {
     let mut cast = false;
     for kind in kinds {
         let group = open.last_mut().expect("the outermost is never closed");
-        if matches!(kind, Kind::Word(K::Select | K::With)) && group.levels > 0 {
+        if matches!(kind, Kind::Word(K::Select | K::With | K::Values | K::Table))
+            && group.levels > 0
+        {
             group.levels = PLAN_LEVELS;
         }
         let begins = table;

@@ -44,6 +44,8 @@ pub struct Instance {
     pub(crate) texts: Texts,
     /// Statements that ran.
     pub(crate) calls: Calls,
+    /// Held by the session that is given advice.
+    pub(crate) advising: Mutex<()>,
     /// Notifications on their way.
     pub(crate) exchange: Exchange,
     /// Snapshots that other sessions may take over.
@@ -155,6 +157,7 @@ impl Instance {
             catalog_version: AtomicU64::new(1),
             texts: Texts::default(),
             calls: Calls::default(),
+            advising: Mutex::default(),
             exchange: Exchange::new(memory),
             exported: Arc::default(),
             sessions: Mutex::default(),

@@ -9,9 +9,15 @@ use onlap_pg::grammar::{Keyword, Kind, Tokens};
 
 const WORD: &str = "password";
 const STARS: &str = "'********'";
+/// Texts within texts that are looked into; those below are not shown.
+const QUOTED: usize = 8;
 
 /// A statement, or several, without passwords.
 pub fn without_passwords(text: &str) -> Cow<'_, str> {
+    within(text, 0)
+}
+
+fn within(text: &str, depth: usize) -> Cow<'_, str> {
     let Some(first) = text.to_ascii_lowercase().find(WORD) else { return Cow::Borrowed(text) };
     let tokens = Tokens::of(text);
     if tokens.error.is_some() {
@@ -20,6 +26,15 @@ pub fn without_passwords(text: &str) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len());
     let mut from = 0;
     for (at, word) in tokens.all.iter().enumerate() {
+        if word.kind == Kind::Text && word.start as usize >= from {
+            // The body of a routine, or a statement that it runs.
+            let inner = tokens.value(*word);
+            if depth == QUOTED || matches!(within(inner, depth + 1), Cow::Owned(_)) {
+                shown.push_str(&text[from..word.start as usize]);
+                shown.push_str(STARS);
+                from = word.end as usize;
+            }
+        }
         let Some(next) = tokens.all.get(at + 1) else { break };
         if word.kind != Kind::Word(Keyword::Password) {
             continue;
@@ -66,5 +81,10 @@ mod tests {
         assert_eq!(shown("alter role a password N'x'"), "alter role a password N'********'");
         assert_eq!(shown("alter role a password null"), "alter role a password null");
         assert_eq!(shown("alter role a password 'open"), "alter role a password …");
+        assert_eq!(
+            shown("do $$ begin execute 'alter role a password ''x'''; end $$; select 'b'"),
+            "do '********'; select 'b'"
+        );
+        assert_eq!(shown("select 'a password', 1"), "select 'a password', 1");
     }
 }

@@ -62,6 +62,8 @@ pub struct View {
     pub asked: Asked,
     /// Settings by name, for current_setting().
     pub settings: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    /// A hash of the search path as it is written.
+    pub path_hash: u64,
     /// What those among them mean that values depend on, once it was asked for; the time is the statement's own.
     pub read_settings: Arc<OnceLock<onlap_pg::value::Settings>>,
     /// The session's prepared statements that have names.

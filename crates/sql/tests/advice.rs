@@ -103,6 +103,20 @@ fn invisible_indexes_keep_their_rules() {
         assert_eq!(texts(&talk.rows("select b from t where id = 7")), ["-3"]);
         assert!(!plan(&mut talk, "select * from t where c = 'x'").contains("t_c"));
     }
+    // One that no statement reads by is no primary key, and one of an expression stays so with another type below it.
+    talk.rows("create table k (id int not null, a int)");
+    talk.rows("create unique index k_id on k (id) invisible");
+    let key = "alter table k add constraint k_id primary key using index k_id";
+    assert_eq!(talk.run(key).error.map(|e| e.0), Some("0A000".to_string()));
+    talk.rows("alter index k_id visible");
+    talk.rows(key);
+    talk.rows("create index k_a on k ((a + 1)) invisible");
+    talk.rows("alter table k alter a type bigint");
+    // With an index that is supposed next to one that is hidden.
+    talk.rows("set onlap.hypothetical = 'create index on k (a)'");
+    let planned = plan(&mut talk, "select * from k where a + 1 = 3 or a = 5");
+    assert!(!planned.contains("k_a "), "{planned}");
+    talk.rows("reset onlap.hypothetical");
     let refused = talk.run("alter index t_pkey invisible");
     assert_eq!(refused.error.map(|e| e.0), Some("0A000".to_string()));
     talk.rows("create table parts (a int, b int) partition by range (a)");

@@ -158,6 +158,7 @@ impl Binder<'_> {
             return Err(error).at(self.out.place(id));
         }
         self.out.set_type(id, TypeRef::new(oid));
+        self.out.set_collation(id, self.catalog.collation(oid));
         Ok(())
     }
 

@@ -3,6 +3,8 @@
 //! Both are noted when a query is bound ([`crate::bind`]); what is added to a tree later has none noted. A collation is an OID of
 //! pg_collation; 0 says that there is none: the type has none, or several collide. Pure.
 
+use std::collections::HashMap;
+
 use super::{Bound, ExprId};
 use crate::Oid;
 
@@ -40,7 +42,7 @@ pub(crate) struct Noted {
 pub(crate) struct Collations {
     noted: Vec<Noted>,
     /// Of rows that are compared column by column: the collation of each.
-    rows: Vec<(ExprId, Box<[Oid]>)>,
+    rows: HashMap<usize, Box<[Oid]>>,
 }
 
 impl Collations {
@@ -56,8 +58,7 @@ impl Collations {
     }
 
     pub(crate) fn note_row(&mut self, id: ExprId, all: Vec<Oid>) {
-        self.rows.retain(|(known, _)| *known != id);
-        self.rows.push((id, all.into()));
+        self.rows.insert(id.index(), all.into());
     }
 
     pub(crate) fn end(&mut self) {
@@ -79,8 +80,7 @@ impl Bound {
 
     /// The collations by which rows are compared column by column, where they are noted.
     pub fn row_collations(&self, id: ExprId) -> Option<&[Oid]> {
-        let found = self.collations.rows.iter().find(|(known, _)| *known == id);
-        found.map(|(_, all)| &**all)
+        self.collations.rows.get(&id.index()).map(|all| &**all)
     }
 
     /// Notes the collation of an expression that is made of no others.

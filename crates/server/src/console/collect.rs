@@ -7,11 +7,14 @@
 use onlap_sql::{Client, CopyData, Reply, Result, SqlError};
 use serde_json::{Value, json};
 
+use crate::log::Log;
+
 /// Notices that are kept.
 const NOTICES: usize = 20;
 
 /// What a statement gave.
-pub(super) struct Collector {
+pub(super) struct Collector<'a> {
+    log: &'a Log,
     reply: Reply,
     room: usize,
     is_full: bool,
@@ -25,10 +28,11 @@ pub(super) struct Collector {
     tag: String,
 }
 
-impl Collector {
-    /// Takes that number of bytes.
-    pub(super) fn new(room: usize) -> Collector {
+impl Collector<'_> {
+    /// Takes that number of bytes. What only the log is told goes there.
+    pub(super) fn new(room: usize, log: &Log) -> Collector<'_> {
         Collector {
+            log,
             reply: Reply::new(),
             room,
             is_full: false,
@@ -156,7 +160,10 @@ impl Collector {
     }
 }
 
-impl Client for Collector {
+impl Client for Collector<'_> {
+    fn note(&mut self, error: &SqlError) {
+        self.log.severe(error);
+    }
     fn reply(&mut self) -> &mut Reply {
         &mut self.reply
     }

@@ -22,6 +22,7 @@ use super::collect::Collector;
 use super::sessions::Held;
 use super::{Caller, FIRST_ROLE, refused};
 use crate::http::answer::{Answer, Kind};
+use crate::log::Log;
 use crate::server::Shared;
 use crate::turns::Turns;
 
@@ -100,7 +101,7 @@ pub(super) fn answer(shared: &Arc<Shared>, held: &Held, body: &Value, caller: &C
                 let info = info(&held.role, database, caller);
                 let mut session = Session::new(&shared.instance, info)?;
                 guard.entry.set_session(session.key());
-                run(&mut session, statement, room)
+                run(&mut session, statement, room, &shared.log)
             })),
             false => Ok(Err(SqlError::new("57014", "the statements before it took too long"))),
         };
@@ -119,7 +120,12 @@ pub(super) fn answer(shared: &Arc<Shared>, held: &Held, body: &Value, caller: &C
 }
 
 /// Runs a statement; its answer as JSON.
-fn run(session: &mut Session, statement: &Value, room: usize) -> Result<String, SqlError> {
+fn run(
+    session: &mut Session,
+    statement: &Value,
+    room: usize,
+    log: &Log,
+) -> Result<String, SqlError> {
     let malformed =
         || SqlError::new("08P01", "a statement is a text, rows, and values that are texts");
     let sql = statement["sql"].as_str().ok_or_else(malformed)?;
@@ -133,13 +139,13 @@ fn run(session: &mut Session, statement: &Value, room: usize) -> Result<String, 
     };
     let values: Vec<_> = values.iter().map(value).collect::<Result<_, _>>()?;
     let values: Vec<_> = values.iter().map(|v| v.as_deref().map(str::as_bytes)).collect();
-    let mut collector = Collector::new(room);
+    let mut collector = Collector::new(room, log);
     let begun = SystemClock.monotonic_ns();
     let read = session.read(sql, &values, rows, &mut collector);
     let took_ms = SystemClock.monotonic_ns().saturating_sub(begun) as f64 / 1e6;
     match collector.is_full() {
         // What did not fit was not taken, and ended the statement.
-        true => {}
+        true => read.err().filter(|e| e.as_defect().is_some()).iter().for_each(|e| log.severe(e)),
         false => read?,
     }
     collector.finish(took_ms)

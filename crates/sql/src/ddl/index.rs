@@ -135,7 +135,7 @@ pub fn show(
 ) -> Result<()> {
     let schema = table.schema();
     let Some(of) = schema.index_by_name(index) else { return Ok(()) };
-    if of.is_primary() {
+    if of.is_primary() && !visible {
         return Err(SqlError::unsupported("an invisible primary key"));
     }
     must_have_rows(view, &schema, visible)?;

@@ -46,9 +46,9 @@ impl TableHandle {
 /// A table's form without the indexes that do not answer for what the statement sees: those that were made later, over
 /// columns that had been changed in place, and those that are invisible. With the indexes that are only thought of.
 pub fn readable(view: &View, schema: Arc<TableSchema>) -> Arc<TableSchema> {
-    let schema = without_later(view, hypothetical::with(view, schema));
+    let schema = without_later(view, schema);
     if view.objects.of_kind(Kind::Storage).next().is_none() {
-        return schema;
+        return hypothetical::with(view, schema);
     }
     let is_hidden = |index: &onlap::IndexSchema| Storage::hides(&view.objects, index.id);
     let mut schema = schema;
@@ -56,7 +56,7 @@ pub fn readable(view: &View, schema: Arc<TableSchema>) -> Arc<TableSchema> {
         let indexes = Arc::make_mut(&mut schema).indexes.iter_mut();
         indexes.filter(|index| is_hidden(index)).for_each(|index| index.ready = false);
     }
-    schema
+    hypothetical::with(view, schema)
 }
 
 fn without_later(view: &View, schema: Arc<TableSchema>) -> Arc<TableSchema> {

@@ -219,11 +219,14 @@ fn columns(bound: &Bound, query: QueryId, entry: usize) -> Vec<i32> {
 
 /// What reading columns of a relation needs; nothing for what all may read.
 fn of_relation(oid: Oid, columns: &[i32], tables: &Known, others: &Others) -> Option<Need> {
+    let is_of_system = columns.iter().any(|column| *column < 0);
     let columns = columns.iter().filter_map(|column| u32::try_from(*column).ok());
     if let Some(schema) = tables.schema(oid) {
         // A column that a view does not know is no column of the view's row.
         let numbers = columns.filter_map(|column| schema.columns.get(column as usize - 1));
-        let numbers = numbers.map(|column| column.id.0 + 1).collect();
+        // A right on single columns is none on the system's: a row's version tells of all of them.
+        let none = is_of_system.then_some(u32::MAX);
+        let numbers = numbers.map(|column| column.id.0 + 1).chain(none).collect();
         return Some(ask::of_table(Action::Read, schema, numbers));
     }
     if let Some(view) = others.views.get(&oid) {

@@ -823,7 +823,8 @@ impl Session {
         }
         let rows = tag.rsplit(' ').next().and_then(|rows| rows.parse().ok()).unwrap_or(0);
         let ns = SystemClock.monotonic_ns().saturating_sub(self.begun_ns);
-        let mut call = Call { rows, ns, native: self.native, ..Call::default() };
+        let path = self.settings.path();
+        let mut call = Call { rows, ns, native: self.native, path, ..Call::default() };
         if let Some(block) = self.block.as_ref().filter(|_| self.measured) {
             block.scope.measure(&mut call);
         }

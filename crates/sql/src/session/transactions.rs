@@ -288,6 +288,7 @@ impl Session {
                 let settings = Arc::clone(&settings);
                 Arc::new(move || settings.rows())
             },
+            path_hash: settings.path(),
             read_settings: settings.read_by(),
             settings: Arc::new(move |name| settings.show(name).ok()),
             instance,

@@ -28,7 +28,10 @@ const COLUMNS: &str = "kind table_name index_name sql bytes_on_disk cpu_ns_per_i
 pub fn rows(view: &View) -> Result<Rows> {
     let figures = Figures::of(view)?;
     let mut rows = Rows::of(COLUMNS);
-    let all: Vec<Known<'_>> = figures.indexes().collect();
+    // That of a partition goes with the one of the table above.
+    let families = view.objects.families();
+    let is_own = |known: &Known<'_>| families.index_above(known.index.id).is_none();
+    let all: Vec<Known<'_>> = figures.indexes().filter(is_own).collect();
     let (mut gone, mut kept) = (HashSet::new(), HashSet::new());
     for known in &all {
         let others = all.iter().filter(|other| other.of.id == known.of.id);

@@ -97,3 +97,21 @@ INSERT INTO t (id, a) VALUES (70, 'own')
 SELECT xmin <> 0, xmax, a FROM t WHERE id = 70
 SELECT count(*) FROM t WHERE id = 70 AND xmin = (SELECT xmin FROM t WHERE id = 70)
 ROLLBACK
+CREATE ROLE of_columns
+GRANT SELECT (id), UPDATE (a) ON t TO of_columns
+SET ROLE of_columns
+SELECT id FROM t WHERE id < 3 ORDER BY id
+SELECT id, xmin FROM t
+SELECT id FROM t WHERE xmin = '1'
+SELECT ctid FROM t
+SELECT id, tableoid::regclass FROM t
+UPDATE t SET a = 'own' WHERE id = 2 RETURNING id, xmin
+UPDATE t SET a = 'own' WHERE id = 2 RETURNING id
+RESET ROLE
+REVOKE ALL ON t FROM of_columns
+REVOKE SELECT (id), UPDATE (a) ON t FROM of_columns
+DROP ROLE of_columns
+PREPARE cased AS SELECT lower(x) FROM (SELECT $1 AS x UNION ALL SELECT $2) s ORDER BY 1
+EXECUTE cased('B', 'A')
+PREPARE counted AS WITH RECURSIVE r(x) AS (SELECT $1 UNION ALL SELECT $2 FROM r WHERE false) TABLE r
+EXECUTE counted('B', 'A')

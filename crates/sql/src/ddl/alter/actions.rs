@@ -9,6 +9,7 @@ use onlap_pg::print::Look;
 
 use super::steps::Step;
 use crate::catalog::names::TEMPORARY;
+use crate::catalog::storage::Storage;
 use crate::catalog::{Name, oids};
 use crate::columns::Types;
 use crate::ddl::cascade::{Closure, Object};
@@ -321,6 +322,10 @@ impl<'a> Actions<'a> {
         if time != Time::Statement {
             return Err(SqlError::unsupported("a deferrable constraint USING INDEX")
                 .hint("ADD CONSTRAINT … UNIQUE … DEFERRABLE makes an index of its own."));
+        }
+        if primary && Storage::hides(&self.view.objects, found.id) {
+            return Err(SqlError::unsupported("a primary key USING an invisible index")
+                .hint("ALTER INDEX … VISIBLE comes first."));
         }
         if primary && found.judged.is_some() {
             return Err(SqlError::unsupported("a primary key USING INDEX with NULLS NOT DISTINCT"));

@@ -35,6 +35,8 @@ pub struct Again {
     comment: Option<String>,
     /// Indexes come first, as in PostgreSQL.
     pub is_index: bool,
+    /// No statement uses the index.
+    invisible: bool,
 }
 
 impl Actions<'_> {
@@ -74,6 +76,7 @@ impl Actions<'_> {
                 sql,
                 comment: None,
                 is_index: false,
+                invisible: false,
             }));
         }
         let catalog = formulas::catalog_of(self.view);
@@ -90,6 +93,7 @@ impl Actions<'_> {
                 sql,
                 comment,
                 is_index: true,
+                invisible: storage.invisible,
             }));
         }
         Ok((before, after))
@@ -119,7 +123,8 @@ pub fn make(session: &mut Session, table: &str, again: &Again) -> Result<()> {
             }
         }
         Made::Index(create) => {
-            index::create(session, view, source, create, told)?;
+            let create = CreateIndex { invisible: again.invisible, ..create.clone() };
+            index::create(session, view, source, &create, told)?;
             if let Some(comment) = &again.comment {
                 move_comment(session, view, (table, &again.name), comment)?;
             }

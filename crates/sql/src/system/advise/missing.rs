@@ -12,13 +12,14 @@
 //! out. Nothing runs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use datafusion_physical_plan::ExecutionPlan;
 use onlap::{IndexSchema, IndexSpec, TableId, TableSchema};
 
 use crate::calls::Called;
 use crate::catalog::Name;
-use crate::catalog::names::quote;
+use crate::catalog::names::{TEMPORARY, quote};
 use crate::catalog::storage::Storage;
 use crate::ddl;
 use crate::deep;
@@ -41,6 +42,8 @@ const ROWS_OF_CALL: u64 = 1000;
 const ROWS_PER_ROW: u64 = 10;
 /// What merges are thought to cost where nothing was measured: as much as writing once.
 const MERGES: f64 = 2.0;
+/// A session that waits for another's advice is asked this often whether it is still wanted.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The name of what is supposed.
 const SUPPOSED: &str = "<1>advised";
 
@@ -68,13 +71,20 @@ pub fn add(view: &View, figures: &Figures, rows: &mut Rows) -> Result<()> {
         *called.database == view.database
             && read / called.calls.max(1) >= ROWS_OF_CALL
             && read / ROWS_PER_ROW >= called.rows
+            && called.fingerprint.whole
+            && means_the_same(view, called)
             && statements::sees(view, called)
+    };
+    // Predictions take memory and time: those of one session at a time.
+    let _turn = loop {
+        view.scope.go_on()?;
+        if let Some(turn) = view.instance.advising.try_lock_for(LOOK_EVERY) {
+            break turn;
+        }
     };
     let all = view.instance.calls.all().into_iter().filter(read_much);
     for called in all.take(STATEMENTS) {
-        view.scope.go_on()?;
-        // What cannot be planned now is of a table that is gone, or a text that says too little.
-        for (table, key) in keys_for(view, &called).unwrap_or_default() {
+        for (table, key) in keys_for(view, &called)? {
             note(&mut wanted, &called, table, key);
         }
     }
@@ -88,6 +98,15 @@ pub fn add(view: &View, figures: &Figures, rows: &mut Rows) -> Result<()> {
         advise(view, figures, &wanted[at], rows)?;
     }
     Ok(())
+}
+
+/// Whether names that a statement does not qualify mean to this session what they meant where it ran.
+fn means_the_same(view: &View, called: &Called) -> bool {
+    let role = view.judge.role;
+    let has_schema = |role| view.has_schema(&view.judge.rights().name_of(role));
+    // `$user` is another schema to another role.
+    called.path == Some(view.path_hash)
+        && (called.role == role || !has_schema(role) && !has_schema(called.role))
 }
 
 fn note(wanted: &mut Vec<Wanted>, called: &Called, table: TableId, key: Vec<String>) {
@@ -131,21 +150,27 @@ fn parsed(text: &str) -> Option<Parsed> {
 }
 
 /// The keys of indexes that a statement would be read by, were they there.
-fn keys_for(view: &View, called: &Called) -> Option<Vec<(TableId, Vec<String>)>> {
-    let parsed = parsed(&called.fingerprint.text)?;
+fn keys_for(view: &View, called: &Called) -> Result<Vec<(TableId, Vec<String>)>> {
+    view.scope.go_on()?;
+    let mut found = Vec::new();
+    let Some(parsed) = parsed(&called.fingerprint.text) else { return Ok(found) };
     let scans = Arc::new(Scans::default());
     let noting = View { noted_scans: Some(Arc::clone(&scans)), ..view.clone() };
-    plan(&noting, &parsed).ok()?;
-    let tables = view.tables().ok()?;
-    let mut found = Vec::new();
+    if plan(&noting, &parsed).is_err() {
+        // It is of a table that is gone, or the text says too little.
+        return Ok(found);
+    }
+    let tables = view.tables()?;
     for scan in scans.take() {
+        view.scope.go_on()?;
         let Some((name, table)) = tables.iter().find(|(_, t)| t.schema().id == scan.table) else {
             continue;
         };
         let is_divided = view.objects.families().divided(scan.table).is_some();
         let schema = table.schema();
         let key = key_of(&scan, |at| schema.columns.get(at).map(|column| column.name.clone()));
-        let is_other = view.is_other_temporary(&name.schema);
+        // Another session's of the same name is another table.
+        let is_other = name.schema.starts_with(TEMPORARY);
         let is_there = schema.indexes.iter().any(|index| serves(view, &schema, index, &scan));
         if key.is_empty() || is_divided || is_other || is_there {
             continue;
@@ -159,7 +184,7 @@ fn keys_for(view: &View, called: &Called) -> Option<Vec<(TableId, Vec<String>)>>
             found.push((scan.table, key));
         }
     }
-    Some(found)
+    Ok(found)
 }
 
 /// Whether an index that is there answers a scan as well as the one that would be advised.

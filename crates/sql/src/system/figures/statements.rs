@@ -70,7 +70,8 @@ pub fn rows(view: &View) -> Rows {
     for called in view.instance.calls.all() {
         let sees = sight.sees(&called);
         // One that was dropped since has no name.
-        let indexes = called.indexes.iter().filter_map(|id| names.get(id).cloned());
+        let indexes = called.indexes.iter().filter(|_| sees);
+        let indexes = indexes.filter_map(|id| names.get(id).cloned());
         rows.push(row![
             &*called.database,
             view.judge.rights().name_of(called.role),
