@@ -107,10 +107,13 @@ impl Compiler<'_> {
         let types = exprs.iter().map(|expr| expr.data_type(&from));
         let types = types.collect::<datafusion_common::Result<Vec<DataType>>>().map_err(ours)?;
         let (schema, exprs) = (schema_of(&types), Arc::new(exprs));
-        let out = Arc::clone(&schema);
+        let (out, env) = (Arc::clone(&schema), Arc::clone(&self.env));
         let run = move |inputs: Vec<Arc<dyn ExecutionPlan>>, context: Arc<TaskContext>| {
             let (exprs, schema) = (Arc::clone(&exprs), Arc::clone(&out));
+            let env = Arc::clone(&env);
             let made = inputs[0].execute(0, context)?.map(move |batch| {
+                // A join of the library gives batches for hours between two looks of its own.
+                env.session.go_on().map_err(external)?;
                 let batch = batch?;
                 let value = |expr: &Arc<dyn PhysicalExpr>| {
                     expr.evaluate(&batch)?.into_array(batch.num_rows())

@@ -27,6 +27,14 @@ pub struct Postgres {
     port: u16,
 }
 
+/// A port may be taken between the look for a free one and the start.
+const PORTS_TRIED: usize = 5;
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("an address").port()
+}
+
 impl Postgres {
     /// Starts one, on a free port of loopback.
     ///
@@ -45,22 +53,27 @@ impl Postgres {
         if is_root() {
             chown(dir.path(), Some(NOBODY), Some(NOBODY)).expect("root may");
         }
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = listener.local_addr().expect("an address").port();
-        drop(listener);
-        let postgres = Postgres { dir, port };
+        let mut postgres = Postgres { dir, port: 0 };
         let data = postgres.path("data");
         let init = ["-D", &data, "--locale=C", "-E", "UTF8", "-U", "postgres", "-A", "trust"];
         postgres.run("initdb", &init);
         let more: String = settings.iter().map(|setting| format!(" -c {setting}")).collect();
-        let options = format!(
-            "-k {} -c listen_addresses=127.0.0.1 -c port={port} -c timezone=UTC -c fsync=off \
-             -c jit=off{more}",
-            postgres.folder().display()
-        );
         let log = postgres.path("log");
-        postgres.run("pg_ctl", &["-D", &data, "-o", &options, "-l", &log, "-w", "start"]);
-        postgres
+        for _ in 0..PORTS_TRIED {
+            postgres.port = free_port();
+            let options = format!(
+                "-k {} -c listen_addresses=127.0.0.1 -c port={} -c timezone=UTC -c fsync=off \
+                 -c jit=off{more}",
+                postgres.folder().display(),
+                postgres.port
+            );
+            let start = ["-D", &data, "-o", &options, "-l", &log, "-w", "start"];
+            if postgres.has_run("pg_ctl", &start) {
+                return postgres;
+            }
+            // Another process has taken the port meanwhile, or it is something else, which the next try meets too.
+        }
+        panic!("pg_ctl: {}", std::fs::read_to_string(&log).unwrap_or_default());
     }
 
     /// Its folder, in which its socket is, too.
@@ -89,20 +102,25 @@ impl Postgres {
     }
 
     fn run(&self, name: &str, arguments: &[&str]) {
+        assert!(self.has_run(name, arguments), "{name}");
+    }
+
+    fn has_run(&self, name: &str, arguments: &[&str]) -> bool {
         let program = programs::find(name).expect("PostgreSQL 15 is installed");
         let mut command = Command::new(program);
         command.args(arguments).current_dir(self.folder()).stdout(Stdio::null());
         if is_root() {
             command.uid(NOBODY).gid(NOBODY);
         }
-        assert!(command.status().expect("PostgreSQL is installed").success(), "{name}");
+        command.status().expect("PostgreSQL is installed").success()
     }
 }
 
 impl Drop for Postgres {
     fn drop(&mut self) {
         let data = self.path("data");
-        self.run("pg_ctl", &["-D", &data, "-m", "immediate", "stop"]);
+        // One that never started has nothing to stop; a second panic would end the process.
+        self.has_run("pg_ctl", &["-D", &data, "-m", "immediate", "stop"]);
     }
 }
 
