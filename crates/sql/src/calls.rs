@@ -41,7 +41,7 @@ pub struct Fingerprint {
     pub text: Arc<str>,
     /// The same for all texts that are one statement.
     pub hash: u64,
-    /// Whether the text is all of the statement, but for its literals.
+    /// Whether the text is all of the statement, with numbers for its literals.
     pub whole: bool,
 }
 
