@@ -275,9 +275,7 @@ def test_a_late_value_that_arrow_has_no_place_for(db, within):
         result = db.sql("SELECT * FROM t")
         assert not result._rows.complete
         result.arrow()
-    # The answer gives nothing more, and the session goes on.
-    with pytest.raises(onlap.Error):
-        result.fetchone()
+    # The session goes on.
     assert db.sql("SELECT count(*) FROM t").scalar() == 400_000
 
 
