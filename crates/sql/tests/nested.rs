@@ -243,7 +243,10 @@ fn far_deeper_ones_are_refused_as_by_postgresql() {
     for (name, n, text, _) in narrow {
         for times in [10, 40] {
             let got = answer(&mut talk, &text(n * times));
-            assert_eq!(got, "54001 stack depth limit exceeded", "{name}, {} deep", n * times);
+            // A text of tens of megabytes takes more memory than the machine may have, which is asked first.
+            let is_refused = got == "54001 stack depth limit exceeded"
+                || got.starts_with("53200 understanding this statement takes");
+            assert!(is_refused, "{name}, {} deep: {got}", n * times);
         }
         assert_eq!(answer(&mut talk, "select 1"), "1", "{name}");
     }
