@@ -85,7 +85,10 @@ pub use options::Rule;
 pub use options::{Options, SyncMode, Tuning};
 pub use predict::{IndexPrediction, ROWS_MOST as PREDICTION_ROWS};
 pub use pressure::Stall;
-pub use read::{KeyRange, Predicate, ReadCounters, RowBatch, RowSet, Rows, Scan, Snapshot};
+pub use read::{
+    ChangedRows, Difference, KeyRange, Predicate, ReadCounters, RowBatch, RowSet, Rows, Scan,
+    Snapshot,
+};
 pub use schema_change::WhichTable;
 pub use sequences::Sequence;
 pub use spec::{

@@ -19,7 +19,7 @@ pub(super) const STRETCH_ROWS: RowId = 1 << 16;
 
 impl TableView {
     /// Rows of a range of ids that are dead at a CSN, ascending.
-    fn dead_rows(&self, rows: Range<RowId>, csn: Csn) -> Result<Vec<RowId>> {
+    pub(super) fn dead_rows(&self, rows: Range<RowId>, csn: Csn) -> Result<Vec<RowId>> {
         let mut dead = self.version.dead_rows(rows.clone(), csn)?;
         for memtable in self.memtables_newest_first() {
             dead.extend(memtable.dead_rows(rows.clone(), csn));

@@ -11,6 +11,7 @@
 //! * rows by their ids, each block once ([`fetch`])
 //! * prefixes of keys, and the first row of each, by a loose scan ([`groups`])
 //! * all rows in order of their ids ([`table_scan`])
+//! * rows that differ between two snapshots ([`difference`])
 //!
 //! Nothing here writes, waits or takes the commit lock. A reader never blocks a writer: the locks it
 //! takes are those of lists and open pieces, for the time it takes to copy.
@@ -32,6 +33,7 @@ mod changes;
 mod count;
 mod counters;
 mod dead;
+mod difference;
 mod fetch;
 mod get;
 mod groups;
@@ -52,6 +54,7 @@ mod table_scan;
 pub use bounds::{KeyRange, Scan};
 pub use counters::ReadCounters;
 pub(crate) use counters::{ReadTotals, Tally};
+pub use difference::{ChangedRows, Difference};
 pub(crate) use merge::merge_cursors;
 pub(crate) use own::OwnRows;
 pub use predicate::Predicate;

@@ -12,9 +12,10 @@ use std::sync::Arc;
 use onlap_base::{Csn, Result, RowId};
 use onlap_format::{Row, Value};
 
+use super::difference::{self, ChangedRows};
 use super::reader::Reader;
 use super::rows::{RowBatch, Rows};
-use super::{KeyRange, Predicate, RowSet, Scan};
+use super::{KeyRange, Predicate, ReadView, RowSet, Scan};
 use crate::database::{Shared, Table};
 use crate::snapshots::Held;
 
@@ -119,6 +120,23 @@ impl Snapshot {
         columns: Option<&[&str]>,
     ) -> Result<Option<Row>> {
         self.reader(table)?.get_by(index, key, columns)
+    }
+
+    /// Which rows differ from what an older snapshot sees, in at most so many ranges of row ids. Rows that were deleted, and
+    /// the values that changed ones had, are read with the older snapshot, all others with this one.
+    ///
+    /// # Errors
+    /// `since` is the newer one; the table was created, truncated or rewritten in between; more ranges.
+    pub fn changed_rows(
+        &self,
+        table: &Table,
+        since: &Snapshot,
+        most: usize,
+    ) -> Result<Vec<ChangedRows>> {
+        table.check_same(&self.registration.shared)?;
+        let then = ReadView::new(&table.state, &since.registration)?;
+        let now = ReadView::new(&table.state, &self.registration)?;
+        difference::differences(&then, &now, most)
     }
 
     /// All rows in the order of their ids, which is the order of their commits.

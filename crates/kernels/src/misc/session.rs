@@ -84,6 +84,7 @@ pub(super) const SERIES: &[SeriesEntry] = &[
     words::SERIES[0],
     ("aclexplode(_aclitem)", |types| exploded(types, "aclexplode(_aclitem)")),
     ("advise()", |types| exploded(types, "advise()")),
+    ("changes(regclass,int8)", |types| exploded(types, "changes(regclass,int8)")),
     ("pg_listening_channels()", channels),
     ("pg_partition_ancestors(regclass)", ancestors),
     ("pg_partition_tree(regclass)", tree),

@@ -9,6 +9,7 @@
 >>> db.close()
 """
 
+from ._changes import Change, Changes
 from ._database import Database, Server, Transaction, open
 from ._errors import (
     BusyError,
@@ -30,6 +31,8 @@ from ._table import Table
 
 __all__ = [
     "BusyError",
+    "Change",
+    "Changes",
     "DataError",
     "Database",
     "Error",

@@ -10,6 +10,7 @@ from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any
 
 from . import _onlap
+from ._changes import Changes
 from ._errors import OperationalError, ProgrammingError
 from ._result import Result
 from ._stats import Stats
@@ -92,6 +93,23 @@ class Database:
         is SQL: ``"Events"`` is not ``"events"``.
         """
         return Table(self, name)
+
+    @property
+    def commit(self) -> int:
+        """The number of the newest commit."""
+        return self.sql("SELECT commit_number FROM onlap_stat.commits").fetchall()[0][0]
+
+    def changes(self, table: str | tuple[str, ...], *, since: int) -> Changes:
+        """What commits after ``since`` changed in a table that keeps a history (``WITH (history = '1 day')``)::
+
+            changes = db.changes("events", since=seen)
+            for change in changes:
+                print(change.kind, change.rows.fetchall())
+            seen = changes.upto
+
+        It costs as much as was changed, not as much as the table holds.
+        """
+        return Changes(self, table, since)
 
     def transaction(self, *, isolation: str | None = None, read_only: bool = False) -> Transaction:
         """A block whose statements commit together at its end, and not at all where an exception leaves it::

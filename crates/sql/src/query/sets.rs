@@ -11,7 +11,7 @@ use onlap_pg::{Error, Oid, Result, TypeRef};
 use super::catalogs::datum;
 use super::views::of_sql;
 use crate::system::rows::Rows;
-use crate::system::{advise, figures};
+use crate::system::{advise, difference, figures};
 use crate::view::View;
 
 /// pg_stat_statements_info().
@@ -20,10 +20,12 @@ const INFO: Oid = 1_090_005_001;
 const STATEMENTS: Oid = 1_090_005_002;
 /// onlap.advise().
 const ADVISE: Oid = 1_090_999_000;
+/// onlap.changes(regclass, int8).
+const CHANGES: Oid = 1_090_999_001;
 
 /// Whether a function is one of them.
 pub fn has(proc: Oid) -> bool {
-    matches!(proc, INFO | STATEMENTS | ADVISE)
+    matches!(proc, INFO | STATEMENTS | ADVISE | CHANGES)
 }
 
 /// What such a function gives; `None` of others.
@@ -40,6 +42,9 @@ pub fn call(
         (INFO, []) => figures::statements::info(view),
         (STATEMENTS, [Datum::Bool(texts)]) => figures::statements::listed(view, *texts),
         (ADVISE, []) => advise::rows(view).map_err(|e| of_sql(&e))?,
+        (CHANGES, [Datum::Oid(table), Datum::Int8(since)]) => {
+            difference::rows(view, *table, *since).map_err(|e| of_sql(&e))?
+        }
         _ => return Ok(None),
     };
     let columns = columns_of(proc);

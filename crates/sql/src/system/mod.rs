@@ -7,6 +7,7 @@ pub mod advise;
 pub mod classes;
 pub mod cluster;
 pub mod definitions;
+pub mod difference;
 pub mod extensions;
 pub mod figures;
 pub mod fixed;
