@@ -3,8 +3,12 @@
 //! Where collations collide the binder leaves a function without one ([`Bound::input_collation`]), and PostgreSQL refuses when the
 //! function is called: a statement whose rows never reach it is carried out. So its kernel becomes one that refuses. Pure.
 
-use arrow_array::{ArrayRef, new_null_array};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BinaryArray, new_null_array};
 use arrow_schema::DataType;
+use onlap_kernels::aggregate::Aggregate;
 use onlap_kernels::{Col, Cx, Datum, Kernel};
 use onlap_pg::bound::{Bound, ExprId, collation_name};
 use onlap_pg::catalog::{Catalog, oids};
@@ -29,14 +33,110 @@ impl Kernel for Undetermined {
     fn eval(&self, args: &[Col], rows: usize, _cx: &mut Cx<'_>) -> Result<ArrayRef> {
         let looks = |row| args.iter().filter(|arg| !arg.is_null(row)).count() >= self.least;
         match (0..rows).any(looks) {
-            true => {
-                let what = self.what;
-                let text = format!("could not determine which collation to use for {what}");
-                let hint = "Use the COLLATE clause to set the collation explicitly.";
-                Err(Error::new("42P22", text).hint(hint))
-            }
+            true => Err(refused(self.what)),
             false => Ok(new_null_array(&self.ty, rows)),
         }
+    }
+}
+
+fn refused(what: &str) -> Error {
+    let text = format!("could not determine which collation to use for {what}");
+    Error::new("42P22", text).hint("Use the COLLATE clause to set the collation explicitly.")
+}
+
+/// That texts would be compared and none of their collations decides.
+pub fn collide() -> Error {
+    refused(COMPARISON)
+}
+
+/// Whether GREATEST and LEAST of an expression's type compare texts without a collation.
+pub fn collides(bound: &Bound, catalog: &Catalog, id: ExprId) -> bool {
+    bound.input_collation(id) == Some(0) && is_text(catalog, bound.ty(id).oid)
+}
+
+/// Whether max or min compares texts without a collation.
+pub fn extreme_collides(bound: &Bound, catalog: &Catalog, id: ExprId, proc: Oid) -> bool {
+    let Some(row) = catalog.proc(proc) else { return false };
+    let of_text = row.arguments.first().is_some_and(|ty| is_text(catalog, *ty));
+    bound.input_collation(id) == Some(0) && of_text && matches!(&*row.name, "max" | "min")
+}
+
+/// Types of texts of the system: citext and its like compare by a collation of their own.
+fn is_text(catalog: &Catalog, ty: Oid) -> bool {
+    let base = catalog.base_type(ty);
+    base < 10_000 && catalog.element(base).is_none() && catalog.collation(base) != 0
+}
+
+/// max or min of texts that have no collation: one value of a group is its result, two are compared.
+pub struct Colliding {
+    inner: Box<dyn Aggregate>,
+    /// Whether each group has a value.
+    has_one: Vec<bool>,
+}
+
+impl Colliding {
+    /// One whose results are those of another aggregate.
+    pub fn new(inner: Box<dyn Aggregate>) -> Colliding {
+        Colliding { inner, has_one: Vec::new() }
+    }
+
+    fn take(&mut self, group: usize) -> Result<()> {
+        match std::mem::replace(&mut self.has_one[group], true) {
+            true => Err(collide()),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Aggregate for Colliding {
+    fn grow(&mut self, groups: usize) {
+        self.has_one.resize(groups.max(self.has_one.len()), false);
+        self.inner.grow(groups);
+    }
+
+    fn update(&mut self, args: &[Col], groups: &[usize], cx: &mut Cx<'_>) -> Result<()> {
+        for (row, group) in groups.iter().enumerate() {
+            if args.iter().all(|arg| !arg.is_null(row)) {
+                self.take(*group)?;
+            }
+        }
+        self.inner.update(args, groups, cx)
+    }
+
+    fn finish(&self, groups: usize, cx: &mut Cx<'_>) -> Result<ArrayRef> {
+        self.inner.finish(groups, cx)
+    }
+
+    fn save(&self, groups: usize) -> ArrayRef {
+        let saved = self.inner.save(groups);
+        let saved = saved.as_binary::<i32>();
+        let one = |group: usize| {
+            let mut bytes = vec![u8::from(self.has_one[group])];
+            bytes.extend(saved.value(group));
+            bytes
+        };
+        Arc::new(BinaryArray::from_iter_values((0..groups).map(one)))
+    }
+
+    fn merge(&mut self, saved: &ArrayRef, groups: &[usize], cx: &mut Cx<'_>) -> Result<()> {
+        let saved = saved.as_binary::<i32>();
+        for (row, group) in groups.iter().enumerate() {
+            if saved.value(row).first() == Some(&1) {
+                self.take(*group)?;
+            }
+        }
+        let inner = (0..saved.len()).map(|row| saved.value(row).get(1..).unwrap_or_default());
+        let inner: ArrayRef = Arc::new(BinaryArray::from_iter_values(inner));
+        self.inner.merge(&inner, groups, cx)
+    }
+
+    fn forget(&mut self, groups: usize) {
+        self.has_one.drain(..groups);
+        self.inner.forget(groups);
+    }
+
+    fn size(&self) -> usize {
+        self.has_one.len() + self.inner.size()
     }
 }
 

@@ -18,7 +18,7 @@ use crate::collation::{self, Undetermined};
 use crate::containers::{Elements, FieldOf, RowOf};
 use crate::env::{Env, Tables, Wanted};
 use crate::layout::{CALCULATED, Layout, PRESENT, Var};
-use crate::logic::RowCompare;
+use crate::logic::{RowCompare, Which};
 use crate::node::{Call, Node, Rows, Slots};
 use crate::recursion::{Shared, Working};
 use crate::within::Told;
@@ -252,7 +252,11 @@ impl Compiler<'_> {
             Expr::Not(one) => Ok(Node::Not(Box::new(self.node(*one)?))),
             Expr::Case(operand, arms, otherwise) => self.case(*operand, arms, *otherwise, ty),
             Expr::Coalesce(all) => self.coalesce(all, ty),
-            Expr::Greatest(all, least) => Ok(Node::Greatest(self.nodes(all)?, *least, ty.oid)),
+            Expr::Greatest(all, least) => {
+                let collide = collation::collides(self.bound, &self.env.catalog, id);
+                let which = Which { least: *least, collide, ty: ty.oid };
+                Ok(Node::Greatest(self.nodes(all)?, which))
+            }
             Expr::SqlValue(value, precision) => self.sql_value(*value, *precision, ty),
             Expr::NullTest(test) => {
                 let value = Box::new(self.node(test.value)?);
@@ -567,6 +571,11 @@ impl Compiler<'_> {
     /// What a function of an expression needs a collation for, where it has none.
     pub fn undetermined(&self, id: ExprId, proc: Oid) -> Option<&'static str> {
         collation::undetermined(self.bound, &self.env.catalog, id, proc)
+    }
+
+    /// Whether max or min compares texts without a collation.
+    pub fn extreme_collides(&self, id: ExprId, proc: Oid) -> bool {
+        collation::extreme_collides(self.bound, &self.env.catalog, id, proc)
     }
 
     /// The call of a function that has not the collation that it needs.

@@ -20,6 +20,7 @@ use onlap_pg::catalog::oids;
 use onlap_pg::{Result, TypeRef};
 
 use crate::aggregates::{Called, Collected, MakeStates, Within};
+use crate::collation::Colliding;
 use crate::columns::column;
 use crate::compile::{Compiler, unsupported};
 use crate::error::ours;
@@ -84,7 +85,7 @@ impl Compiler<'_> {
         for id in &aggregates {
             let Expr::Aggregate(call) = bound.expr(*id) else { continue };
             let before = std::mem::replace(&mut self.frame().deeper, call.up);
-            let made = self.aggregate(call, bound.ty(*id), &mut parts);
+            let made = self.aggregate(*id, call, &mut parts);
             self.frame().deeper = before;
             let at = made?;
             found.push((*id, bound.ty(*id), Found::Call(at)));
@@ -276,7 +277,8 @@ impl Compiler<'_> {
     }
 
     /// A call of an aggregate.
-    fn aggregate(&mut self, call: &Aggregate, result: TypeRef, parts: &mut Parts) -> Result<usize> {
+    fn aggregate(&mut self, id: ExprId, call: &Aggregate, parts: &mut Parts) -> Result<usize> {
+        let result = self.bound.ty(id);
         if call.kind == b'h' {
             let (states, at) = self.hypothetical(call, parts)?;
             let filter = self.filter_of(call, parts)?;
@@ -306,7 +308,10 @@ impl Compiler<'_> {
             at.push(parts.add(one, DataType::Boolean));
         }
         let kept = Types { args: types, result, catalog: Arc::clone(&self.env.catalog) };
-        let mut states: MakeStates = Arc::new(move || make(&kept));
+        let mut states: MakeStates = match self.extreme_collides(id, call.proc) {
+            true => Arc::new(move || Box::new(Colliding::new(make(&kept)))),
+            false => Arc::new(move || make(&kept)),
+        };
         let order = if call.distinct.is_empty() { &call.order } else { &call.distinct };
         if !order.is_empty() {
             let within = self.order_within(call, order, at.len(), &mut at, parts)?;

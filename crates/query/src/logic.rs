@@ -170,8 +170,20 @@ pub fn null_if(call: &Call, rows: &Rows<'_>, env: &Env) -> Result<Col> {
     out.finish(env)
 }
 
+/// Which of several values is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Which {
+    /// The least of them.
+    pub least: bool,
+    /// They are texts that have no collation, so that two of them cannot be compared.
+    pub collide: bool,
+    /// Their type.
+    pub ty: Oid,
+}
+
 /// GREATEST, LEAST: NULLs are left out.
-pub fn greatest(values: &[Node], least: bool, ty: Oid, rows: &Rows<'_>, env: &Env) -> Result<Col> {
+pub fn greatest(values: &[Node], which: Which, rows: &Rows<'_>, env: &Env) -> Result<Col> {
+    let Which { least, collide, ty } = which;
     let mut arrays = Vec::with_capacity(values.len());
     let mut keys = Vec::with_capacity(values.len());
     for value in values {
@@ -184,6 +196,9 @@ pub fn greatest(values: &[Node], least: bool, ty: Oid, rows: &Rows<'_>, env: &En
     for row in 0..rows.count {
         let mut best: Option<usize> = None;
         for n in (0..arrays.len()).filter(|n| !arrays[*n].is_null(row)) {
+            if collide && best.is_some() {
+                return Err(crate::collation::collide());
+            }
             let wins = best.is_none_or(|best| {
                 let compared = compare_keys(&keys[n], row, &keys[best], row);
                 if least { compared.is_lt() } else { compared.is_gt() }

@@ -90,8 +90,8 @@ pub enum Node {
     Distinct(Box<Call>),
     /// NULLIF, by the function of `=`.
     NullIf(Box<Call>),
-    /// GREATEST of values whose keys are compared; LEAST where the flag is set.
-    Greatest(Vec<Node>, bool, Oid),
+    /// GREATEST and LEAST of values whose keys are compared.
+    Greatest(Vec<Node>, crate::logic::Which),
     /// `op ANY (array)`, or ALL.
     AnyOf(Box<AnyOf>),
     /// By the text: from a type to a type.
@@ -168,9 +168,7 @@ impl Node {
             Node::RowTest(value, not) => crate::containers::row_test(&value.eval(rows, env)?, *not),
             Node::Distinct(call) => crate::logic::distinct(call, rows, env)?,
             Node::NullIf(call) => crate::logic::null_if(call, rows, env)?,
-            Node::Greatest(values, least, ty) => {
-                crate::logic::greatest(values, *least, *ty, rows, env)?
-            }
+            Node::Greatest(values, which) => crate::logic::greatest(values, *which, rows, env)?,
             Node::AnyOf(any) => any.eval(rows, env)?,
             Node::ViaText(value, from, to) => via_text(&value.eval(rows, env)?, *from, *to, env)?,
             Node::Key(value, ty) => {

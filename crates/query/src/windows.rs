@@ -23,6 +23,7 @@ use onlap_pg::bound::{Expr, ExprId, FrameEdge, Query, QueryId, SortItem, Window,
 use onlap_pg::catalog::{ProcKind, oids};
 use onlap_pg::{Oid, Result, TypeRef};
 
+use crate::collation::Colliding;
 use crate::columns::schema_of;
 use crate::compile::{Compiler, unsupported};
 use crate::distinct::are_equal;
@@ -184,9 +185,13 @@ impl Compiler<'_> {
         let what = match call.kind {
             ProcKind::Window => What::named(&proc.name),
             _ => find_aggregate(call.proc).map(|make| {
+                let collide = self.extreme_collides(id, call.proc);
                 let args = call.args.iter().map(|arg| bound.ty(*arg)).collect();
                 let types = Types { args, result, catalog: Arc::clone(&self.env.catalog) };
-                What::Aggregate(Arc::new(move || make(&types)))
+                What::Aggregate(match collide {
+                    true => Arc::new(move || Box::new(Colliding::new(make(&types)))),
+                    false => Arc::new(move || make(&types)),
+                })
             }),
         };
         let Some(what) = what else {

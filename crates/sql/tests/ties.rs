@@ -3,10 +3,10 @@
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
 #[path = "support/beside.rs"]
-mod beside;
+mod compared;
 mod support;
 
 #[test]
 fn ties_come_as_in_postgresql() {
-    beside::compare(include_str!("../testdata/ties.sql"));
+    compared::compare(include_str!("../testdata/ties.sql"));
 }

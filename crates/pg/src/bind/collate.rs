@@ -9,19 +9,18 @@
 
 use super::level::Level;
 use super::strength::{DEFAULT, Derived, Mismatch, Spot, State, Strength};
-use super::{Binder, MORE_STACK, RED_ZONE, Schema};
+use super::{Binder, MORE_STACK, RED_ZONE};
 use crate::bound::{
     Aggregate, Bound, Entry, EntryKind, Expr, ExprId, FrameEdge, JoinTree, Noted, OnConflict,
     Query, QueryId, Target, collation_name, collation_named,
 };
-use crate::catalog::{Catalog, oids};
-use crate::{Error, Oid, Result};
+use crate::catalog::Catalog;
+use crate::{Error, Oid, Result, TypeRef};
 
 /// What is derived from.
 struct Walk<'a> {
     out: &'a mut Bound,
     catalog: &'a Catalog,
-    schema: &'a dyn Schema,
     levels: &'a [Level],
     /// The entries of the innermost query, where its level has them no more.
     here: Option<&'a [Entry]>,
@@ -79,8 +78,23 @@ impl Binder<'_> {
         match self.out.collation(id) {
             Some(known) => known,
             None if is_leaf(self.out.expr(id)) => self.walk(None).leaf(id),
-            None => 0,
+            None => match self.out.expr(id) {
+                Expr::Collate(_, name) => collation_named(name).unwrap_or(0),
+                _ => 0,
+            },
         }
+    }
+
+    /// The collation of a column, from 1, of an entry that is that number of levels above.
+    pub(super) fn collation_of_column(
+        &mut self,
+        entry: usize,
+        column: usize,
+        up: usize,
+        ty: TypeRef,
+    ) -> Oid {
+        let known = self.walk(None).column(entry, column, up);
+        known.unwrap_or_else(|| self.catalog.collation(ty.oid))
     }
 
     /// The collations of a query's columns.
@@ -90,13 +104,7 @@ impl Binder<'_> {
     }
 
     fn walk<'a>(&'a mut self, here: Option<&'a [Entry]>) -> Walk<'a> {
-        Walk {
-            out: &mut self.out,
-            catalog: self.catalog,
-            schema: self.schema,
-            levels: &self.levels,
-            here,
-        }
+        Walk { out: &mut self.out, catalog: self.catalog, levels: &self.levels, here }
     }
 
     fn mismatch(&self, Mismatch { kind, one, other, spot }: Mismatch) -> Error {
@@ -228,9 +236,9 @@ impl Walk<'_> {
                 let spot = Spot::Written(id);
                 State { strength: Strength::Explicit, collation, spot, ..State::default() }
             }
-            Expr::Field(row, number) => {
-                let (row, number) = (*row, *number);
-                let collation = self.field(id, row, number);
+            Expr::Field(row, _) => {
+                let row = *row;
+                let collation = self.out.collation(id).unwrap_or_else(|| self.of_type(id));
                 self.expr(row, &mut inner)?;
                 State::of(collation, start)
             }
@@ -413,31 +421,6 @@ impl Walk<'_> {
                 }
             }
             _ => None,
-        }
-    }
-
-    /// The collation of a field: that of the column that it is, whatever the row comes from.
-    fn field(&self, id: ExprId, row: ExprId, number: i32) -> Oid {
-        let at = number as usize;
-        let ty = self.out.ty(row).oid;
-        match self.out.expr(row) {
-            Expr::Row(fields, _) if ty == oids::RECORD => match fields.get(at - 1) {
-                Some(field) if is_leaf(self.out.expr(*field)) => self.leaf(*field),
-                Some(field) => match self.out.expr(*field) {
-                    Expr::Collate(_, name) => collation_named(name).unwrap_or(0),
-                    _ => 0,
-                },
-                None => 0,
-            },
-            Expr::Var { entry, column: 0, up } => {
-                let found = self.column(*entry, at, *up as usize);
-                found.unwrap_or_else(|| self.of_type(id))
-            }
-            _ => {
-                let of = self.schema.composite(self.catalog.base_type(ty));
-                let column = of.as_ref().and_then(|of| of.columns.get(at - 1));
-                column.map_or_else(|| self.of_type(id), |column| column.collation)
-            }
         }
     }
 }

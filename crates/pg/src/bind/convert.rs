@@ -7,6 +7,31 @@ use crate::catalog::oids;
 use crate::resolve::{self, Context, Conversion, Operand, Origin, Step};
 use crate::{Error, Oid, Result, TypeRef};
 
+/// A field of a row.
+pub(super) struct RowField {
+    pub(super) name: Name,
+    pub(super) ty: TypeRef,
+    pub(super) collated: Collated,
+}
+
+/// Where a field has its collation from.
+pub(super) enum Collated {
+    /// Its type.
+    ByType,
+    /// A column of which it is known.
+    As(Oid),
+    /// A value of ROW(…).
+    Value(ExprId),
+    /// A column of an entry: its number, the column, and how many levels above it is.
+    Column(usize, usize, usize),
+}
+
+impl RowField {
+    pub(super) fn plain(name: Name, ty: TypeRef) -> RowField {
+        RowField { name, ty, collated: Collated::ByType }
+    }
+}
+
 impl Binder<'_> {
     /// An expression as resolution sees it.
     pub(super) fn operand(&self, id: ExprId) -> Operand {
@@ -264,35 +289,75 @@ impl Binder<'_> {
         resolve::common_modifier(&types, common)
     }
 
-    /// The names of a row's columns in order: of ROW(…), of a record's entry, of a composite type.
-    pub(super) fn fields_of(&self, id: ExprId) -> Option<Vec<(Name, TypeRef)>> {
+    /// A row's fields in order: of ROW(…), of a record's entry, of a composite type.
+    pub(super) fn fields_of(&self, id: ExprId) -> Option<Vec<RowField>> {
         let ty = self.out.ty(id).oid;
         if ty != oids::RECORD {
             let of = self.schema.composite(self.catalog.base_type(ty))?;
             let columns = of.columns.iter();
             // A column that was dropped keeps its number; no name finds it.
             let named = columns.map(|c| match c.dropped {
-                true => (Name::from(""), TypeRef::new(0)),
-                false => (c.name.clone(), c.ty),
+                true => RowField::plain(Name::from(""), TypeRef::new(0)),
+                false => {
+                    RowField { name: c.name.clone(), ty: c.ty, collated: Collated::As(c.collation) }
+                }
             });
             return Some(named.collect());
         }
         match self.out.expr(id) {
-            Expr::Row(fields, names) => {
-                let types = fields.iter().map(|field| self.out.ty(*field));
-                Some(names.iter().cloned().zip(types).collect())
-            }
+            Expr::Row(fields, names) => Some(self.fields_of_values(fields, names)),
             Expr::Var { entry, column, up } => {
                 let level = self.levels.len().checked_sub(1 + *up as usize)?;
-                let entry = &self.levels[level].entries[*entry - 1];
+                let (number, entry) = (*entry, &self.levels[level].entries[*entry - 1]);
                 match *column {
                     0 => {
-                        Some(entry.names.iter().cloned().zip(entry.types.iter().copied()).collect())
+                        let all = entry.names.iter().zip(&entry.types).enumerate();
+                        let field = |(at, (name, ty)): (usize, (&Name, &TypeRef))| {
+                            let collated = Collated::Column(number, at + 1, *up as usize);
+                            RowField { name: name.clone(), ty: *ty, collated }
+                        };
+                        Some(all.map(field).collect())
                     }
                     column => self.fields_behind(entry, column, self.levels.len() - 1 - level),
                 }
             }
-            _ => self.output_columns(id),
+            _ => self.output_fields(id),
         }
+    }
+
+    /// The fields that the OUT parameters of a function are.
+    pub(super) fn output_fields(&self, id: ExprId) -> Option<Vec<RowField>> {
+        let all = self.output_columns(id)?.into_iter();
+        Some(all.map(|(name, ty)| RowField::plain(name, ty)).collect())
+    }
+
+    /// The fields of ROW(…).
+    pub(super) fn fields_of_values(&self, values: &[ExprId], names: &[Name]) -> Vec<RowField> {
+        let field = |(name, id): (&Name, &ExprId)| {
+            let collated = Collated::Value(*id);
+            RowField { name: name.clone(), ty: self.out.ty(*id), collated }
+        };
+        names.iter().zip(values).map(field).collect()
+    }
+
+    /// A field of a row, with the collation of what it comes from.
+    pub(super) fn add_field(
+        &mut self,
+        row: ExprId,
+        number: i32,
+        field: &RowField,
+        place: Option<u32>,
+    ) -> ExprId {
+        let made = self.out.add(Expr::Field(row, number), field.ty, place);
+        let collation = match field.collated {
+            Collated::ByType => self.catalog.collation(field.ty.oid),
+            Collated::As(collation) => collation,
+            Collated::Value(id) => self.collation_of(id),
+            Collated::Column(entry, column, up) => {
+                self.collation_of_column(entry, column, up, field.ty)
+            }
+        };
+        self.out.set_collation(made, collation);
+        made
     }
 }

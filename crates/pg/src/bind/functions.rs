@@ -283,7 +283,9 @@ impl Binder<'_> {
         if self.catalog.is_composite(ty)
             || matches!(self.out.expr(call), Expr::Row(..)) && ty == oids::RECORD
         {
-            return self.fields_of(call).map_or(Rows::Open, Rows::Columns);
+            let fields =
+                self.fields_of(call).map(|all| all.into_iter().map(|one| (one.name, one.ty)));
+            return fields.map_or(Rows::Open, |all| Rows::Columns(all.collect()));
         }
         match self.catalog.get_type(ty).map(|found| found.kind) {
             // record; void and cstring are values like others.

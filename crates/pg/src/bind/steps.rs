@@ -1,5 +1,6 @@
 //! Steps into a value: fields of rows, elements of containers.
 
+use super::convert::{Collated, RowField};
 use super::{At, Binder, unsupported};
 use crate::ast::{self, Name, Step};
 use crate::bound::{Entry, EntryKind, Expr, ExprId, Literal, Subscript, Target};
@@ -116,12 +117,17 @@ impl Binder<'_> {
         }
         let Some(fields) = self.fields_of(row) else {
             if ty == oids::RECORD {
-                return Ok(None);
+                return match self.out.expr(row) {
+                    Expr::Var { .. } => {
+                        Err(Error::new("42809", "record type has not been registered"))
+                    }
+                    _ => Ok(None),
+                };
             }
             return Err(unsupported("a field of this type"));
         };
-        let found = fields.iter().position(|(field, _)| **field == *name && !name.is_empty());
-        Ok(found.map(|at| self.out.add(Expr::Field(row, at as i32 + 1), fields[at].1, place)))
+        let found = fields.iter().position(|field| *field.name == *name && !name.is_empty());
+        Ok(found.map(|at| self.add_field(row, at as i32 + 1, &fields[at], place)))
     }
 
     /// The fields of a record in a column: those of the query's target that it comes from.
@@ -130,7 +136,7 @@ impl Binder<'_> {
         entry: &Entry,
         column: i32,
         up: usize,
-    ) -> Option<Vec<(Name, TypeRef)>> {
+    ) -> Option<Vec<RowField>> {
         let at = usize::try_from(column - 1).ok()?;
         match &entry.kind {
             EntryKind::Query(query) => self.fields_of_target(*query, at, up),
@@ -146,13 +152,6 @@ impl Binder<'_> {
                 }
                 _ => None,
             },
-            EntryKind::Values(rows) => match self.out.expr(*rows.first()?.get(at)?) {
-                Expr::Row(fields, names) => {
-                    let types = fields.iter().map(|field| self.out.ty(*field));
-                    Some(names.iter().cloned().zip(types).collect())
-                }
-                _ => None,
-            },
             _ => None,
         }
     }
@@ -163,18 +162,27 @@ impl Binder<'_> {
         query: crate::bound::QueryId,
         at: usize,
         up: usize,
-    ) -> Option<Vec<(Name, TypeRef)>> {
+    ) -> Option<Vec<RowField>> {
         let query = self.out.query(query);
         let target: &Target = query.output().iter().filter(|t| !t.hidden).nth(at)?;
         match *self.out.expr(target.value) {
-            Expr::Row(ref fields, ref names) => {
-                let types = fields.iter().map(|field| self.out.ty(*field));
-                Some(names.iter().cloned().zip(types).collect())
-            }
+            Expr::Row(ref fields, ref names) => Some(self.fields_of_values(fields, names)),
             Expr::Var { entry, column: 0, up: 0 } => {
                 let entry = query.entries.get(entry - 1)?;
                 let types = entry.types.iter().copied();
-                Some(entry.names.iter().cloned().zip(types).collect())
+                let fields = entry.names.iter().cloned().zip(types).enumerate();
+                let value = |at: usize| match &entry.kind {
+                    EntryKind::Query(query) => {
+                        let mut output = self.out.query(*query).output().iter();
+                        output.find(|target| target.number == at + 1).map(|target| target.value)
+                    }
+                    _ => None,
+                };
+                let field = |(at, (name, ty))| {
+                    let collated = value(at).map_or(Collated::ByType, Collated::Value);
+                    RowField { name, ty, collated }
+                };
+                Some(fields.map(field).collect())
             }
             // What is behind a column of that query is found through its own WITH.
             Expr::Var { entry, column, up: 0 } => match &query.entries.get(entry - 1)?.kind {
@@ -192,7 +200,7 @@ impl Binder<'_> {
                 }
                 _ => self.fields_behind(&query.entries[entry - 1], column, up),
             },
-            _ => self.output_columns(target.value),
+            _ => self.output_fields(target.value),
         }
     }
 

@@ -121,10 +121,10 @@ impl Binder<'_> {
             return Err(Error::new("42809", text));
         };
         let mut made = Vec::new();
-        for (at, (name, ty)) in fields.into_iter().enumerate() {
-            if ty.oid != 0 {
-                let field = Expr::Field(value, at as i32 + 1);
-                made.push((name, self.out.add(field, ty, place)));
+        for (at, field) in fields.into_iter().enumerate() {
+            if field.ty.oid != 0 {
+                let one = self.add_field(value, at as i32 + 1, &field, place);
+                made.push((field.name, one));
             }
         }
         Ok(made)

@@ -32,6 +32,23 @@ select row(c collate "C", p collate "POSIX"), row(c, p)
   from coll
 select (row(c, p)).f1 || (row(d, p)).f2 from coll
 select (row(c || d, p)).f1 from coll
+select (x).f1 || (x).f2, (x).f1 || 'y', (x).f2 from (select row(c, p) as x from coll) s
+select (x).f1 || (x).f2, (x).f1 || 'y' from (select row(c || d, p || d) as x from coll) s
+select (x).f1 || (x).f2 from (values (row('a' collate "C", 'b' collate "POSIX"))) s (x)
+select (x).f1 || 'y', (x).f1 < (y).f2 from (select row(c, id) as x from coll) s, lateral (select row(s.x, d, p) as y) r
+select (x).f1 || (x).f2, (x).f1 from (select row(c collate "POSIX", d collate "C") as x from coll) s
+with w as (select row(c, p) as x from coll) select (x).f1 || (x).f2, (x).f1, (x).f2 from w
+with w as (select row(c, p) as x from coll), v as (select x from w) select (x).f1 || (x).f2, (x).f1 from v
+select (x).a || (x).b, (x).a from (select s as x from (select c as a, p as b from coll) s) r
+select (x).f1 || 'z' from (select (select row(c, p)) as x from coll) s
+select ((x).f1).f1 || (x).f2 from (select row(row(c), p) as x from coll) s
+select (row(row(c, p), d)).f1, ((row(row(c, p), d)).f1).f2 || c from coll
+select (x).* from (select row(c, p) as x from coll) s order by 1
+select (r).*, (r).c || (r).p from (select row(c, p, d)::collated as r from coll) s
+select j.x from (coll a cross join (select row(c, p) as x from coll) b) as j where (j.x).f1 < (j.x).f2
+with recursive w as (select c, 1 as n from coll union all select c, n + 1 from w where n < 3) select c from w
+with recursive w as (select d, 1 as n from coll union all select d collate "C", n + 1 from w where n < 3) select d from w
+with recursive w as (select c || 'x' as c, 1 as n from coll union all select w.c || coll.d, n + 1 from w, coll where n < 3) select c from w
 select (r).c || (r).p, (r).c || (r).d, (r).p < 'x' from hascollated
 select (x).c || (x).p from (select row(c, p)::collated as x from coll) s
 select (s.*).c, (s).c || (s).p from (select c, p from coll) s

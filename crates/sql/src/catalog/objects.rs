@@ -50,7 +50,7 @@ pub enum Kind {
     Unique,
     /// anything else of a table that only SQL knows, by the engine's name and a word
     Option,
-    /// `{"oid", "modifier"}` of a column whose type the engine does not have, by `table id:column id`
+    /// `{"oid", "modifier", "collation"}` of a column of which the engine does not know all, by `table id:column id`
     ColumnType,
     /// of an enum, a domain, a composite type, by the engine's form of its name; see [`super::made_types`]
     Type,

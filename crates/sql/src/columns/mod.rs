@@ -280,6 +280,8 @@ pub struct Types {
     all: Arc<[ColumnType]>,
     /// The place of a column whose type is not there any more.
     lost: Option<usize>,
+    /// Collations of columns that have another than their type's, by place.
+    collations: Option<Arc<[(usize, Oid)]>>,
     catalog: Arc<Catalog>,
 }
 
@@ -303,7 +305,7 @@ impl Types {
         let noted = objects.column_types().of_table(schema.id);
         let mut lost: Option<usize> = None;
         let one = |(at, column): (usize, &onlap::ColumnSchema)| {
-            let Some(pg) = noted.and_then(|noted| noted.get(&column.id).copied()) else {
+            let Some(pg) = noted.and_then(|noted| Some(noted.get(&column.id)?.ty)) else {
                 return ColumnType::own(column.ty);
             };
             ColumnType::of(catalog, pg).unwrap_or_else(|| {
@@ -319,7 +321,25 @@ impl Types {
             ty.unwrap_or(ColumnType::own(derived.column.ty))
         });
         let all = own.into_iter().chain(derived).collect();
-        Types { all, lost, catalog: Arc::clone(catalog) }
+        let collations = noted.and_then(|noted| {
+            let one = |(at, column): (usize, &onlap::ColumnSchema)| {
+                Some((at, noted.get(&column.id)?.collation?))
+            };
+            let all: Vec<_> = schema.columns.iter().enumerate().filter_map(one).collect();
+            (!all.is_empty()).then(|| all.into())
+        });
+        Types { all, lost, collations, catalog: Arc::clone(catalog) }
+    }
+
+    /// The collation of a column; 0 of a type that has none.
+    pub fn collation(&self, at: usize) -> Oid {
+        self.own_collation(at).unwrap_or_else(|| self.catalog.collation(self.all[at].pg.oid))
+    }
+
+    /// The same, where it is not its type's.
+    pub fn own_collation(&self, at: usize) -> Option<Oid> {
+        let known = self.collations.as_deref()?;
+        known.iter().find(|(place, _)| *place == at).map(|(_, collation)| *collation)
     }
 
     /// Fails where a column's type is not there: its values mean nothing then. Who reads or writes them asks first.

@@ -4,13 +4,13 @@
 //! knows all of them.
 
 use onlap::{DataType, Value};
-use onlap_pg::TypeRef;
 use onlap_pg::ast::{
     ColumnRule, Expr, ExprId, Judged, Literal, NewColumn, Path, Said, Span, TypeName, When,
 };
 use onlap_pg::bind::{self, is_system_column};
 use onlap_pg::bound::collation_named;
 use onlap_pg::catalog::Catalog;
+use onlap_pg::{Oid, TypeRef};
 
 use super::generated::Generation;
 use super::sequence;
@@ -67,6 +67,8 @@ pub struct Declared<'a> {
     pub name: String,
     /// Its type.
     pub ty: ColumnType,
+    /// Its collation, where that is not its type's.
+    pub collation: Option<Oid>,
     /// Refuses NULL.
     pub not_null: bool,
     /// Its default.
@@ -83,8 +85,8 @@ impl Declared<'_> {
     /// A column of a type, of which nothing else is said.
     pub fn plain(name: String, ty: ColumnType) -> Declared<'static> {
         let (default, constraints) = (Default::None, Vec::new());
-        let (not_null, sequence, generated) = (false, None, None);
-        Declared { name, ty, not_null, default, sequence, generated, constraints }
+        let (collation, not_null, sequence, generated) = (None, false, None, None);
+        Declared { name, ty, collation, not_null, default, sequence, generated, constraints }
     }
 
     /// Whether its default is calculated when it is needed.
@@ -131,6 +133,7 @@ pub fn declared_as<'a>(
 ) -> Result<Declared<'a>> {
     must_be_free(&column.name)?;
     let mut out = Declared::plain(column.name.to_string(), ty);
+    let mut collated = false;
     out.not_null = serial;
     if serial {
         let options = sequence::Options::of_type(ty.engine);
@@ -166,8 +169,9 @@ pub fn declared_as<'a>(
                 out.not_null = true;
             }
             ColumnRule::Collate(name) => {
+                only_once(source, named.place, &mut collated)?;
                 let made = collation(view.objects.made_types().catalog(), name, ty.pg.oid);
-                made.map_err(|e| source.at(e, named.place))?;
+                out.collation = made.map_err(|e| source.at(e, named.place))?;
             }
             ColumnRule::When(when) => {
                 let last = out.constraints.last_mut();
@@ -227,21 +231,36 @@ fn put_off(last: Option<&mut Rule<'_>>, when: When) -> Result<()> {
     Ok(())
 }
 
-/// A collation for values of a type. Text is ordered by its bytes.
+/// Fails where COLLATE stands there a second time.
+///
+/// # Errors
+/// `42601`
+pub fn only_once(source: Source<'_>, place: u32, collated: &mut bool) -> Result<()> {
+    match std::mem::replace(collated, true) {
+        true => {
+            let error = SqlError::new(state::SYNTAX, "multiple COLLATE clauses not allowed");
+            Err(source.at(error, place))
+        }
+        false => Ok(()),
+    }
+}
+
+/// A collation for values of a type; `None` for that which the type has. Text is ordered by its bytes.
 ///
 /// # Errors
 /// `0A000`: another order; `42804`: the type has none.
-pub fn collation(catalog: &Catalog, name: &Path, ty: u32) -> Result<()> {
-    if name.last().and_then(|last| collation_named(last)).is_none() {
+pub fn collation(catalog: &Catalog, name: &Path, ty: u32) -> Result<Option<Oid>> {
+    let Some(found) = name.last().and_then(|last| collation_named(last)) else {
         let name = name.join(".");
         return Err(SqlError::unsupported(format!("collation \"{name}\""))
             .hint("Text is ordered as by \"C\"."));
-    }
-    if catalog.collation(ty) == 0 {
+    };
+    let own = catalog.collation(ty);
+    if own == 0 {
         let text = format!("collations are not supported by type {}", catalog.shown(ty));
         return Err(SqlError::new("42804", text));
     }
-    Ok(())
+    Ok((found != own).then_some(found))
 }
 
 /// What a DEFAULT says.

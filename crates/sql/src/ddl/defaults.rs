@@ -36,11 +36,11 @@ pub fn computed(view: &View, table: TableId, column: &ColumnSchema) -> Option<St
     if let Some(own) = expression(view, table, column.id) {
         return Some(own);
     }
-    let ty = view.objects.column_types().of_table(table)?.get(&column.id)?;
+    let ty = view.objects.column_types().of_table(table)?.get(&column.id)?.ty;
     if column.default.is_some() {
         return None;
     }
-    of_domain(view, *ty)
+    of_domain(view, ty)
 }
 
 /// What stands for a value of a domain that is left out; `None` where that is NULL, or the type is no domain.

@@ -44,7 +44,7 @@ pub mod temporary;
 pub mod trigger;
 mod truncate;
 mod types;
-mod view;
+pub mod view;
 
 use onlap_pg::ast::{Object, Statement};
 

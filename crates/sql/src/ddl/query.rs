@@ -160,7 +160,9 @@ pub fn declared_of(view: &View, bound: &Bound, names: &[String]) -> Result<Vec<D
         let catalog = view.objects.made_types().catalog();
         let ty = ColumnType::of(catalog, *ty)
             .ok_or_else(|| SqlError::unsupported(format!("a column of the type of \"{name}\"")))?;
-        Ok(Declared::plain(name, ty))
+        let own = catalog.collation(ty.pg.oid);
+        let collation = bound.collation(at).filter(|collation| *collation != own);
+        Ok(Declared { collation, ..Declared::plain(name, ty) })
     };
     bound.columns().iter().enumerate().map(column).collect()
 }

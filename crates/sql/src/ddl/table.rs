@@ -375,8 +375,8 @@ fn note_columns(
 ) -> Result<()> {
     for (column, declared) in schema.columns.iter().zip(columns) {
         let key = defaults::key(schema.id, column.id);
-        if !declared.ty.is_own() {
-            session.put(Kind::ColumnType, &key, Some(column_types::body(declared.ty.pg)))?;
+        if let Some(body) = column_types::body(declared.ty, declared.collation) {
+            session.put(Kind::ColumnType, &key, Some(body))?;
         }
         if let Default::Computed(sql) = &declared.default {
             session.put(Kind::Default, &key, Some(json!({ "sql": sql })))?;
@@ -444,7 +444,7 @@ fn like_columns(
     view.must(&[of_table(Action::Imitate, &table.schema(), Vec::new())])?;
     let schema = table.schema();
     let types = Types::of(&view.objects, &schema);
-    let column = |(column, ty): (&onlap::ColumnSchema, &ColumnType)| {
+    let column = |(at, (column, ty)): (usize, (&onlap::ColumnSchema, &ColumnType))| {
         let default = match &column.default {
             _ if !with_defaults => Default::None,
             Some(ColumnDefault::Constant(value)) => Default::Constant(value.clone()),
@@ -462,10 +462,11 @@ fn like_columns(
         };
         let mut made = Declared::plain(column.name.clone(), *ty);
         made.not_null = !column.nullable;
+        made.collation = types.own_collation(at);
         (made.default, made.generated) = (default, generated);
         Ok(made)
     };
-    schema.columns.iter().zip(types.iter()).map(column).collect()
+    schema.columns.iter().zip(types.iter()).enumerate().map(column).collect()
 }
 
 /// What WITH says of a table that the engine knows; see [`storage`] for the rest.

@@ -1,8 +1,10 @@
 //! CREATE and DROP VIEW.
 
 use onlap_pg::ast::{Checked, CreateView, Lasting, OptionValue};
-use onlap_pg::catalog::oids as types;
-use serde_json::json;
+use onlap_pg::bound::collation_name;
+use onlap_pg::catalog::{Catalog, oids as types};
+use onlap_pg::{Oid, TypeRef};
+use serde_json::{Value as Json, json};
 
 use super::change::notice;
 use super::naming::{self, Relation};
@@ -57,24 +59,24 @@ pub fn create(
     let written = bound::Written { tree: source.tree, query: create.query, text: source.text };
     let (query, mut uses) = bound::bind(written, create.span, &mut |parts| stands_for(view, parts));
     let query = crate::catalog::called::qualified(view, &query, false);
+    let catalog = view.objects.made_types().catalog();
+    let column = |(at, (name, (_, ty))): (usize, (&String, &(String, PgType)))| {
+        let own = catalog.collation(ty.oid);
+        let collation = bound.collation(at).filter(|collation| *collation != own);
+        ViewColumn { name: name.clone(), ty: *ty, collation }
+    };
+    let described: Vec<ViewColumn> = columns.iter().zip(&found).enumerate().map(column).collect();
     let place = place(session, view, source, create, &uses, client)?;
     let Place { view, name } = &place;
     let engine = name.engine(&view.database);
     if let Some(old) = view.objects.get(Kind::View, &engine) {
-        check_replaced(&old.body, &columns)?;
+        check_replaced(view, &ViewColumn::all(&old.body), &described)?;
     }
     for used in &mut uses {
         let read = needs.iter().filter(|need| need.by.is_none() && need.key.oid == used.oid);
         used.reads = read.flat_map(|need| need.columns.iter().copied()).collect();
     }
-    let described: Vec<_> = found
-        .iter()
-        .zip(&columns)
-        .map(|((_, ty), name)| {
-            let ty = *ty;
-            json!({ "name": name, "type": names::format_type(ty), "oid": ty.oid, "of": ty.modifier })
-        })
-        .collect();
+    let described: Vec<_> = described.iter().map(ViewColumn::body).collect();
     let uses: Vec<_> = uses.iter().map(bound::Use::body).collect();
     if checked.is_some()
         && let Err(e) = bound.is_changed_through()
@@ -94,6 +96,52 @@ pub fn create(
         session.own(view, Class::View, oids::of_object(number), &name.schema)?;
     }
     Ok("CREATE VIEW")
+}
+
+/// What is kept of a view's column.
+#[derive(Clone, Debug)]
+pub struct ViewColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: PgType,
+    /// Its collation, where that is not its type's.
+    pub collation: Option<Oid>,
+}
+
+impl ViewColumn {
+    /// The columns that the row of a view has.
+    pub fn all(body: &Json) -> Vec<ViewColumn> {
+        body["columns"].as_array().into_iter().flatten().map(ViewColumn::read).collect()
+    }
+
+    fn read(body: &Json) -> ViewColumn {
+        let said = body["type"].as_str().unwrap_or_default();
+        let number = |json: &Json| json.as_u64().and_then(|oid| u32::try_from(oid).ok());
+        let plain = said.split('(').next().unwrap_or(said).trim();
+        let oid = number(&body["oid"]).or_else(|| names::by_name(plain)).unwrap_or(types::TEXT);
+        let modifier = body["of"].as_i64().and_then(|of| i32::try_from(of).ok()).unwrap_or(-1);
+        ViewColumn {
+            name: body["name"].as_str().unwrap_or_default().to_string(),
+            ty: PgType { oid, modifier },
+            collation: number(&body["collation"]),
+        }
+    }
+
+    fn body(&self) -> Json {
+        let ty = self.ty;
+        let mut body = json!({
+            "name": self.name, "type": names::format_type(ty), "oid": ty.oid, "of": ty.modifier,
+        });
+        if let Some(collation) = self.collation {
+            body["collation"] = collation.into();
+        }
+        body
+    }
+
+    fn collation_in(&self, catalog: &Catalog) -> Oid {
+        self.collation.unwrap_or_else(|| catalog.collation(self.ty.oid))
+    }
 }
 
 /// anyarray
@@ -232,22 +280,31 @@ pub(super) fn stands_for(view: &View, parts: &[String]) -> Option<bound::Use> {
     }
 }
 
-fn check_replaced(old: &serde_json::Value, columns: &[String]) -> Result<()> {
-    let before: Vec<&str> = old["columns"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|c| c["name"].as_str())
-        .collect();
+fn check_replaced(view: &View, before: &[ViewColumn], columns: &[ViewColumn]) -> Result<()> {
+    let fail = |text: String| SqlError::new(state::BAD_DEFINITION, text);
     if columns.len() < before.len() {
-        return Err(SqlError::new(state::BAD_DEFINITION, "cannot drop columns from view"));
+        return Err(fail("cannot drop columns from view".into()));
     }
+    let catalog = view.objects.made_types().catalog();
     for (old, new) in before.iter().zip(columns) {
-        if old != new {
-            let text = format!("cannot change name of view column \"{old}\" to \"{new}\"");
+        let name = &old.name;
+        if *name != new.name {
+            let text = format!("cannot change name of view column \"{name}\" to \"{}\"", new.name);
             let hint =
                 "Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead.";
-            return Err(SqlError::new(state::BAD_DEFINITION, text).hint(hint));
+            return Err(fail(text).hint(hint));
+        }
+        let what = format!("of view column \"{name}\" from");
+        if old.ty != new.ty {
+            let shown =
+                |ty: PgType| catalog.shown_with(TypeRef { oid: ty.oid, modifier: ty.modifier });
+            let (old, new) = (shown(old.ty), shown(new.ty));
+            return Err(fail(format!("cannot change data type {what} {old} to {new}")));
+        }
+        let (old, new) = (old.collation_in(catalog), new.collation_in(catalog));
+        if old != new {
+            let (old, new) = (collation_name(old), collation_name(new));
+            return Err(fail(format!("cannot change collation {what} \"{old}\" to \"{new}\"")));
         }
     }
     Ok(())

@@ -36,7 +36,7 @@ const ROWS: f64 = 400.0;
 const MANY_ROWS: f64 = 4000.0;
 
 /// The collation of a column: texts of the system's tables are ordered as in every database.
-fn collation(ty: TypeRef, of_view: bool) -> u32 {
+pub fn collation(ty: TypeRef, of_view: bool) -> u32 {
     match Catalog::new().collation(ty.oid) {
         DEFAULT_COLLATION if !of_view => 950,
         own => own,

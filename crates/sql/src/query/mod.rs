@@ -7,7 +7,7 @@
 
 mod answer;
 mod append;
-mod catalogs;
+pub mod catalogs;
 pub mod ctids;
 pub mod division;
 pub mod domains;
@@ -514,6 +514,12 @@ impl Bound {
         let mut seen = self.tree.query(self.query).output().iter().filter(|target| !target.hidden);
         let has_one = |id| self.catalog.collation(self.tree.ty(id).oid) != 0;
         seen.position(|to| has_one(to.value) && self.tree.collation(to.value) == Some(0))
+    }
+
+    /// The collation of a column of its answer, from 0.
+    pub fn collation(&self, at: usize) -> Option<u32> {
+        let mut seen = self.tree.query(self.query).output().iter().filter(|target| !target.hidden);
+        self.tree.collation(seen.nth(at)?.value)
     }
 
     /// The columns of its answer.

@@ -357,7 +357,7 @@ fn composite(made: &Made, catalog: &Catalog) -> Option<Relation> {
     let column = |(name, ty): &(String, PgType)| Column {
         name: name.as_str().into(),
         ty: TypeRef { oid: ty.oid, modifier: ty.modifier },
-        collation: catalog.collation(ty.oid),
+        collation: of.collations.get(name).copied().unwrap_or_else(|| catalog.collation(ty.oid)),
         dropped: false,
     };
     Some(Relation {
@@ -372,12 +372,13 @@ fn composite(made: &Made, catalog: &Catalog) -> Option<Relation> {
 
 fn relation(handle: &TableHandle, row: Oid, catalog: &Catalog) -> Relation {
     let schema = &handle.schema;
-    let column = |(column, ty): (&onlap::ColumnSchema, &ColumnType)| {
+    let column = |(at, (column, ty)): (usize, (&onlap::ColumnSchema, &ColumnType))| {
         let ty = ty.pg;
+        let own = handle.types.own_collation(at);
         Column {
             name: column.name.as_str().into(),
             ty: TypeRef { oid: ty.oid, modifier: ty.modifier },
-            collation: catalog.collation(ty.oid),
+            collation: own.unwrap_or_else(|| catalog.collation(ty.oid)),
             dropped: false,
         }
     };
@@ -390,7 +391,7 @@ fn relation(handle: &TableHandle, row: Oid, catalog: &Catalog) -> Relation {
         row,
         name: crate::rights::ask::shown(schema).into(),
         kind: if handle.materialized.is_some() { b'm' } else { b'r' },
-        columns: schema.columns.iter().zip(handle.types.iter()).map(column).collect(),
+        columns: schema.columns.iter().zip(handle.types.iter()).enumerate().map(column).collect(),
         key: key.unwrap_or_default(),
     }
 }

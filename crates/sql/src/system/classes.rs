@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use onlap::{Action, ColumnSchema, TableSchema, Time};
+use onlap::{Action, ColumnSchema, IndexSchema, TableSchema, Time};
 use onlap_kernels::gin::Class;
 use onlap_pg::catalog::Catalog;
 use onlap_pg::print::Look;
-use serde_json::Value as Json;
+use onlap_pg::{Oid, TypeRef};
 
 use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
@@ -20,11 +20,12 @@ use crate::catalog::policies::Security;
 use crate::catalog::storage::Storage;
 use crate::catalog::{Kind, bound, oids, rules as kept};
 use crate::columns::Types;
+use crate::ddl::view::ViewColumn;
 use crate::error::Result;
 use crate::formulas::{self, Program};
-use crate::query::Printed;
+use crate::query::{Printed, catalogs};
 use crate::row;
-use crate::types::{PgType, names, oid};
+use crate::types::{PgType, oid};
 use crate::view::View;
 
 /// OID of pg_class.
@@ -77,20 +78,48 @@ pub fn owner_of(view: &View, relation: &Relation) -> u32 {
 }
 
 /// The columns of a view, as they were when it was made: what it reads keeps their types.
-pub fn view_columns(view: &View, oid: u32) -> Vec<(String, PgType)> {
+fn view_described(view: &View, oid: u32) -> Vec<ViewColumn> {
     let mut views = view.objects.of_kind(Kind::View);
-    let Some((_, object)) = views.find(|(_, object)| oids::of_object(object.number) == oid) else {
-        return Vec::new();
+    let found = views.find(|(_, object)| oids::of_object(object.number) == oid);
+    found.map_or_else(Vec::new, |(_, object)| ViewColumn::all(&object.body))
+}
+
+/// The columns of a view: name and type.
+pub fn view_columns(view: &View, oid: u32) -> Vec<(String, PgType)> {
+    let columns = view_described(view, oid).into_iter();
+    columns.map(|column| (column.name, column.ty)).collect()
+}
+
+/// The places of an index's columns in its table.
+fn places<'a>(table: &'a TableSchema, index: &'a IndexSchema) -> impl Iterator<Item = usize> + 'a {
+    let ids = index.key.iter().map(|k| k.column).chain(index.include.iter().copied());
+    ids.filter_map(|id| table.position(id))
+}
+
+/// The collations of a relation's columns, where those are not their types'.
+pub fn own_collations(view: &View, relation: &Relation) -> Vec<Option<Oid>> {
+    let of_table = |table: &TableSchema| {
+        let types = Types::of(&view.objects, table);
+        move |at: usize| types.own_collation(at)
     };
-    let column = |column: &Json| {
-        let said = column["type"].as_str().unwrap_or_default();
-        let known = column["oid"].as_u64().and_then(|oid| u32::try_from(oid).ok());
-        let plain = said.split('(').next().unwrap_or(said).trim();
-        let oid = known.or_else(|| names::by_name(plain)).unwrap_or(oid::TEXT);
-        let modifier = column["of"].as_i64().and_then(|of| i32::try_from(of).ok()).unwrap_or(-1);
-        (column["name"].as_str().unwrap_or_default().to_string(), PgType { oid, modifier })
-    };
-    object.body["columns"].as_array().into_iter().flatten().map(column).collect()
+    match &relation.what {
+        What::Table(table) => (0..table.columns.len()).map(of_table(table)).collect(),
+        What::Index(table, at) => places(table, &table.indexes[*at]).map(of_table(table)).collect(),
+        What::View => {
+            let columns = view_described(view, relation.oid).into_iter();
+            columns.map(|column| column.collation).collect()
+        }
+        What::Composite(oid, ..) => {
+            let of = view.objects.made_types().composite(*oid);
+            let own = |(name, _): &(String, PgType)| of?.collations.get(name).copied();
+            of.map_or_else(Vec::new, |of| of.fields.iter().map(own).collect())
+        }
+        What::System(definition) => {
+            let own = |ty: &TypeRef| Some(catalogs::collation(*ty, definition.is_view));
+            definition.types.iter().map(own).collect()
+        }
+        What::Sequence(_) => Vec::new(),
+    }
 }
 
 /// The columns of a relation: name and type.
@@ -103,8 +132,6 @@ pub fn columns(view: &View, relation: &Relation) -> Vec<(String, PgType)> {
         }
         What::Index(table, at) => {
             let index = &table.indexes[*at];
-            let ids = index.key.iter().map(|k| k.column).chain(index.include.iter().copied());
-            let positions = ids.filter_map(|id| table.position(id));
             let types = Types::of(&view.objects, table);
             let name = |at: usize| match at.checked_sub(table.columns.len()) {
                 None => table.columns[at].name.clone(),
@@ -114,7 +141,7 @@ pub fn columns(view: &View, relation: &Relation) -> Vec<(String, PgType)> {
             let class = text::gin(table, index).and_then(|of| of.gin).map(|gin| gin.class);
             let stored = |ty: PgType| class.map_or(ty, |class| stored_of(class, ty));
             let (mut names, types): (Vec<String>, Vec<PgType>) =
-                positions.map(|at| (name(at), stored(types[at].pg))).unzip();
+                places(table, index).map(|at| (name(at), stored(types[at].pg))).unzip();
             crate::ddl::number_twins(&mut names);
             names.into_iter().zip(types).collect()
         }
@@ -254,18 +281,13 @@ fn classes(view: &View, model: &Model) -> Rows {
 
 /// The type's collation in pg_collation; 0 where it has none.
 pub fn collation_of(view: &View, ty: PgType) -> u32 {
-    let catalog = view.objects.made_types().catalog();
-    let base = catalog.base_type(ty.oid);
-    match catalog.element(base).map_or(base, |element| catalog.base_type(element)) {
-        oid::TEXT | oid::VARCHAR | oid::BPCHAR | oid::CITEXT => 100,
-        oid::NAME => 950,
-        _ => 0,
-    }
+    view.objects.made_types().catalog().collation(ty.oid)
 }
 
 /// What is known of a column beside its name and type.
 #[derive(Default)]
 struct More {
+    collation: Option<Oid>,
     not_null: bool,
     has_default: bool,
     identity: &'static str,
@@ -303,7 +325,7 @@ fn attribute(view: &View, place: (u32, u32), name: String, ty: PgType, more: Mor
     let (local, count) = more.came.map_or((true, 0), |came| (came.local, came.count));
     let generated = if more.generated { "s" } else { "" };
     row.extend(row![more.has_default, false, more.identity, generated, false, local, count]);
-    row.extend(row![collation_of(view, ty), more.acl]);
+    row.extend(row![more.collation.unwrap_or_else(|| collation_of(view, ty)), more.acl]);
     row
 }
 
@@ -315,6 +337,7 @@ fn attributes(view: &View, model: &Model) -> Rows {
     );
     let families = view.objects.families();
     for relation in &model.relations {
+        let collations = own_collations(view, relation);
         for (i, (name, ty)) in columns(view, relation).into_iter().enumerate() {
             let table = relation.table();
             let column = table.map(|t| &t.columns[i]);
@@ -330,6 +353,7 @@ fn attributes(view: &View, model: &Model) -> Rows {
                 None => "",
             };
             let more = More {
+                collation: collations.get(i).copied().flatten(),
                 not_null: column.is_some_and(|c| !c.nullable),
                 has_default,
                 identity,
@@ -438,9 +462,9 @@ fn indexes(view: &View, model: &Model) -> Rows {
         let Some((table, index)) = relation.index() else { continue };
         let ids: Vec<_> =
             index.key.iter().map(|k| k.column).chain(index.include.iter().copied()).collect();
-        let keys = index.key.iter().filter_map(|k| table.position(k.column));
+        let keys: Vec<usize> = index.key.iter().filter_map(|k| table.position(k.column)).collect();
         let all = Types::of(&view.objects, table);
-        let types: Vec<_> = keys.map(|at| all[at].pg).collect();
+        let types: Vec<_> = keys.iter().map(|at| all[*at].pg).collect();
         rows.push(row![
             relation.oid,
             oids::of_table(table.id),
@@ -458,7 +482,7 @@ fn indexes(view: &View, model: &Model) -> Rows {
             true,
             false,
             ids.iter().map(|id| number(table, whole_of(table, index, *id))).collect::<Vec<_>>(),
-            types.iter().map(|ty| i64::from(collation_of(view, *ty))).collect::<Vec<_>>(),
+            keys.iter().map(|at| i64::from(all.collation(*at))).collect::<Vec<_>>(),
             match text::gin(table, index).and_then(|of| of.gin) {
                 Some(gin) => vec![i64::from(gin.class.oid())],
                 None => types.iter().map(|ty| operator_class(*ty)).collect::<Vec<_>>(),

@@ -7,9 +7,10 @@ use onlap_pg::catalog::extensions::{Part, all_rows};
 use onlap_pg::catalog::{self, Table};
 use onlap_pg::print::Look;
 
+use super::classes::collation_of;
 use super::model::Model;
 use super::rows::{Datum, Rows};
-use super::standard::{type_facts, udt_name, udt_schema};
+use super::standard::{collation_facts, type_facts, udt_name, udt_schema};
 use crate::catalog::made_types::{Check, Domain, Made, What};
 use crate::catalog::{called, extensions};
 use crate::query::Printed;
@@ -53,7 +54,6 @@ struct Below {
     send: i64,
     align: &'static str,
     storage: &'static str,
-    collation: i64,
 }
 
 fn below(view: &View, base: u32) -> Below {
@@ -68,7 +68,6 @@ fn below(view: &View, base: u32) -> Below {
             send: row.number(16),
             align: row.text(20),
             storage: row.text(21),
-            collation: row.number(26),
         };
     }
     let made = view.objects.made_types().get(base);
@@ -82,7 +81,7 @@ fn below(view: &View, base: u32) -> Below {
         // Arrays.
         _ => (-1, false, 751, 2401, "i", "x"),
     };
-    Below { length, by_value, delimiter: ",", output, send, align, storage, collation: 0 }
+    Below { length, by_value, delimiter: ",", output, send, align, storage }
 }
 
 fn domain_row(
@@ -103,7 +102,12 @@ fn domain_row(
     let (not_null, modifier) = (domain.not_null, domain.base.modifier);
     own.extend(row![of.align, of.storage, not_null, domain.base.oid, modifier, dimensions]);
     let default = domain.default.as_deref().map(|sql| shown_default(view, domain.base, sql));
-    own.extend(row![of.collation, default.clone(), default, Datum::Null]);
+    own.extend(row![
+        collation_of(view, PgType::new(made.oid)),
+        default.clone(),
+        default,
+        Datum::Null
+    ]);
     own
 }
 
@@ -161,7 +165,8 @@ pub fn constraints(view: &View, model: &Model, rows: &mut Rows) {
 pub fn standard(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of(
         "data_type character_maximum_length character_octet_length numeric_precision \
-         numeric_precision_radix numeric_scale datetime_precision domain_catalog domain_schema \
+         numeric_precision_radix numeric_scale datetime_precision collation_catalog \
+         collation_schema collation_name domain_catalog domain_schema \
          domain_name domain_default udt_catalog udt_schema udt_name dtd_identifier",
     );
     for (made, domain, _) in domains(view, model) {
@@ -169,6 +174,7 @@ pub fn standard(view: &View, model: &Model) -> Rows {
             continue;
         }
         let mut row = type_facts(view, domain.base);
+        row.extend(collation_facts(view, collation_of(view, PgType::new(made.oid))));
         let default = domain.default.as_deref().map(|sql| shown_default(view, domain.base, sql));
         row.extend(row![&view.database, &made.name.schema, &made.name.name, default]);
         row.extend(row![&view.database, udt_schema(view, domain.base)]);

@@ -58,7 +58,16 @@ pub fn partitioned(view: &View, model: &Model) -> Rows {
             Key::Expr(..) => 0,
         };
         let classes = types.iter().map(|ty| super::classes::operator_class(*ty));
-        let collations = types.iter().map(|ty| i64::from(super::classes::collation_of(view, *ty)));
+        let all = Types::of(&view.objects, table);
+        let collation = |(key, ty): (&Key, &PgType)| {
+            let place = match key {
+                Key::Column(id) => table.position(*id),
+                Key::Expr(..) => None,
+            };
+            let of_type = || super::classes::collation_of(view, *ty);
+            i64::from(place.map_or_else(of_type, |at| all.collation(at)))
+        };
+        let collations = divided.keys.iter().zip(&types).map(collation);
         let exprs: Vec<String> = divided
             .keys
             .iter()

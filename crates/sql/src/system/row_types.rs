@@ -2,6 +2,7 @@
 //!
 //! PostgreSQL has a composite type for each, and one for arrays of it; clients look them up when a column is a whole row.
 
+use super::classes::collation_of;
 use super::definitions::Definition;
 use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
@@ -80,7 +81,18 @@ pub fn types(view: &View, definition: &Definition) -> Result<Option<Rows>> {
         let mut list = row![made.array, name, schema, made.owner, -1, false];
         list.extend(row!["b", "A", false, true, ",", 0, 6179, made.oid, 0]);
         list.extend(row![750, 751, 2400, 2401, 0, 0, 3816]);
-        list.extend(row!["i", "x", false, 0, -1, 0, 0, Datum::Null, Datum::Null, Datum::Null]);
+        list.extend(row![
+            "i",
+            "x",
+            false,
+            0,
+            -1,
+            0,
+            collation_of(view, PgType::new(made.array)),
+            Datum::Null,
+            Datum::Null,
+            Datum::Null
+        ]);
         rows.push(list);
     }
     extensions::add(view, &model, definition, &mut rows);

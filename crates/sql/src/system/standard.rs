@@ -1,9 +1,13 @@
 //! What does the SQL standard's information_schema say?
 
 use onlap::{Action, TableSchema, Time};
+use onlap_pg::Oid;
+use onlap_pg::bound::{DEFAULT_COLLATION, collation_name};
 use onlap_pg::print::Look;
 
-use super::classes::{columns, identity, is_constraint, owned_sequences, sequence_type};
+use super::classes::{
+    collation_of, columns, identity, is_constraint, own_collations, owned_sequences, sequence_type,
+};
 use super::grants;
 use super::made_types;
 use super::model::{Model, Relation, What, index_name};
@@ -145,6 +149,14 @@ pub fn type_facts(view: &View, ty: PgType) -> Vec<Datum> {
     vec![name.into(), length, octets, precision, radix, scale, time]
 }
 
+/// What the standard says of a collation: its database, schema and name. It knows nothing of the default one.
+pub fn collation_facts(view: &View, collation: Oid) -> Vec<Datum> {
+    match collation {
+        0 | DEFAULT_COLLATION => vec![Datum::Null, Datum::Null, Datum::Null],
+        own => row![&view.database, PG_CATALOG, collation_name(own)],
+    }
+}
+
 /// A type below domains.
 fn below(view: &View, ty: PgType) -> PgType {
     let (oid, modifier) = view.objects.made_types().catalog().base(ty.oid, ty.modifier);
@@ -187,7 +199,8 @@ fn counter_of<'m>(
 fn all_columns(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of(
         "data_type character_maximum_length character_octet_length numeric_precision \
-         numeric_precision_radix numeric_scale datetime_precision table_catalog table_schema \
+         numeric_precision_radix numeric_scale datetime_precision collation_catalog \
+         collation_schema collation_name table_catalog table_schema \
          table_name column_name ordinal_position column_default is_nullable domain_catalog domain_schema domain_name udt_catalog udt_schema \
          udt_name dtd_identifier is_self_referencing is_identity identity_generation \
          identity_start identity_increment identity_maximum identity_minimum identity_cycle is_generated generation_expression is_updatable",
@@ -199,6 +212,7 @@ fn all_columns(view: &View, model: &Model) -> Rows {
             What::View => written_columns(view, &relation.name).unwrap_or_default(),
             _ => Vec::new(),
         };
+        let collations = own_collations(view, relation);
         for (i, (name, ty)) in columns(view, relation).into_iter().enumerate() {
             let table = relation.table();
             let column = table.map(|t| &t.columns[i]);
@@ -216,6 +230,7 @@ fn all_columns(view: &View, model: &Model) -> Rows {
             }
             let counter = counter_of(model, &owned, (relation.oid, number));
             let mut row = type_facts(view, ty);
+            row.extend(collation_facts(view, collations[i].unwrap_or(collation_of(view, ty))));
             let types = view.objects.made_types();
             let domain = types.get(ty.oid).filter(|made| made.oid == ty.oid);
             let domain = domain.filter(|made| made.domain().is_some());

@@ -364,10 +364,10 @@ pub fn literal(value: &Value, ty: Option<DataType>) -> String {
 /// A default that is cast to its column's type, which a database made, with the name that the type has in the search
 /// path: the whole one is kept. `None` of others.
 fn shortened(view: &View, table: &TableSchema, column: &ColumnSchema, sql: &str) -> Option<String> {
-    let ty = view.objects.column_types().of_table(table.id)?.get(&column.id)?;
+    let ty = view.objects.column_types().of_table(table.id)?.get(&column.id)?.ty;
     let made = view.objects.made_types();
     let shown = made.shown_to(view, ty.oid)?;
-    let value = sql.strip_suffix(&format!("::{}", made.written(*ty)))?;
+    let value = sql.strip_suffix(&format!("::{}", made.written(ty)))?;
     Some(format!("{value}::{shown}"))
 }
 

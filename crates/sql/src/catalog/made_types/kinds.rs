@@ -3,16 +3,17 @@
 //! | kind | in its row of the catalog |
 //! |---|---|
 //! | enum | `labels`: text, place, OID of each |
-//! | domain | `domain`: what it is over, NOT NULL, the default's text; name, text, OID and validity of each condition |
-//! | composite type | `fields`: name, type, modifier of each; `relation`, the number that gives its OID in pg_class |
+//! | domain | `domain`: what it is over, its collation, NOT NULL, the default's text; name, text, OID and validity of each condition |
+//! | composite type | `fields`: name, type, modifier of each; `collations` by field; `relation`, the number that gives its OID in pg_class |
 //!
 //! Texts are kept with the names of made types qualified, so that they mean the same in each search path.
 //! Thread safety: plain data.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-use onlap_pg::TypeRef;
 use onlap_pg::catalog::{Catalog, Label as Known, Type};
+use onlap_pg::{Oid, TypeRef};
 use serde_json::{Value as Json, json};
 
 use super::Label;
@@ -35,6 +36,8 @@ pub enum What {
 pub struct Domain {
     /// What it is over.
     pub base: PgType,
+    /// Its collation, where that is not the one of what it is over.
+    pub collation: Option<Oid>,
     /// Whether it refuses NULL.
     pub not_null: bool,
     /// The text of its default.
@@ -67,6 +70,8 @@ pub struct Composite {
     pub relation: u32,
     /// The names and types of its fields.
     pub fields: Vec<(String, PgType)>,
+    /// Collations of fields that have another than their type's.
+    pub collations: BTreeMap<String, Oid>,
 }
 
 fn number(json: &Json) -> Option<u32> {
@@ -90,7 +95,10 @@ impl What {
             let relation = number(&body["relation"]).filter(|number| *number < oids::OBJECTS)?;
             let relation = oids::of_object(relation);
             let fields = fields.iter().map(field).collect::<Option<_>>()?;
-            return Some(What::Composite(Composite { relation, fields }));
+            let collation = |(name, oid): (&String, &Json)| Some((name.clone(), number(oid)?));
+            let collations = body["collations"].as_object().into_iter().flatten();
+            let collations = collations.map(collation).collect::<Option<_>>()?;
+            return Some(What::Composite(Composite { relation, fields, collations }));
         }
         labels(body).map(What::Enum)
     }
@@ -107,7 +115,12 @@ impl What {
             What::Composite(composite) => {
                 let field = |(name, ty): &(String, PgType)| json!([name, ty.oid, ty.modifier]);
                 let fields: Vec<Json> = composite.fields.iter().map(field).collect();
-                json!({ "fields": fields, "relation": composite.relation - oids::of_object(0) })
+                let relation = composite.relation - oids::of_object(0);
+                let mut body = json!({ "fields": fields, "relation": relation });
+                if !composite.collations.is_empty() {
+                    body["collations"] = json!(composite.collations);
+                }
+                body
             }
         }
     }
@@ -122,6 +135,7 @@ impl What {
             What::Domain(domain) => {
                 (ty.base, ty.base_modifier) = (domain.base.oid, domain.base.modifier);
                 ty.length = domain.length;
+                ty.collation = domain.collation.unwrap_or(0);
             }
             What::Composite(composite) => {
                 let field = |(name, ty): &(String, PgType)| {
@@ -167,8 +181,8 @@ fn labels(body: &Json) -> Option<Vec<Label>> {
 impl Domain {
     /// Over a type, without conditions.
     pub fn over(base: PgType) -> Domain {
-        let (default, checks) = (None, Vec::new());
-        Domain { base, not_null: false, default, checks, category: b'U', length: -1 }
+        let (collation, default, checks) = (None, None, Vec::new());
+        Domain { base, collation, not_null: false, default, checks, category: b'U', length: -1 }
     }
 
     fn read(body: &Json) -> Option<Domain> {
@@ -181,6 +195,10 @@ impl Domain {
             })
         };
         Some(Domain {
+            collation: match &body["collation"] {
+                Json::Null => None,
+                known => Some(number(known)?),
+            },
             not_null: body["not_null"].as_bool()?,
             default: body["default"].as_str().map(String::from),
             checks: body["checks"].as_array()?.iter().map(check).collect::<Option<_>>()?,
@@ -190,12 +208,16 @@ impl Domain {
 
     fn body(&self) -> Json {
         let check = |check: &Check| json!([check.name, check.sql, check.oid, check.valid]);
-        json!({
+        let mut body = json!({
             "base": self.base.oid,
             "modifier": self.base.modifier,
             "not_null": self.not_null,
             "default": self.default,
             "checks": self.checks.iter().map(check).collect::<Vec<Json>>(),
-        })
+        });
+        if let Some(collation) = self.collation {
+            body["collation"] = collation.into();
+        }
+        body
     }
 }

@@ -54,10 +54,12 @@ fn domains_and_composite_types_are_read_as_they_were_written() {
         not_null: true,
         default: Some("7".into()),
         checks: vec![check],
+        collation: Some(951),
         ..Domain::over(PgType { oid: 1700, modifier: 655_366 })
     };
     let fields = vec![("a".into(), PgType::new(23)), ("b c".into(), PgType::new(25))];
-    let composite = Composite { relation: oids::of_object(9), fields };
+    let collations = [("b c".to_string(), 950)].into();
+    let composite = Composite { relation: oids::of_object(9), fields, collations };
     for what in [What::Domain(domain), What::Composite(composite)] {
         let made = Made { what, ..made(&[]) };
         assert_eq!(read(&made.body().to_string()), Some(made));

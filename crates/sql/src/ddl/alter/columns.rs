@@ -1,6 +1,7 @@
 //! Which steps do actions on columns take?
 
 use onlap::{DataType, ForeignKeySchema, TableChanges, Value, convert};
+use onlap_pg::Oid;
 use onlap_pg::ast::{ColumnChange, Expr, ExprId, NewColumn, SequenceOption};
 use serde_json::json;
 
@@ -71,8 +72,7 @@ impl Actions<'_> {
             changes = changes.set_not_null(&name);
         }
         self.steps.push(Step::Changes(changes));
-        if !column.ty.is_own() {
-            let body = column_types::body(column.ty.pg);
+        if let Some(body) = column_types::body(column.ty, column.collation) {
             self.steps.push(Step::Note(Kind::ColumnType, name.clone(), Some(body)));
         }
         self.default_steps(column)?;
@@ -209,10 +209,9 @@ impl Actions<'_> {
             }
             ColumnChange::Type(to, order, using) => {
                 let (ty, _) = column_type(self.view, self.source, to)?;
-                if let Some(order) = order {
-                    let catalog = self.view.objects.made_types().catalog();
-                    collation(catalog, order, ty.pg.oid)?;
-                }
+                let catalog = self.view.objects.made_types().catalog();
+                let order = order.as_ref().map(|order| collation(catalog, order, ty.pg.oid));
+                let order = order.transpose()?.flatten();
                 let using = using.as_ref().map(|said| said.expr);
                 if !using.is_none_or(|e| self.is_plain_cast(e, name, ty)) {
                     return Err(SqlError::unsupported("ALTER COLUMN TYPE with this USING")
@@ -224,7 +223,7 @@ impl Actions<'_> {
                     false => self.made_again(self.schema.columns[at].id)?,
                 };
                 self.steps.extend(before);
-                self.set_type(at, ty)?;
+                self.set_type(at, ty, order)?;
                 self.steps.extend(after);
                 return Ok(());
             }
@@ -292,9 +291,13 @@ impl Actions<'_> {
     }
 
     /// Sets a type that the engine has, or one that keeps the same values in the same form.
-    fn set_type(&mut self, at: usize, ty: ColumnType) -> Result<()> {
+    fn set_type(&mut self, at: usize, ty: ColumnType, collation: Option<Oid>) -> Result<()> {
         let (old, name) = (self.types[at], self.schema.columns[at].name.clone());
+        let body = column_types::body(ty, collation);
         if old == ty {
+            if self.types.own_collation(at) != collation {
+                self.steps.push(Step::Note(Kind::ColumnType, name, body));
+            }
             return Ok(());
         }
         let is_named = |ty: ColumnType| ty.is_own() || ty.pg.oid == oid::VARCHAR;
@@ -316,7 +319,6 @@ impl Actions<'_> {
                 .hint("Add a column of the new type, UPDATE it, and drop the old one."));
         }
         self.steps.push(Step::Changes(TableChanges::new().set_type(&name, ty.engine)));
-        let body = (!ty.is_own()).then(|| column_types::body(ty.pg));
         self.steps.push(Step::Note(Kind::ColumnType, name, body));
         Ok(())
     }

@@ -8,7 +8,7 @@ use onlap_pg::print::Look;
 use serde_json::json;
 
 use super::bounds::{check_overlap, judge_default, read, stranger};
-use super::columns::{checks_of, is_alone};
+use super::columns::{checks_of, is_alone, other_collation};
 use super::parts::{complete, matching};
 use super::{Parent, all_below, is_below, kin_of, name_of, put, table_to_inherit, take};
 use crate::catalog::families::{Inherited, Kin};
@@ -56,6 +56,9 @@ fn adopt(view: &View, parent: &Parent, child: &Parent, partition: bool) -> Resul
                 child.name.name
             );
             return Err(mismatch(text));
+        }
+        if types.collation(at) != own_types.collation(place) {
+            return Err(other_collation(&child.name.name, name));
         }
         if !column.nullable && own.columns[place].nullable {
             let text = format!("column \"{name}\" in child table must be marked NOT NULL");

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use onlap::{CheckSpec, ColumnDefault, Expr, Table, TableSchema};
+use onlap_pg::bound::collation_name;
 
 use super::super::change::notice;
 use super::super::columns::{Declared, Default};
@@ -54,9 +55,30 @@ pub fn inherited_by(
     };
     let mut made = Declared::plain(column.name.clone(), types[at]);
     made.not_null = !column.nullable;
+    made.collation = types.own_collation(at);
     made.default = default;
     made.generated = generated::passed_on(schema, column.id).unwrap_or_default();
     made
+}
+
+/// Fails where two columns that are to be one have different collations.
+fn same_collation(view: &View, what: &str, one: &Declared<'_>, other: &Declared<'_>) -> Result<()> {
+    if one.collation == other.collation {
+        return Ok(());
+    }
+    let catalog = view.objects.made_types().catalog();
+    let shown = |of: &Declared<'_>| {
+        collation_name(of.collation.unwrap_or_else(|| catalog.collation(of.ty.pg.oid)))
+    };
+    let text = format!("{what} \"{}\" has a collation conflict", one.name);
+    let detail = format!("\"{}\" versus \"{}\"", shown(one), shown(other));
+    Err(SqlError::new("42P21", text).detail(detail))
+}
+
+/// That a column of a table below has another collation than that above.
+pub fn other_collation(table: &str, column: &str) -> SqlError {
+    let text = format!("child table \"{table}\" has different collation for column \"{column}\"");
+    SqlError::new("42P21", text)
 }
 
 /// Fails where columns of two tables above are not generated alike.
@@ -236,6 +258,7 @@ impl<'a> Merged<'a> {
                 let (a, b) = (known.ty.shown_in(catalog), column.ty.shown_in(catalog));
                 return Err(SqlError::new(state::MISMATCH, text).detail(format!("{a} versus {b}")));
             }
+            same_collation(view, "inherited column", known, &column)?;
             same_generation(known, &column)?;
             known.not_null |= column.not_null;
             match (&known.default, &column.default) {
@@ -285,6 +308,9 @@ impl<'a> Merged<'a> {
             let text = format!("column \"{}\" has a type conflict", own.name);
             let (a, b) = (known.ty.shown_in(catalog), own.ty.shown_in(catalog));
             return Err(SqlError::new(state::MISMATCH, text).detail(format!("{a} versus {b}")));
+        }
+        if !partition {
+            same_collation(view, "column", known, &own)?;
         }
         if known.generated.is_some() {
             refuse_own(&own, partition)?;

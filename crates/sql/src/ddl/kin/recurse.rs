@@ -6,6 +6,7 @@
 
 use onlap::{CheckSpec, Table, TableChanges, TableId, TableSchema};
 use onlap_pg::ast::{ColumnChange, TableChange, TableRule};
+use onlap_pg::bound::collation_name;
 
 use super::super::alter::{self, Step};
 use super::super::cascade::{self, Closure, Object};
@@ -13,7 +14,7 @@ use super::super::change::notice;
 use super::super::checks;
 use super::super::naming::Relation;
 use super::attach::{attach, detach, inherit, leave};
-use super::columns::{checks_of, inherited_by, is_alone};
+use super::columns::{checks_of, inherited_by, is_alone, other_collation};
 use super::parts::{complete, index_below};
 use super::refusals::{bad, refuse_inherited};
 use super::{FROM_ONE, Parent, kin_of, name_of, put, tables_below};
@@ -324,13 +325,22 @@ impl Changed<'_> {
         let Some(at) = above.position_by_name(name) else { return Ok(()) };
         let mut kin = kin_of(&view, schema.id);
         if let Some(place) = schema.position_by_name(name) {
-            let own = Types::of(&view.objects, &schema)[place];
-            if own != types[at] {
+            let own = Types::of(&view.objects, &schema);
+            if own[place] != types[at] {
                 let text = format!(
                     "child table \"{}\" has different type for column \"{name}\"",
                     below.name.name
                 );
                 return Err(SqlError::new(state::MISMATCH, text));
+            }
+            let collations = (own.collation(place), types.collation(at));
+            if collations.0 != collations.1 {
+                let detail = format!(
+                    "\"{}\" versus \"{}\"",
+                    collation_name(collations.1),
+                    collation_name(collations.0)
+                );
+                return Err(other_collation(&below.name.name, name).detail(detail));
             }
             let id = schema.columns[place].id;
             let known = kin.column(id);

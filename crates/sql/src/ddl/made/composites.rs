@@ -1,7 +1,9 @@
 //! Composite types: CREATE TYPE … AS and what ALTER TYPE does to attributes.
 
+use std::collections::BTreeMap;
+
 use onlap_pg::ast::{Attribute, AttributeChange, CreateComposite};
-use onlap_pg::bind;
+use onlap_pg::{Oid, bind};
 
 use super::shape::{contains, must_fit};
 use super::uses::columns_with;
@@ -34,19 +36,20 @@ pub fn create(
 ) -> Result<&'static str> {
     let name = view.new_name(&strings(&create.name))?;
     check_free(view, &name)?;
-    let mut fields: Vec<(String, PgType)> = Vec::with_capacity(create.fields.len());
+    let fields = Vec::with_capacity(create.fields.len());
+    let mut of = Composite { relation: 0, fields, collations: BTreeMap::new() };
     for attribute in &create.fields {
-        add(view, source, &mut fields, attribute, || {
+        add(view, source, &mut of, attribute, || {
             format!("column \"{}\" specified more than once", attribute.name)
         })?;
     }
-    let parts: Vec<PgType> = fields.iter().map(|(_, ty)| *ty).collect();
+    let parts: Vec<PgType> = of.fields.iter().map(|(_, ty)| *ty).collect();
     must_fit(session, view, 0, &parts)?;
-    let relation = oids::of_object(session.instance.take_number());
+    of.relation = oids::of_object(session.instance.take_number());
     let array = oids::of_object(session.instance.take_number());
     let (database, owner) = (view.database.clone(), view.role_named(&view.user)?);
     session.catalog_changed()?;
-    let what = What::Composite(Composite { relation, fields });
+    let what = What::Composite(of);
     put(session, &Made { oid: 0, array, database, name, owner, what })?;
     Ok("CREATE TYPE")
 }
@@ -54,36 +57,42 @@ pub fn create(
 fn add(
     view: &View,
     source: Source<'_>,
-    fields: &mut Vec<(String, PgType)>,
+    of: &mut Composite,
     attribute: &Attribute,
     taken: impl FnOnce() -> String,
 ) -> Result<()> {
-    if fields.iter().any(|(name, _)| **name == *attribute.name) {
+    if of.fields.iter().any(|(name, _)| **name == *attribute.name) {
         return Err(SqlError::new("42701", taken()));
     }
-    if fields.len() >= MAX_FIELDS {
+    if of.fields.len() >= MAX_FIELDS {
         let text = format!("tables can have at most {MAX_FIELDS} columns");
         return Err(SqlError::new("54011", text));
     }
-    fields.push((attribute.name.to_string(), field_type(view, source, attribute)?));
+    let (ty, collation) = field_type(view, source, attribute)?;
+    of.fields.push((attribute.name.to_string(), ty));
+    of.collations.extend(collation.map(|collation| (attribute.name.to_string(), collation)));
     Ok(())
 }
 
-fn field_type(view: &View, source: Source<'_>, attribute: &Attribute) -> Result<PgType> {
+/// The type of a field, and its collation where that is not the type's.
+fn field_type(
+    view: &View,
+    source: Source<'_>,
+    attribute: &Attribute,
+) -> Result<(PgType, Option<Oid>)> {
     let names = Names::new(view);
     let found = bind::type_named(source.tree, &attribute.ty, &names, names.catalog());
     // PostgreSQL gives no place to what is wrong with a field.
     let found = found.map_err(|e| sql_error(&e, source.text).nowhere())?;
     let pg = PgType { oid: found.oid, modifier: found.modifier };
     crate::ddl::view::no_pseudo_type(&attribute.name, pg)?;
-    if let Some(name) = &attribute.collation {
-        collation(names.catalog(), name, pg.oid)?;
-    }
+    let written = attribute.collation.as_ref();
+    let collation = written.map(|name| collation(names.catalog(), name, pg.oid)).transpose()?;
     if ColumnType::of(names.catalog(), pg).is_none() {
         let shown = names.catalog().shown(pg.oid);
         return Err(SqlError::unsupported(format!("a field of type {shown}")));
     }
-    Ok(pg)
+    Ok((pg, collation.flatten()))
 }
 
 /// A type without a field.
@@ -93,6 +102,7 @@ fn field_type(view: &View, source: Source<'_>, attribute: &Attribute) -> Result<
 pub fn without(view: &View, made: &Made, name: &str) -> Result<Made> {
     let mut of = fields_of(view, made, false)?;
     of.fields.retain(|(field, _)| field != name);
+    of.collations.remove(name);
     Ok(Made { what: What::Composite(of), ..made.clone() })
 }
 
@@ -152,7 +162,7 @@ pub fn change(
                     let (field, name) = (&attribute.name, &made.name.name);
                     format!("column \"{field}\" of relation \"{name}\" already exists")
                 };
-                add(view, source, &mut of.fields, attribute, taken)?;
+                add(view, source, &mut of, attribute, taken)?;
                 let (_, ty) = of.fields.last().expect("it was added");
                 if contains(view, ty.oid, made.oid) {
                     let text = format!(
@@ -164,7 +174,10 @@ pub fn change(
             }
             AttributeChange::Drop(skip, name) => {
                 match of.fields.iter().position(|(field, _)| **field == **name) {
-                    Some(at) => drop(of.fields.remove(at)),
+                    Some(at) => {
+                        of.fields.remove(at);
+                        of.collations.remove(&**name);
+                    }
                     None if *skip => {
                         notice(client, "00000", format!("{}, skipping", missing(made, name)));
                     }
@@ -172,10 +185,13 @@ pub fn change(
                 }
             }
             AttributeChange::Type(attribute) => {
-                let ty = field_type(view, source, attribute)?;
+                let (ty, collation) = field_type(view, source, attribute)?;
                 let field = of.fields.iter_mut().find(|(field, _)| **field == *attribute.name);
                 let none = || SqlError::new(state::NO_COLUMN, missing(made, &attribute.name));
                 field.ok_or_else(none)?.1 = ty;
+                of.collations.remove(&*attribute.name);
+                let own = collation.map(|collation| (attribute.name.to_string(), collation));
+                of.collations.extend(own);
                 if contains(view, ty.oid, made.oid) {
                     let text = format!(
                         "composite type {} cannot be made a member of itself",
@@ -207,5 +223,7 @@ pub fn rename(view: &View, made: &Made, (from, to): (&str, &str)) -> Result<Made
     }
     must_be_unnamed(view, made)?;
     of.fields[at].0 = to.to_string();
+    let own = of.collations.remove(from);
+    of.collations.extend(own.map(|collation| (to.to_string(), collation)));
     Ok(Made { what: What::Composite(of), ..made.clone() })
 }

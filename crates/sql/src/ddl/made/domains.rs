@@ -13,7 +13,7 @@ use crate::catalog::names::quote;
 use crate::catalog::oids;
 use crate::columns::ColumnType;
 use crate::ddl::change::notice;
-use crate::ddl::columns::{Default, collation, computed, kept};
+use crate::ddl::columns::{Default, collation, computed, kept, only_once};
 use crate::ddl::naming;
 use crate::error::{Result, SqlError, state};
 use crate::parse;
@@ -42,7 +42,7 @@ pub fn create(
     // It has the default of a domain below from the start.
     let below = view.objects.made_types().domain(ty.pg.oid);
     domain.default = below.and_then(|below| below.default.clone());
-    let (mut defaults, mut nulls) = (0, None);
+    let (mut defaults, mut nulls, mut collated) = (0, None, false);
     for rule in &create.rules {
         let refuse = |what: &str| {
             let text = format!("{what} constraints not possible for domains");
@@ -67,7 +67,9 @@ pub fn create(
             ColumnRule::Check(_, true) => return Err(inherits()),
             ColumnRule::Check(_, false) => {}
             ColumnRule::Collate(name) => {
-                collation(view.objects.made_types().catalog(), name, ty.pg.oid)?;
+                only_once(source, rule.place, &mut collated)?;
+                let catalog = view.objects.made_types().catalog();
+                domain.collation = collation(catalog, name, ty.pg.oid)?;
             }
             ColumnRule::Unique(..) => return refuse("unique"),
             ColumnRule::Primary(_) => return refuse("primary key"),
