@@ -4,6 +4,9 @@
 //! transaction again, free some space, reopen, or restore from a backup. The text says it in words.
 
 use std::fmt;
+use std::sync::Arc;
+
+use crate::Defect;
 
 /// Result of anything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -148,6 +151,7 @@ struct Inner {
     subject: Option<Subject>,
     code: Option<&'static str>,
     detail: Option<String>,
+    defect: Option<Arc<Defect>>,
 }
 
 /// Which rule of which table was broken, for programs.
@@ -191,8 +195,20 @@ impl Error {
     /// An error of the given kind; the message says what to do where that is known.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         let message = message.into();
-        let (place, subject, code, detail) = (None, None, None, None);
-        Error(Box::new(Inner { kind, message, place, subject, code, detail }))
+        let (place, subject, code, detail, defect) = (None, None, None, None, None);
+        Error(Box::new(Inner { kind, message, place, subject, code, detail, defect }))
+    }
+
+    /// A mistake of ours, of which the message tells the id alone: its words are for the log of who keeps one.
+    pub fn of_defect(defect: Arc<Defect>) -> Error {
+        let mut error = Error::new(ErrorKind::Io, defect.sentence()).with_code("XX000");
+        error.0.defect = Some(defect);
+        error
+    }
+
+    /// The mistake of ours that it is.
+    pub fn as_defect(&self) -> Option<&Arc<Defect>> {
+        self.0.defect.as_ref()
     }
 
     /// Damage at a byte offset of a file (rule I8). `file` may be empty where pure decoders do not
@@ -206,6 +222,7 @@ impl Error {
             subject: None,
             code: None,
             detail: None,
+            defect: None,
         }))
     }
 

@@ -3,6 +3,9 @@
 //! Rows of edge values and of chance are put into groups; each aggregate is asked of a PostgreSQL 15 that runs beside the
 //! test, over the same rows in the same order. States are kept, saved and merged, and forgotten on the way.
 
+#[path = "common/session.rs"]
+mod session;
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::Stdio;
@@ -10,34 +13,13 @@ use std::sync::Arc;
 
 use arrow_array::Array;
 use onlap_kernels::{
-    Col, Cx, Datum, Session, TypeRef, Types, find_aggregate, find_series, input, output, repr,
-    signature,
+    Col, Cx, Datum, TypeRef, Types, find_aggregate, find_series, input, output, repr, signature,
 };
 use onlap_pg::catalog::{Catalog, Proc, ProcKind};
 use onlap_pg::value::Settings;
-use onlap_pg::{Error, Oid, Result};
+use onlap_pg::{Oid, Result};
 use onlap_testkit::postgres::Postgres;
-
-/// A session that knows nothing.
-struct Quiet;
-
-impl Session for Quiet {
-    fn room(&self, _: usize) -> Result<()> {
-        Ok(())
-    }
-    fn call(&self, function: Oid, _: &[Datum<'_>]) -> Result<Datum<'static>> {
-        Err(Error::new("0A000", format!("function {function} asks the session")))
-    }
-    fn clock(&self) -> i64 {
-        0
-    }
-    fn statement_began(&self) -> i64 {
-        0
-    }
-    fn random(&self) -> u64 {
-        0
-    }
-}
+use session::QUIET;
 
 /// A row: its group, and the texts of the arguments.
 type Row = (usize, Vec<Option<String>>);
@@ -243,7 +225,7 @@ fn written(catalog: &Catalog, proc: &Proc, args: &[Oid], rows: &[Row], ordered: 
 /// The answers as texts, a row per group, or the error.
 fn ours(catalog: &Arc<Catalog>, case: &Case, parts: usize) -> Result<Vec<String>> {
     let settings = Settings::default();
-    let mut cx = Cx { catalog, settings: &settings, session: &Quiet };
+    let mut cx = Cx { catalog, settings: &settings, session: &QUIET };
     let types = Types {
         args: case.args.iter().map(|oid| TypeRef::new(*oid)).collect(),
         result: TypeRef::new(case.result),
@@ -438,7 +420,7 @@ fn series_give_what_postgresql_gives() {
 
 fn series(catalog: &Arc<Catalog>, proc: &Proc, texts: &[String]) -> Result<Vec<String>> {
     let settings = Settings::default();
-    let mut cx = Cx { catalog, settings: &settings, session: &Quiet };
+    let mut cx = Cx { catalog, settings: &settings, session: &QUIET };
     let ty = TypeRef::new(proc.result);
     let types = Types { args: vec![ty; texts.len()], result: ty, catalog: Arc::clone(catalog) };
     let args = texts.iter().map(|text| input(&mut cx, ty, text)).collect::<Result<Vec<_>>>()?;

@@ -10,6 +10,13 @@
 mod beside;
 mod support;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use onlap::{Database, Options, SyncMode};
+use onlap_base::tasks::{Body, Event, TaskHandle, Tasks, ThreadTasks};
+use onlap_sql::Instance;
 use support::{Fixture, Talk};
 
 const SCRIPT: &str = include_str!("../testdata/indexes_beside.sql");
@@ -17,6 +24,48 @@ const SCRIPT: &str = include_str!("../testdata/indexes_beside.sql");
 #[test]
 fn indexes_do_what_postgresql_does() {
     beside::compare(SCRIPT);
+}
+
+/// Threads of which those that build indexes panic while the flag is set.
+#[derive(Debug)]
+struct Breaking(ThreadTasks, AtomicBool);
+
+impl Tasks for Breaking {
+    fn spawn(&self, name: &str, body: Body) -> TaskHandle {
+        match name.starts_with("onlap-index-") && self.1.load(Ordering::SeqCst) {
+            true => self.0.spawn(name, Box::new(|| panic!("words of the inside"))),
+            false => self.0.spawn(name, body),
+        }
+    }
+    fn event(&self) -> Arc<Event> {
+        self.0.event()
+    }
+    fn yield_now(&self) {
+        self.0.yield_now();
+    }
+    fn sleep(&self, time: Duration) {
+        self.0.sleep(time);
+    }
+}
+
+#[test]
+fn a_panic_of_a_build_is_a_defect_with_an_id() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let tasks = Arc::new(Breaking(ThreadTasks::new(), AtomicBool::new(true)));
+    let mut options = Options::default().sync(SyncMode::Os);
+    options.tasks = Arc::clone(&tasks) as Arc<dyn Tasks>;
+    let db = Database::open(dir.path(), options).expect("an empty database opens");
+    let fixture = Fixture::of(Instance::open(db).expect("an empty catalog"));
+    let mut talk = fixture.session();
+    talk.rows("CREATE TABLE t AS SELECT g AS a FROM generate_series(1, 1000) g");
+    fixture.instance.database().flush().expect("rows become a segment");
+    let (state, text) = talk.run("CREATE INDEX i ON t (a)").error.expect("the build panics");
+    assert_eq!(state, "XX000");
+    assert!(text.starts_with("internal error ") && !text.contains("inside"), "{text}");
+    tasks.1.store(false, Ordering::SeqCst);
+    talk.rows("CREATE INDEX i ON t (a)");
+    assert!(plan(&mut talk, "SELECT a FROM t WHERE a = 7").contains("i"));
+    assert_eq!(talk.rows("SELECT a FROM t WHERE a = 7"), [[Some("7".to_string())]]);
 }
 
 fn plan(talk: &mut Talk, query: &str) -> String {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use onlap_base::memory::Part;
-use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId, limits};
+use onlap_base::{ColumnId, Csn, Defect, Error, IndexId, Result, RowId, limits};
 use onlap_format::key::{ColumnStats, Entries, Keys, Packing, sort_permutation};
 use onlap_format::manifest::{Edit, RunMeta};
 use onlap_format::{Batch, Column, IndexSchema, KeyPart, Physical, TableSchema, Vector, entries};
@@ -83,8 +83,8 @@ pub(super) fn write(
     let failed = pass.failed.lock().take();
     let panicked = ended.into_iter().find_map(|ended| ended.err());
     let failed = failed.or_else(|| {
-        let text = format!("an index build panicked: {}", panicked?);
-        Some(Error::new(ErrorKind::Io, text))
+        let text = format!("a task of an index build panicked: {}", panicked?);
+        Some(Error::of_defect(Defect::new(text)))
     });
     out.extend(runs);
     if let Some(failed) = failed {

@@ -9,7 +9,7 @@ use onlap_pg::{Error, Oid, Result};
 
 use crate::array::Builder;
 use crate::gin::Similarity;
-use crate::gin::trigrams::{Trigram, in_order, of, share};
+use crate::gin::trigrams::{Trigram, ascending, in_order, of, share};
 use crate::{Bool, Bytes, Cx, Datum, Entry, Float4, Kernel, Repr, Text, none, one, two};
 
 use Similarity::{StrictWord, Whole, Word};
@@ -77,7 +77,8 @@ fn set_limit(limit: f32, cx: &mut Cx<'_>) -> Result<f32> {
 fn shown(text: &str, cx: &Cx<'_>) -> Result<Vec<u8>> {
     cx.room(text.len().saturating_mul(10))?;
     let mut out = Builder::new(Repr::Text);
-    for trigram in of(text) {
+    for trigram in of(text)? {
+        cx.worked(1)?;
         out.push(&Datum::text(String::from_utf8_lossy(&trigram)))?;
     }
     Ok(out.finish())
@@ -91,12 +92,13 @@ fn distance(similarity: f32) -> f32 {
 /// The similarity of two texts.
 fn whole(a: &str, b: &str, cx: &Cx<'_>) -> Result<f32> {
     cx.room(a.len().saturating_add(b.len()).saturating_mul(6))?;
-    let (a, b) = (of(a), of(b));
+    let (a, b) = (of(a)?, of(b)?);
     if a.is_empty() || b.is_empty() {
         return Ok(0.0);
     }
     let (mut left, mut right, mut common) = (0, 0, 0);
     while let (Some(x), Some(y)) = (a.get(left), b.get(right)) {
+        cx.worked(1)?;
         common += usize::from(x == y);
         let (next_left, next_right) = (x <= y, y <= x);
         left += usize::from(next_left);
@@ -137,30 +139,31 @@ struct Numbered {
 }
 
 impl Numbered {
-    fn new(of: &[Trigram], within: &[Trigram]) -> Numbered {
-        let mut all: Vec<Trigram> = of.iter().chain(within).copied().collect();
-        all.sort_unstable();
-        all.dedup();
-        let number =
-            |trigram: &Trigram| all.binary_search(trigram).expect("it is one of all trigrams");
+    fn new(of: &[Trigram], within: &[Trigram], cx: &Cx<'_>) -> Result<Numbered> {
+        let all = ascending(of.iter().chain(within).copied().collect())?;
+        let number = |trigram: &Trigram| -> Result<usize> {
+            cx.worked(16)?;
+            Ok(all.binary_search(trigram).expect("it is one of all trigrams"))
+        };
         let mut wanted = vec![false; all.len()];
-        of.iter().for_each(|trigram| wanted[number(trigram)] = true);
+        for trigram in of {
+            wanted[number(trigram)?] = true;
+        }
         let count = wanted.iter().filter(|wanted| **wanted).count();
-        Numbered { within: within.iter().map(number).collect(), wanted, count }
+        let within = within.iter().map(number).collect::<Result<_>>()?;
+        Ok(Numbered { within, wanted, count })
     }
 }
 
 /// The similarity of a text with a part of another one.
 fn part(of: &str, within: &str, strict: bool, cx: &Cx<'_>) -> Result<f32> {
     cx.room(of.len().saturating_add(within.len()).saturating_mul(24))?;
-    let (own, _) = in_order(of);
-    let (theirs, begins) = in_order(within);
+    let (own, _) = in_order(of)?;
+    let (theirs, begins) = in_order(within)?;
     let bounds = strict.then(|| Bounds::new(&begins, theirs.len()));
-    let mut search = Search::new(Numbered::new(&own, &theirs), bounds);
+    let mut search = Search::new(Numbered::new(&own, &theirs, cx)?, bounds);
     for at in 0..theirs.len() {
-        if at % 1024 == 0 {
-            cx.go_on()?;
-        }
+        cx.worked(1)?;
         search.step(at, cx)?;
     }
     Ok(search.best)
@@ -234,9 +237,7 @@ impl Search {
         let (mut common, mut different) = (self.common, self.different);
         let mut lower = before;
         for at in before..=upper {
-            if at % 1024 == 0 {
-                cx.go_on()?;
-            }
+            cx.worked(1)?;
             if self.bounds.as_ref().is_none_or(|bounds| bounds.first[at]) {
                 let tried = share(common, count, different);
                 if tried > now {
@@ -253,6 +254,7 @@ impl Search {
         self.best = self.best.max(now);
         self.lower = Some(lower);
         for at in before..lower {
+            cx.worked(1)?;
             let number = self.of.within[at];
             if self.last[number] == Some(at) {
                 self.last[number] = None;

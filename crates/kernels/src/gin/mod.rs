@@ -151,7 +151,7 @@ impl Class {
             }
             (Class::Trigrams, Datum::Text(text)) => {
                 cx.room(text.len().saturating_mul(6))?;
-                trigrams::of(text).iter().for_each(|trigram| keys.push(trigram));
+                trigrams::of(text)?.iter().for_each(|trigram| keys.push(trigram));
             }
             (class, value) => unreachable!("{value:?} is no value for {class:?}"),
         }
@@ -203,7 +203,7 @@ impl Class {
                 Question::IsLike => trigrams::like(text),
                 Question::IsDescribed { any_case } => expressions::needs(text, any_case),
                 Question::IsSimilar(by) => {
-                    trigrams::similar(text, crate::extension::trigram::threshold(by, cx)?)
+                    trigrams::similar(text, crate::extension::trigram::threshold(by, cx)?)?
                 }
                 _ => Tree::All,
             },

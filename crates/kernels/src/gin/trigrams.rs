@@ -4,6 +4,8 @@
 //! small. A word has two blanks before it and one behind it, and of that every three characters that follow each other are a
 //! trigram.
 
+use onlap_pg::{Result, worked};
+
 use super::{Keys, Tree};
 
 /// Three characters.
@@ -20,22 +22,61 @@ fn words(text: &[u8]) -> impl Iterator<Item = Vec<u8>> + use<'_> {
 }
 
 /// The trigrams of a text, in the order of their places, and per word where its first one is.
-pub(crate) fn in_order(text: &str) -> (Vec<Trigram>, Vec<usize>) {
+///
+/// # Errors
+/// `57014`
+pub(crate) fn in_order(text: &str) -> Result<(Vec<Trigram>, Vec<usize>)> {
     let (mut trigrams, mut begins) = (Vec::new(), Vec::new());
     for word in words(text.as_bytes()) {
         begins.push(trigrams.len());
         let padded = [b"  ", &*word, b" "].concat();
-        trigrams.extend(padded.windows(3).map(|three| [three[0], three[1], three[2]]));
+        for three in padded.windows(3) {
+            worked(1)?;
+            trigrams.push([three[0], three[1], three[2]]);
+        }
     }
-    (trigrams, begins)
+    Ok((trigrams, begins))
 }
 
 /// The trigrams of a text, ascending, each once.
-pub(crate) fn of(text: &str) -> Vec<Trigram> {
-    let mut trigrams = in_order(text).0;
-    trigrams.sort_unstable();
-    trigrams.dedup();
-    trigrams
+///
+/// # Errors
+/// `57014`
+pub(crate) fn of(text: &str) -> Result<Vec<Trigram>> {
+    ascending(in_order(text)?.0)
+}
+
+/// So many trigrams are sorted; of more it is noted which there are.
+const FEW: usize = 1 << 12;
+
+/// Trigrams ascending, each once.
+///
+/// # Errors
+/// `57014`
+pub(crate) fn ascending(mut trigrams: Vec<Trigram>) -> Result<Vec<Trigram>> {
+    if trigrams.len() <= FEW {
+        trigrams.sort_unstable();
+        trigrams.dedup();
+        return Ok(trigrams);
+    }
+    // A bit for each that there can be.
+    let mut there = vec![0u64; 1 << 18];
+    for [a, b, c] in trigrams.drain(..) {
+        worked(1)?;
+        let number = u32::from_be_bytes([0, a, b, c]) as usize;
+        there[number / 64] |= 1 << (number % 64);
+    }
+    for (at, mut word) in there.into_iter().enumerate() {
+        worked(1)?;
+        while word != 0 {
+            let number = (at * 64) as u32 + word.trailing_zeros();
+            let [_, a, b, c] = number.to_be_bytes();
+            trigrams.push([a, b, c]);
+            word &= word - 1;
+        }
+    }
+    trigrams.shrink_to_fit();
+    Ok(trigrams)
 }
 
 /// The trigrams that are in every text with this in it: where it is known that the text begins or ends there, what is there
@@ -97,17 +138,20 @@ pub(crate) fn share(common: usize, left: usize, right: usize) -> f32 {
 ///
 /// Each kind of similarity is at most the share of the text's own trigrams that are found in the other one. So at least a number of
 /// them is found, and of all but one less any.
-pub(super) fn similar(text: &str, threshold: f64) -> Tree {
+///
+/// # Errors
+/// `57014`
+pub(super) fn similar(text: &str, threshold: f64) -> Result<Tree> {
     if threshold <= 0.0 {
-        return Tree::All;
+        return Ok(Tree::All);
     }
-    let mut own = of(text);
+    let mut own = of(text)?;
     let count = own.len();
     let reaches = |common: &usize| f64::from(share(*common, count, *common)) >= threshold;
-    let Some(least) = (1..=count).find(reaches) else { return Tree::None };
+    let Some(least) = (1..=count).find(reaches) else { return Ok(Tree::None) };
     // Begins of words with one letter are in many texts: they are left out first.
     own.sort_by_key(|trigram| trigram.iter().filter(|byte| **byte == b' ').count());
     let mut keys = Keys::new();
     own[..count + 1 - least].iter().for_each(|trigram| keys.push(trigram));
-    Tree::any_of(&keys)
+    Ok(Tree::any_of(&keys))
 }

@@ -2,33 +2,13 @@
 
 use std::sync::Arc;
 
-use onlap_kernels::{Col, Cx, Datum, Session, TypeRef, Types, find, input, output, repr};
+use onlap_kernels::{Col, Cx, Datum, TypeRef, Types, find, input, output, repr};
+use onlap_pg::Result;
 use onlap_pg::catalog::Catalog;
 use onlap_pg::value::Settings;
-use onlap_pg::{Error, Oid, Result};
 
 use crate::Case;
-
-/// A session with memory that knows nothing else.
-struct Quiet;
-
-impl Session for Quiet {
-    fn room(&self, _: usize) -> Result<()> {
-        Ok(())
-    }
-    fn call(&self, function: Oid, _: &[Datum<'_>]) -> Result<Datum<'static>> {
-        Err(Error::new("0A000", format!("function {function} asks the session")))
-    }
-    fn clock(&self) -> i64 {
-        0
-    }
-    fn statement_began(&self) -> i64 {
-        0
-    }
-    fn random(&self) -> u64 {
-        0
-    }
-}
+use crate::session::QUIET;
 
 /// Calls kernels.
 pub struct Ours {
@@ -51,7 +31,7 @@ impl Ours {
     }
 
     fn call(&self, case: &Case) -> Result<Option<String>> {
-        let mut cx = Cx { catalog: &self.catalog, settings: &self.settings, session: &Quiet };
+        let mut cx = Cx { catalog: &self.catalog, settings: &self.settings, session: &QUIET };
         let types = Types {
             args: case.args.iter().map(|(oid, _)| TypeRef::new(*oid)).collect(),
             result: TypeRef::new(case.result),

@@ -10,6 +10,8 @@
 mod call;
 mod oracle;
 mod pools;
+#[path = "../common/session.rs"]
+mod session;
 
 use onlap_pg::Oid;
 use onlap_pg::catalog::{Catalog, Proc, ProcKind, Volatility};

@@ -12,3 +12,5 @@ mod oracle;
 mod ours;
 mod records;
 mod rows;
+#[path = "../common/session.rs"]
+mod session;

@@ -2,31 +2,11 @@
 
 use std::sync::Arc;
 
-use onlap_kernels::{Cx, Datum, Session, TypeRef, Types, input, output, signature};
+use crate::session::QUIET;
+use onlap_kernels::{Cx, Datum, TypeRef, Types, input, output, signature};
+use onlap_pg::Oid;
 use onlap_pg::catalog::{Catalog, Proc};
 use onlap_pg::value::Settings;
-use onlap_pg::{Error, Oid, Result};
-
-/// A session with memory that knows nothing else.
-struct Quiet;
-
-impl Session for Quiet {
-    fn room(&self, _: usize) -> Result<()> {
-        Ok(())
-    }
-    fn call(&self, function: Oid, _: &[Datum<'_>]) -> Result<Datum<'static>> {
-        Err(Error::new("0A000", format!("function {function} asks the session")))
-    }
-    fn clock(&self) -> i64 {
-        0
-    }
-    fn statement_began(&self) -> i64 {
-        0
-    }
-    fn random(&self) -> u64 {
-        0
-    }
-}
 
 /// Values are read and written with it.
 pub(crate) struct Ours {
@@ -40,7 +20,7 @@ impl Ours {
     }
 
     pub(crate) fn cx(&self) -> Cx<'_> {
-        Cx { catalog: &self.catalog, settings: &self.settings, session: &Quiet }
+        Cx { catalog: &self.catalog, settings: &self.settings, session: &QUIET }
     }
 
     pub(crate) fn read(&self, oid: Oid, text: &str) -> Datum<'static> {

@@ -9,6 +9,8 @@ mod arrays;
 mod documents;
 mod kept;
 mod ours;
+#[path = "../common/session.rs"]
+mod session;
 mod texts;
 
 use std::collections::HashSet;

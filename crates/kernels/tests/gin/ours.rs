@@ -5,39 +5,13 @@ use std::sync::Arc;
 use arrow_array::Array as _;
 use arrow_array::cast::AsArray;
 use onlap_kernels::gin::Class;
-use onlap_kernels::{Col, Cx, Datum, Session, TypeRef, Types, find, input, repr};
+use onlap_kernels::{Col, Cx, Datum, TypeRef, Types, find, input, repr};
+use onlap_pg::Oid;
 use onlap_pg::catalog::Catalog;
 use onlap_pg::value::Settings;
-use onlap_pg::{Error, Oid, Result};
 
 use super::Set;
-
-/// A session that knows nothing but thresholds.
-struct Quiet {
-    threshold: String,
-}
-
-impl Session for Quiet {
-    fn room(&self, _: usize) -> Result<()> {
-        Ok(())
-    }
-    fn call(&self, function: Oid, _: &[Datum<'_>]) -> Result<Datum<'static>> {
-        match function {
-            // current_setting
-            3294 => Ok(Datum::text(self.threshold.clone())),
-            _ => Err(Error::new("0A000", format!("function {function} asks the session"))),
-        }
-    }
-    fn clock(&self) -> i64 {
-        0
-    }
-    fn statement_began(&self) -> i64 {
-        0
-    }
-    fn random(&self) -> u64 {
-        0
-    }
-}
+use crate::session::Quiet;
 
 /// A catalog and a session.
 pub(crate) struct Ours {
@@ -56,7 +30,7 @@ impl Ours {
         Ours {
             catalog: Arc::new(Catalog::of_all()),
             settings: Settings::default(),
-            session: Quiet { threshold: threshold.into() },
+            session: Quiet::with_threshold(threshold.into()),
         }
     }
 

@@ -7,6 +7,8 @@
 
 mod large;
 mod quick;
+#[path = "../common/session.rs"]
+mod session;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,37 +17,17 @@ use std::sync::atomic::AtomicBool;
 use onlap_base::clock::{Clock, SystemClock};
 use onlap_base::stop;
 use onlap_kernels::{
-    Col, Cx, Datum, Session, Types, find, find_series, input, output, recv, repr, send, signature,
+    Col, Cx, Datum, Types, find, find_series, input, output, recv, repr, send, signature,
 };
 use onlap_pg::catalog::extensions::ALL;
 use onlap_pg::catalog::{Catalog, Proc};
 use onlap_pg::value::Settings;
 use onlap_pg::value::numeric::Numeric;
-use onlap_pg::{Error, Oid, Result, TypeRef};
+use onlap_pg::{Oid, Result, TypeRef};
+use session::QUIET;
 
 /// Bytes for which there is one question.
 const PER_QUESTION: usize = 1 << 20;
-
-/// A session that has memory, and that asks the thread.
-struct Quiet;
-
-impl Session for Quiet {
-    fn room(&self, _: usize) -> Result<()> {
-        Ok(())
-    }
-    fn call(&self, function: Oid, _: &[Datum<'_>]) -> Result<Datum<'static>> {
-        Err(Error::new("0A000", format!("function {function} asks the session")))
-    }
-    fn clock(&self) -> i64 {
-        0
-    }
-    fn statement_began(&self) -> i64 {
-        0
-    }
-    fn random(&self) -> u64 {
-        0
-    }
-}
 
 /// What functions are called with, and what they did.
 struct World {
@@ -70,7 +52,7 @@ impl World {
     }
 
     fn cx(&self) -> Cx<'_> {
-        Cx { catalog: &self.catalog, settings: &self.settings, session: &Quiet }
+        Cx { catalog: &self.catalog, settings: &self.settings, session: &QUIET }
     }
 
     /// Counts how often a call asks; it gives the bytes of its result.
@@ -243,8 +225,7 @@ fn kernels_ask_within_one_value() {
             world.forms(ty.oid);
         }
     }
-    let allowed: BTreeSet<String> =
-        quick::QUICK.iter().chain(quick::SLOW).map(|name| name.to_string()).collect();
+    let allowed: BTreeSet<String> = quick::QUICK.iter().map(|name| name.to_string()).collect();
     let new: Vec<&String> = world.silent.difference(&allowed).collect();
     assert!(new.is_empty(), "they do not ask within one value: {new:#?}");
     if only.is_empty() {

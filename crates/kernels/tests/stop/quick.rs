@@ -517,11 +517,3 @@ pub const QUICK: &[&str] = &[
     "varchar(varchar,int4,bool)",
     "width_bucket(anycompatible,anycompatiblearray)",
 ];
-
-/// They are slower, and do not ask yet.
-pub const SLOW: &[&str] = &[
-    "input of jsonpath",
-    "show_trgm(text)",
-    "similarity(text,text)",
-    "similarity_dist(text,text)",
-];

@@ -12,14 +12,17 @@ mod expressions;
 mod memory;
 #[path = "../beside/oracle.rs"]
 mod oracle;
+#[path = "../common/session.rs"]
+mod session;
 mod sets;
 
 use std::sync::Arc;
 
-use onlap_kernels::{Cx, Datum, Session, Types, signature};
+use onlap_kernels::{Cx, Datum, Types, signature};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::value::Settings;
-use onlap_pg::{Error, Oid, Result, TypeRef};
+use onlap_pg::{Oid, Result, TypeRef};
+use session::QUIET;
 
 /// A call: the function, and the texts of its arguments, `None` for NULL, with their types.
 #[derive(Clone, Debug)]
@@ -69,27 +72,6 @@ fn function(catalog: &Catalog, name: &str) -> Oid {
     found.expect("it is a row of pg_proc").oid
 }
 
-/// A session with memory that knows nothing else.
-struct Quiet;
-
-impl Session for Quiet {
-    fn room(&self, _: usize) -> Result<()> {
-        Ok(())
-    }
-    fn call(&self, function: Oid, _: &[Datum<'_>]) -> Result<Datum<'static>> {
-        Err(Error::new("0A000", format!("function {function} asks the session")))
-    }
-    fn clock(&self) -> i64 {
-        0
-    }
-    fn statement_began(&self) -> i64 {
-        0
-    }
-    fn random(&self) -> u64 {
-        0x0123_4567_89ab_cdef
-    }
-}
-
 /// What functions are called with.
 struct World {
     catalog: Arc<Catalog>,
@@ -102,7 +84,7 @@ impl World {
     }
 
     fn cx(&self) -> Cx<'_> {
-        Cx { catalog: &self.catalog, settings: &self.settings, session: &Quiet }
+        Cx { catalog: &self.catalog, settings: &self.settings, session: &QUIET }
     }
 
     fn types(&self, args: &[Oid], result: Oid) -> Types {

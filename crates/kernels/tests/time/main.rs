@@ -10,6 +10,8 @@ mod beside {
 mod groups;
 mod oracle;
 mod ours;
+#[path = "../common/session.rs"]
+mod session;
 mod texts;
 
 use onlap_kernels::{find, signature};

@@ -12,27 +12,7 @@ use onlap_pg::value::{DateOrder, DateStyle, IntervalStyle, Settings};
 use onlap_pg::{Error, Oid, Result};
 
 use crate::Case;
-
-/// A session whose statement began with its transaction.
-struct Clock(i64);
-
-impl Session for Clock {
-    fn room(&self, _: usize) -> Result<()> {
-        Ok(())
-    }
-    fn call(&self, function: Oid, _: &[Datum<'_>]) -> Result<Datum<'static>> {
-        Err(Error::new("0A000", format!("function {function} asks the session")))
-    }
-    fn clock(&self) -> i64 {
-        self.0
-    }
-    fn statement_began(&self) -> i64 {
-        self.0
-    }
-    fn random(&self) -> u64 {
-        0
-    }
-}
+use crate::session::Quiet;
 
 /// A value's text, `None` for NULL; or its error.
 type Answer = Result<Option<String>>;
@@ -50,7 +30,7 @@ pub fn shown(answer: Answer) -> String {
 pub struct Ours {
     catalog: Arc<Catalog>,
     settings: Settings,
-    clock: Clock,
+    clock: Quiet,
 }
 
 impl Ours {
@@ -78,7 +58,7 @@ impl Ours {
             now,
             ..Settings::default()
         };
-        Ours { catalog: Arc::new(Catalog::new()), settings, clock: Clock(now) }
+        Ours { catalog: Arc::new(Catalog::new()), settings, clock: Quiet::at(now) }
     }
 
     pub fn cx(&self) -> Cx<'_> {

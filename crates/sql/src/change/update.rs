@@ -14,7 +14,7 @@ use onlap_query::Source;
 
 use super::find::{Found, ids_in, ids_of};
 use super::insert::write;
-use super::members::{FETCHED, Moves};
+use super::members::{FETCHED, Group, Moves};
 use super::returning::{Asks, Returned, asks_generated, asks_version, versions_of};
 use super::{Done, Statement, array_of, default_of, places, value_at};
 use crate::catalog::oids;
@@ -166,28 +166,43 @@ impl<'a> Setting<'a> {
         let empty = || self.batches.iter().map(|b| vec![Value::Null; b.num_rows()]).collect();
         let mut all: Vec<(usize, Vec<Vec<Value>>)> =
             numbers.iter().map(|number| (*number, empty())).collect();
+        // A table below may calculate a column in another way, and of columns that it alone has.
+        self.each_whole(|group, ids, rows| {
+            let own = &group.table.schema;
+            for (id, row) in ids.into_iter().zip(rows) {
+                let (_, batch, at) = self.place(id);
+                for (number, values) in &mut all {
+                    let at_own = own.position_by_name(&schema.columns[*number - 1].name);
+                    let value = row[at_own.ok_or_else(SqlError::concurrent_update)?].clone();
+                    held.charge(size_of::<Value>() + bytes_of(&vec![value.clone()]))?;
+                    values[batch][at] = value;
+                }
+            }
+            Ok(())
+        })?;
+        self.generated = all;
+        Ok(())
+    }
+
+    /// Hands on what rows become as a whole, some of a table at a time, by the ids that the statement knows.
+    fn each_whole(
+        &self,
+        mut take: impl FnMut(&Group<'a>, Vec<RowId>, Vec<Row>) -> Result<()>,
+    ) -> Result<()> {
         let (statement, columns) = (self.statement, self.columns());
         let ids: Vec<RowId> = self.places.iter().map(|place| place.0).collect();
         for group in statement.groups(&ids) {
-            // A table below may calculate a column in another way, and of columns that it alone has.
-            let own = &group.table.schema;
             for some in group.rows.chunks(FETCHED) {
                 let mut values = |id: RowId| self.values(id);
+                let own = &group.table.schema;
                 let rows = statement.new_rows(&group, own, some, (&columns, &mut values))?;
                 let (known, mut rows): (Vec<RowId>, Vec<Row>) = rows.into_iter().unzip();
                 generated::fill(statement.view, &group.table.table, &mut rows)?;
-                for (id, row) in known.into_iter().zip(rows) {
-                    let (_, batch, at) = self.place(statement.known_as(group.member, id)?);
-                    for (number, values) in &mut all {
-                        let at_own = own.position_by_name(&schema.columns[*number - 1].name);
-                        let value = row[at_own.ok_or_else(SqlError::concurrent_update)?].clone();
-                        held.charge(size_of::<Value>() + bytes_of(&vec![value.clone()]))?;
-                        values[batch][at] = value;
-                    }
-                }
+                let known_as = |id| statement.known_as(group.member, id);
+                let ids = known.into_iter().map(known_as).collect::<Result<_>>()?;
+                take(&group, ids, rows)?;
             }
         }
-        self.generated = all;
         Ok(())
     }
 
@@ -197,21 +212,11 @@ impl<'a> Setting<'a> {
     /// Values that their columns cannot have; `53200`.
     pub fn find_versions(&mut self, held: &mut Held) -> Result<()> {
         held.charge(self.places.len() * VERSION_BYTES)?;
-        let (statement, columns) = (self.statement, self.columns());
-        let ids: Vec<RowId> = self.places.iter().map(|place| place.0).collect();
-        let mut found = HashMap::with_capacity(ids.len());
-        for group in statement.groups(&ids) {
-            let own = &group.table.schema;
-            for some in group.rows.chunks(FETCHED) {
-                let mut values = |id: RowId| self.values(id);
-                let rows = statement.new_rows(&group, own, some, (&columns, &mut values))?;
-                let (known, mut rows): (Vec<RowId>, Vec<Row>) = rows.into_iter().unzip();
-                generated::fill(statement.view, &group.table.table, &mut rows)?;
-                for (id, version) in known.into_iter().zip(versions_of(group.table, &rows)?) {
-                    found.insert(statement.known_as(group.member, id)?, version);
-                }
-            }
-        }
+        let mut found = HashMap::with_capacity(self.places.len());
+        self.each_whole(|group, ids, rows| {
+            found.extend(ids.into_iter().zip(versions_of(group.table, &rows)?));
+            Ok(())
+        })?;
         self.versions = found;
         Ok(())
     }

@@ -12,6 +12,7 @@ use onlap_base::clock::{Clock, SystemClock};
 use onlap_pg::ast::{Explain, Setting, Statement};
 use serde_json::{Value as Json, json};
 
+use crate::ddl::notice;
 use crate::error::{Result, SqlError, state};
 use crate::fast::Fast;
 use crate::parse::{self, Body, Parsed};
@@ -143,7 +144,10 @@ fn explained(
     let found = match runs {
         // What runs has no indexes but those that are there.
         true => look(session, view, &parsed, values)?,
-        false => look(session, &hypothetical::supposing(view)?, &parsed, values)?,
+        false => {
+            let mut told = |text: String| notice(client, "00000", text);
+            look(session, &hypothetical::supposing(view, &mut told)?, &parsed, values)?
+        }
     };
     let ran = if runs { Some(analyze(session, (view, values), parsed, client)?) } else { None };
     Ok((found, ran))

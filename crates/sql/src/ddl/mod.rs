@@ -57,6 +57,7 @@ use crate::view::View;
 use crate::wire::Client;
 
 pub use alter::relation;
+pub use change::notice;
 pub use function::named as functions_named;
 pub use index::{described, free_name as index_name, number_twins};
 pub use kin::all_below;

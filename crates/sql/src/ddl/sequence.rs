@@ -193,6 +193,7 @@ pub fn replace(
     view.scope.tx()?.hold_sequence(old)?;
     let new = view.scope.tx()?.replace_sequence(spec, next)?;
     session.catalog_changed()?;
+    view.taken.lock().follow(old.schema().id, new.schema().id);
     let key = |s: &Sequence| oids::of_sequence(s.schema().id.0).to_string();
     let (before, after) = (key(old), key(&new));
     if let Some(object) = view.objects.get(Kind::Privileges, &before) {

@@ -3,6 +3,8 @@
 //! The engine knows tables by names of its own, which programs never see: names of another database or schema have it before
 //! them, and some characters are written in another way ([`crate::catalog::names`]). Its sentences have them behind few words.
 
+use std::sync::Arc;
+
 use onlap::{Error, ErrorKind};
 
 use super::SqlError;
@@ -13,6 +15,9 @@ const BEFORE_NAMES: [&str; 4] = ["table", "sequence", "named", "name"];
 
 /// The error of a wait, or of a conflict with another transaction; others are told in the engine's words.
 pub(super) fn told(e: &Error) -> SqlError {
+    if let Some(defect) = e.as_defect() {
+        return SqlError::of_defect(Arc::clone(defect));
+    }
     let text = e.to_string();
     let plain = |text: &str| SqlError::new(e.sqlstate(), text);
     let is_of = |begins: &str| text.starts_with(begins);

@@ -9,6 +9,7 @@ use std::any::Any;
 use std::fmt::{self, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_schema::ArrowError;
 use datafusion_common::DataFusionError;
@@ -83,17 +84,25 @@ pub const PLANTED: &str = "planted in FaultExec";
 
 /// A fault that a plan meets, and how many plans do not before.
 #[derive(Default)]
-pub struct Planted(Mutex<Option<(Fault, usize)>>);
+pub struct Planted {
+    /// Whether there is one: all that a plan looks at where tests plant none.
+    waits: AtomicBool,
+    fault: Mutex<Option<(Fault, usize)>>,
+}
 
 impl Planted {
     /// Plants one.
     pub fn plant(&self, fault: Fault, before: usize) {
-        *self.0.lock() = Some((fault, before));
+        *self.fault.lock() = Some((fault, before));
+        self.waits.store(true, Ordering::Release);
     }
 
     /// What a plan gives instead of this, where a fault waits for it.
     pub fn instead_of(&self, stream: SendableRecordBatchStream) -> SendableRecordBatchStream {
-        let mut planted = self.0.lock();
+        if !self.waits.load(Ordering::Acquire) {
+            return stream;
+        }
+        let mut planted = self.fault.lock();
         let fault = match planted.as_mut() {
             None => return stream,
             Some((_, before @ 1..)) => {
@@ -103,6 +112,7 @@ impl Planted {
             Some((fault, 0)) => *fault,
         };
         *planted = None;
+        self.waits.store(false, Ordering::Release);
         let schema = stream.schema();
         let failing = futures::stream::once(async move {
             Err(match fault {

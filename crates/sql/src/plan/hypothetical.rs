@@ -9,10 +9,10 @@
 use std::sync::Arc;
 
 use onlap::{IndexSpec, TableId, TableSchema};
-use onlap_pg::ast::Statement;
+use onlap_pg::ast::{CreateIndex, Statement};
 
-use crate::error::{Result, SqlError};
-use crate::parse;
+use crate::error::{Result, SqlError, state};
+use crate::parse::{self, Parsed};
 use crate::source::strings;
 use crate::view::View;
 
@@ -31,37 +31,54 @@ pub struct Supposed {
     pub spec: IndexSpec,
 }
 
-/// The view with the indexes that the setting supposes.
+/// The view with the indexes that the setting supposes. A statement about what is not there (any more) is left out, and `told`
+/// gets to know it: the setting outlives tables.
 ///
 /// # Errors
-/// The setting is no list of CREATE INDEX statements; those of such statements.
-pub fn supposing(view: &View) -> Result<View> {
+/// The setting is no list of CREATE INDEX statements; what else such statements fail with.
+pub fn supposing(view: &View, told: &mut dyn FnMut(String)) -> Result<View> {
     let text = (view.settings)(SETTING).unwrap_or_default();
     let mut supposed = Vec::new();
     if text.trim().is_empty() {
         return Ok(view.clone());
     }
-    for (at, parsed) in parse::statements(&text)?.iter().enumerate() {
+    let all = parse::statements(&text);
+    let all = all.map_err(|e| invalid(format!("{SETTING} cannot be read: {}", e.message())))?;
+    for (at, parsed) in all.iter().enumerate() {
         if at == MOST {
             return Err(invalid(format!("{SETTING} has more than {MOST} statements")));
         }
         let Statement::CreateIndex(create) = parsed.statement() else {
             return Err(invalid(format!("{SETTING} has a statement that is no CREATE INDEX")));
         };
-        let (name, table) = view.table(&strings(&create.table.name))?;
-        let source = parsed.bindable();
-        let (spec, columns) =
-            crate::ddl::described(view, parsed.source(&source), create, &name, &table)?;
-        let own = match &create.name {
-            Some(own) => own.to_string(),
-            None => format!("{}_{}_idx", name.name, columns.join("_")),
-        };
-        let spec = spec.named(format!("<{}>{own}", at + 1));
-        // It fails now where it would.
-        spec.suppose(&table.schema())?;
-        supposed.push(Supposed { table: table.schema().id, spec });
+        match one(view, at + 1, parsed, create) {
+            Ok(index) => supposed.push(index),
+            Err(e) if MISSING.contains(&e.state()) => {
+                told(format!("statement {} of {SETTING} is left out: {}", at + 1, e.message()));
+            }
+            Err(e) => return Err(e),
+        }
     }
     Ok(View { supposed: supposed.into(), ..view.clone() })
+}
+
+/// What is said of something that is not there.
+const MISSING: [&str; 5] =
+    [state::NO_TABLE, state::NO_COLUMN, state::NO_OBJECT, state::NO_FUNCTION, "3F000"];
+
+fn one(view: &View, number: usize, parsed: &Parsed, create: &CreateIndex) -> Result<Supposed> {
+    let (name, table) = view.table(&strings(&create.table.name))?;
+    let source = parsed.bindable();
+    let (spec, columns) =
+        crate::ddl::described(view, parsed.source(&source), create, &name, &table)?;
+    let own = match &create.name {
+        Some(own) => own.to_string(),
+        None => format!("{}_{}_idx", name.name, columns.join("_")),
+    };
+    let spec = spec.named(format!("<{number}>{own}"));
+    // It fails now where it would.
+    spec.suppose(&table.schema())?;
+    Ok(Supposed { table: table.schema().id, spec })
 }
 
 fn invalid(text: String) -> SqlError {

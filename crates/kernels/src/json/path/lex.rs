@@ -2,7 +2,7 @@
 //!
 //! Thread safety: pure functions.
 
-use onlap_pg::{Error, Result};
+use onlap_pg::{Error, Result, worked};
 
 /// A word or sign.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +33,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, usize, usize)>> {
         let start = lexer.at;
         let token = lexer.token()?;
         let end = token == Token::End;
+        worked(lexer.at - start + 8)?;
         out.push((token, start, lexer.at));
         if end {
             return Ok(out);
@@ -94,13 +95,18 @@ impl<'a> Lexer<'a> {
     /// Goes over white space and comments.
     fn skip(&mut self) -> Result<()> {
         loop {
+            let before = self.at;
             let blank = self.rest().trim_start_matches(is_blank);
             self.at = self.text.len() - blank.len();
+            worked(self.at - before)?;
             if !blank.starts_with("/*") {
                 return Ok(());
             }
             match blank[2..].find("*/") {
-                Some(length) => self.at += length + 4,
+                Some(length) => {
+                    worked(length)?;
+                    self.at += length + 4;
+                }
                 None => return Err(wrong("unexpected end of comment", "")),
             }
         }
@@ -166,6 +172,7 @@ impl<'a> Lexer<'a> {
     fn name(&mut self) -> Result<String> {
         let mut out = String::new();
         while let Some(c) = self.rest().chars().next() {
+            worked(1)?;
             if c == '\\' {
                 out.push_str(&self.escape()?);
             } else if is_special(c) {
@@ -182,6 +189,7 @@ impl<'a> Lexer<'a> {
         let mut out = String::new();
         self.at += 1;
         loop {
+            worked(1)?;
             match self.rest().chars().next() {
                 None => return Err(wrong("unexpected end of quoted string", "")),
                 Some('"') => {
@@ -253,9 +261,12 @@ impl<'a> Lexer<'a> {
     /// Four digits, or up to six in braces.
     fn code(&mut self) -> Result<u32> {
         let rest = self.rest();
-        let (digits, length) = match rest.strip_prefix('{').and_then(|inner| inner.split_once('}'))
-        {
-            Some((digits, _)) if (1..=6).contains(&digits.len()) => (digits, digits.len() + 2),
+        let braced = rest.strip_prefix('{').and_then(|inner| {
+            let end = inner.bytes().take(7).position(|byte| byte == b'}')?;
+            Some(&inner[..end])
+        });
+        let (digits, length) = match braced {
+            Some(digits) if !digits.is_empty() => (digits, digits.len() + 2),
             _ => (rest.get(..4).unwrap_or(""), 4),
         };
         let hexadecimal = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit());

@@ -4,7 +4,7 @@
 //! Thread safety: pure functions.
 
 use onlap_pg::value::numeric::Numeric;
-use onlap_pg::{Error, Result};
+use onlap_pg::{Error, Result, worked};
 
 use super::lex::{Token, tokens, wrong};
 use super::tree::{Expr, Head, Method, Operator, Path, Pattern, Step};
@@ -286,6 +286,7 @@ impl Parser<'_> {
     fn accessed(&mut self) -> Result<Expr> {
         let mut expr = self.primary()?;
         while let Some(step) = self.step()? {
+            worked(8)?;
             expr.steps.push(step);
         }
         Ok(expr)
