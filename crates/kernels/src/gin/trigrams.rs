@@ -9,33 +9,80 @@ use super::{Keys, Tree};
 /// Three characters.
 pub(crate) type Trigram = [u8; 3];
 
+/// Characters of trigrams: the blank, digits, small letters, in the order of their bytes.
+const LETTERS: &[u8; 37] = b" 0123456789abcdefghijklmnopqrstuvwxyz";
+/// Trigrams that there are.
+const ALL: usize = LETTERS.len().pow(3);
+
+/// The places of bytes among [`LETTERS`], letters made small; 0 for what is of no word.
+const PLACES: [u8; 256] = {
+    let mut places = [0; 256];
+    let mut at = 1;
+    while at < LETTERS.len() {
+        places[LETTERS[at] as usize] = at as u8;
+        places[LETTERS[at].to_ascii_uppercase() as usize] = at as u8;
+        at += 1;
+    }
+    places
+};
+
 fn is_of_word(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric()
 }
 
-/// The words of a text in small letters.
-fn words(text: &[u8]) -> impl Iterator<Item = Vec<u8>> + use<'_> {
-    let words = text.split(|byte| !is_of_word(byte)).filter(|word| !word.is_empty());
-    words.map(<[u8]>::to_ascii_lowercase)
+/// Gives the number of each trigram of a text, in the order of their places, and whether a word begins with it. Numbers are
+/// in the order of trigrams.
+#[inline]
+fn each(text: &[u8], mut see: impl FnMut(usize, bool)) {
+    const N: usize = LETTERS.len();
+    // The last two characters; blanks before a word.
+    let (mut first, mut second) = (0, 0);
+    for byte in text.iter().chain([&b' ']) {
+        let place = usize::from(PLACES[usize::from(*byte)]);
+        if place > 0 || second > 0 {
+            see((first * N + second) * N + place, second == 0);
+        }
+        (first, second) = if place > 0 { (second, place) } else { (0, 0) };
+    }
+}
+
+fn trigram(number: usize) -> Trigram {
+    const N: usize = LETTERS.len();
+    [LETTERS[number / (N * N)], LETTERS[number / N % N], LETTERS[number % N]]
 }
 
 /// The trigrams of a text, in the order of their places, and per word where its first one is.
 pub(crate) fn in_order(text: &str) -> (Vec<Trigram>, Vec<usize>) {
     let (mut trigrams, mut begins) = (Vec::new(), Vec::new());
-    for word in words(text.as_bytes()) {
-        begins.push(trigrams.len());
-        let padded = [b"  ", &*word, b" "].concat();
-        trigrams.extend(padded.windows(3).map(|three| [three[0], three[1], three[2]]));
-    }
+    each(text.as_bytes(), |number, is_begin| {
+        if is_begin {
+            begins.push(trigrams.len());
+        }
+        trigrams.push(trigram(number));
+    });
     (trigrams, begins)
 }
 
 /// The trigrams of a text, ascending, each once.
 pub(crate) fn of(text: &str) -> Vec<Trigram> {
-    let mut trigrams = in_order(text).0;
-    trigrams.sort_unstable();
-    trigrams.dedup();
-    trigrams
+    const WORD: usize = u64::BITS as usize;
+    // A bit for each trigram takes less time than sorting those of a text.
+    let mut seen = [0_u64; ALL.div_ceil(WORD)];
+    let mut count = 0;
+    each(text.as_bytes(), |number, _| {
+        let (word, bit) = (&mut seen[number / WORD], 1 << (number % WORD));
+        count += usize::from(*word & bit == 0);
+        *word |= bit;
+    });
+    let mut all = Vec::with_capacity(count);
+    for (at, word) in seen.iter().enumerate() {
+        let mut left = *word;
+        while left != 0 {
+            all.push(trigram(at * WORD + left.trailing_zeros() as usize));
+            left &= left - 1;
+        }
+    }
+    all
 }
 
 /// The trigrams that are in every text with this in it: where it is known that the text begins or ends there, what is there
