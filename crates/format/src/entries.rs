@@ -45,15 +45,25 @@ const _: () = assert!(KEY_BYTES == ONE_BYTE as usize + 1, "one length alone take
 pub fn pack<K: AsRef<[u8]> + Ord>(keys: &mut Vec<K>) -> Result<Vec<u8>> {
     keys.sort_unstable();
     keys.dedup();
-    let len = |key: &K| key.as_ref().len();
-    if let Some(key) = keys.iter().find(|key| !(1..=KEY_BYTES).contains(&len(key))) {
-        let text = format!("a key of {} bytes; 1 to {KEY_BYTES} fit", len(key));
-        return Err(Error::new(ErrorKind::InvalidInput, text));
+    pack_rising(keys.iter().map(AsRef::as_ref))
+}
+
+/// A packed list of keys that rise, each once: who gives others makes what is no list.
+///
+/// # Errors
+/// As [`pack`].
+pub fn pack_rising<'a>(keys: impl ExactSizeIterator<Item = &'a [u8]> + Clone) -> Result<Vec<u8>> {
+    let (count, mut bytes) = (keys.len(), 0);
+    for key in keys.clone() {
+        if !(1..=KEY_BYTES).contains(&key.len()) {
+            let text = format!("a key of {} bytes; 1 to {KEY_BYTES} fit", key.len());
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+        bytes += varint_len(key.len() as u64) + key.len();
     }
-    let bytes = keys.iter().map(|key| varint_len(len(key) as u64) + len(key)).sum();
-    check_size(keys.len(), bytes)?;
+    check_size(count, bytes)?;
     let mut list = Vec::with_capacity(bytes);
-    keys.iter().for_each(|key| put_bytes(&mut list, key.as_ref()));
+    keys.for_each(|key| put_bytes(&mut list, key));
     debug_assert_eq!(list.len(), bytes);
     Ok(list)
 }

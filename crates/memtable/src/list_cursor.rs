@@ -132,4 +132,8 @@ impl EntryCursor for ListCursor {
         out.columns.rows = out.row_ids.len();
         Ok(!out.row_ids.is_empty())
     }
+
+    fn about(&mut self) -> Result<u64> {
+        Ok(self.merge.left() as u64)
+    }
 }

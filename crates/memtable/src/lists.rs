@@ -77,33 +77,45 @@ fn prefix_of(key: &[u8]) -> u64 {
     u64::from_be_bytes(prefix)
 }
 
+/// Whether the prefix of a key is that of no other key of which this is true, so that equal prefixes are equal keys.
+#[inline]
+fn is_told_by_prefix(key: &[u8]) -> bool {
+    key.len() <= 8 && key.last() != Some(&0)
+}
+
 impl Postings {
     fn of_lists(lists: &BytesVec) -> Postings {
         let mut starts: Vec<u32> = Vec::new();
         let mut ends = Vec::new();
         let mut slice: Vec<(u64, u32)> = Vec::new();
-        let mut sort = |slice: &mut Vec<(u64, u32)>| {
-            slice.sort_unstable_by(|a, b| {
-                let order = a.0.cmp(&b.0).then_with(|| key_at(lists, a.1).cmp(key_at(lists, b.1)));
-                order.then(a.1.cmp(&b.1))
-            });
+        let mut sort = |slice: &mut Vec<(u64, u32)>, told: bool| {
+            match told {
+                // Keys need not be looked at: trigrams, hashes, short words.
+                true => slice.sort_unstable(),
+                false => slice.sort_unstable_by(|a, b| {
+                    let by_key = || key_at(lists, a.1).cmp(key_at(lists, b.1));
+                    a.0.cmp(&b.0).then_with(by_key).then(a.1.cmp(&b.1))
+                }),
+            }
             starts.extend(slice.drain(..).map(|(_, start)| start));
             ends.push(starts.len());
         };
+        let mut told = true;
         for row in 0..lists.len() {
             let first = lists.offsets[row];
             let mut keys = entries::walk(lists.get(row));
             let mut at = 0;
             while let Some(key) = keys.next() {
                 slice.push((prefix_of(key), first + at as u32));
+                told &= is_told_by_prefix(key);
                 at = keys.position();
                 if slice.len() == SLICE {
-                    sort(&mut slice);
+                    sort(&mut slice, std::mem::replace(&mut told, true));
                 }
             }
         }
         if !slice.is_empty() {
-            sort(&mut slice);
+            sort(&mut slice, told);
         }
         let all = merge_stretches(lists, starts, ends);
         debug_assert!(
@@ -207,6 +219,7 @@ struct Head {
     prefix: u64,
     source: u32,
     place: u32,
+    told: bool,
 }
 
 /// The entries of several chunks, given in row order, as one.
@@ -246,18 +259,25 @@ impl ListMerge {
         Some((top.source as usize, top.place as usize))
     }
 
+    /// How many entries are to come.
+    pub(crate) fn left(&self) -> usize {
+        self.heap.len() + self.sources.iter().map(|source| source.places.len()).sum::<usize>()
+    }
+
     fn advance(&mut self, number: usize) -> Option<Head> {
         let source = &mut self.sources[number];
         let place =
             if self.backward { source.places.next_back()? } else { source.places.next()? };
-        let prefix = prefix_of(source.key(place));
-        Some(Head { prefix, source: number as u32, place: place as u32 })
+        let key = source.key(place);
+        let (prefix, told) = (prefix_of(key), is_told_by_prefix(key));
+        Some(Head { prefix, source: number as u32, place: place as u32, told })
     }
 
     /// Whether the entry of `a` comes before that of `b`.
     fn before(&self, a: &Head, b: &Head) -> bool {
         let key = |head: &Head| self.sources[head.source as usize].key(head.place as usize);
-        let order = a.prefix.cmp(&b.prefix).then_with(|| key(a).cmp(key(b)));
+        let by_key = || if a.told && b.told { Ordering::Equal } else { key(a).cmp(key(b)) };
+        let order = a.prefix.cmp(&b.prefix).then_with(by_key);
         let order = order.then(a.source.cmp(&b.source));
         if self.backward { order == Ordering::Greater } else { order == Ordering::Less }
     }

@@ -46,7 +46,7 @@ impl Compiler<'_> {
     }
 
     /// The columns of an entry that the query uses, by number; 0 is the whole row.
-    fn used(&self, entry: usize) -> Vec<i32> {
+    pub fn used(&self, entry: usize) -> Vec<i32> {
         let id = self.frames.last().expect("a query is being made").query;
         let query = self.bound.query(id);
         let mut used = Vec::new();

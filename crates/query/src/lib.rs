@@ -59,6 +59,7 @@ mod saved;
 mod series;
 mod sets;
 mod shared;
+mod sifted;
 mod sorted;
 mod spread;
 mod step;
@@ -81,5 +82,6 @@ pub use env::{
 };
 pub use error::{external, of_external};
 pub use node::{Node, Rows};
+pub use sifted::Sifted;
 pub use sorted::Spilled;
 pub use step::{Detail, Step, stream_of};

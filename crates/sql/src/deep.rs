@@ -116,6 +116,11 @@ impl Depth {
         }
     }
 
+    /// Whether a thread's own stack is sure to hold what walks it.
+    pub fn is_shallow(self) -> bool {
+        self.levels() <= SHALLOW
+    }
+
     fn levels(self) -> usize {
         self.nested + self.chain + self.sets / SET_SHARE
     }

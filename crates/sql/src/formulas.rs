@@ -423,7 +423,11 @@ impl Formulas for Calculated {
             }
             if let Some(class) = made.class {
                 let keys = class.keys(made.ty.base.oid, &value, &env.cx()).map_err(engine_error)?;
-                let list = Value::Bytes(entries::pack(&mut keys.iter().collect())?);
+                let list = match keys.is_rising() {
+                    true => entries::pack_rising(keys.iter())?,
+                    false => entries::pack(&mut keys.iter().collect())?,
+                };
+                let list = Value::Bytes(list);
                 convert::push_value(of.column.ty, &list, &mut out, &of.column.name)?;
                 continue;
             }

@@ -88,6 +88,9 @@ fn ask(
         let plain = both(&format!("SELECT id FROM plain WHERE {condition}"), ours);
         let sql = format!("SELECT id FROM keyed WHERE {condition}");
         assert_eq!(both(&sql, ours), plain, "{condition}");
+        let counted = both(&sql.replace("SELECT id", "SELECT count(*), count(*)"), ours);
+        assert_eq!(counted, [[Some(plain.len().to_string()), Some(plain.len().to_string())]]);
+        both(&sql.replace("SELECT id", "SELECT v, n + 1, id % 2 = 0"), ours);
         *by_keys += u64::from(is_by_keys(ours, &sql));
     }
 }
@@ -196,6 +199,110 @@ fn what_changes_while_rows_are_read_is_not_met() {
     assert_eq!(texts_of(&talk.rows("SELECT count(*) FROM t WHERE a @> '{1}'")), ["2500"]);
     talk.rows("ROLLBACK");
     assert_eq!(texts_of(&talk.rows("SELECT count(*) FROM t WHERE a @> '{1}'")), ["5000"]);
+}
+
+/// Few rows that keys lead to are read without steps, many with them.
+#[test]
+fn few_rows_and_many_are_read_alike() {
+    let postgres = Postgres::start();
+    let mut theirs = SimpleClient::connect(postgres.port(), "postgres", "postgres").expect("there");
+    let fixture = Fixture::new(false);
+    let mut ours = fixture.session();
+    for sql in [
+        "CREATE TABLE t (id int PRIMARY KEY, n int, a int[], j jsonb)",
+        "INSERT INTO t SELECT g, 5000 / g, ARRAY[g % 2, g % 3000], jsonb_build_object('k', g % 700) \
+         FROM generate_series(1, 5000) g",
+        "CREATE INDEX ON t USING gin (a)",
+        "CREATE INDEX ON t USING gin (j)",
+        "CREATE ROLE reader",
+        "GRANT SELECT (id, a) ON t TO reader",
+        "CREATE TABLE own (id int PRIMARY KEY, a int[], who text)",
+        "INSERT INTO own SELECT g, ARRAY[g % 5], CASE WHEN g % 2 = 0 THEN 'reader' ELSE 'no' END \
+         FROM generate_series(1, 50) g",
+        "CREATE INDEX ON own USING gin (a)",
+        "ALTER TABLE own ENABLE ROW LEVEL SECURITY",
+        "CREATE POLICY p ON own USING (who = current_user)",
+        "GRANT SELECT ON own TO reader",
+        "CREATE FUNCTION twice(n int) RETURNS int LANGUAGE sql AS 'SELECT n * 2'",
+    ] {
+        assert_eq!(ours.run(sql).error, theirs.run(sql).expect("it answers").error, "{sql}");
+    }
+    let asked = [
+        "SELECT count(*) FROM t WHERE a @> '{1}'",
+        "SELECT id FROM t WHERE a @> '{1}' AND id < 100",
+        "SELECT id, a[1], j -> 'k' FROM t WHERE a && '{17, 2999}'",
+        "SELECT count(*) FROM t WHERE a && '{17, 2999}' AND j @> '{\"k\": 17}'",
+        "SELECT *, tableoid::regclass FROM t WHERE a @> '{17}'",
+        "SELECT t FROM t WHERE a @> '{17}'",
+        "SELECT count(*) FROM t WHERE a @> '{17}' HAVING count(*) > 5",
+        "SELECT max(id), count(*) FROM t WHERE a @> '{17}'",
+        "SELECT DISTINCT n FROM t WHERE a @> '{17}'",
+        "SELECT id FROM t WHERE a @> '{17}' ORDER BY id DESC LIMIT 1",
+        "SELECT generate_series(1, 2), id FROM t WHERE a @> '{17}'",
+        "SELECT id, twice(id) FROM t WHERE a @> '{17}'",
+        "SELECT id / (n - 294) FROM t WHERE a @> '{17}'",
+        "SELECT id FROM t WHERE a @> '{17}' AND id / (n - 294) > 0",
+        "SELECT count(*) FROM t WHERE a @> '{17}' AND false",
+        "SELECT count(*) FROM t WHERE a @> NULL",
+        "SELECT id FROM t WHERE a @> '{17}' AND id IN (SELECT 17)",
+        "SELECT 1 FROM t WHERE a @> '{17}'",
+        "SET ROLE reader",
+        "SELECT id FROM t WHERE a @> '{17}'",
+        "SELECT id FROM t WHERE j @> '{\"k\": 17}'",
+        "SELECT count(*) FROM own WHERE a @> '{2}'",
+        "SELECT id FROM own WHERE a @> '{2}'",
+        "RESET ROLE",
+        "SELECT count(*) FROM own WHERE a @> '{2}'",
+        "BEGIN",
+        "DELETE FROM t WHERE id = 17",
+        "INSERT INTO t VALUES (9000, 1, '{17}', '{\"k\": 17}')",
+        "SELECT id FROM t WHERE a @> '{17}'",
+        "SELECT count(*) FROM t WHERE j @> '{\"k\": 17}' AND a @> '{17}'",
+        "SELECT id FROM t WHERE a @> '{17}' FOR UPDATE",
+        "ROLLBACK",
+    ];
+    for sql in asked {
+        let (mine, other) = (ours.run(sql), theirs.run(sql).expect("PostgreSQL answers"));
+        assert_eq!(mine.error, other.error, "{sql}");
+        let (mut rows, mut wanted) = (mine.rows, other.rows);
+        rows.sort();
+        wanted.sort();
+        assert_eq!(rows, wanted, "{sql}");
+    }
+}
+
+/// INSERT of many literals reads values of these types without a planner; what is wrong with one, the planner says.
+#[test]
+fn many_literals_are_read_as_postgresql_reads_them() {
+    let postgres = Postgres::start();
+    let mut theirs = SimpleClient::connect(postgres.port(), "postgres", "postgres").expect("there");
+    let fixture = Fixture::new(false);
+    let mut ours = fixture.session();
+    let long = "x".repeat(300);
+    let statements = [
+        "CREATE DOMAIN small AS jsonb CHECK (VALUE -> 'n' < '10')".to_owned(),
+        "CREATE TABLE t (id int PRIMARY KEY, j jsonb, a text[], n int[], i interval, p inet, v varchar(3)[], d small)"
+            .to_owned(),
+        format!("INSERT INTO t (id, j, a) VALUES (1, '{{\"b\": 1.50, \"a\": [\"{long}\", null]}}', '{{a,\"b c\",NULL}}'), (2, NULL, '{{{{x}},{{y}}}}'), (3, '\"\"', '[2:3]={{p,q}}')"),
+        format!("INSERT INTO t (id, j) VALUES (4, '{{\"a\": 1'), (5, '\"{long}\"')"),
+        format!("INSERT INTO t (id, j) VALUES (4, 12), (5, '\"{long}\"')"),
+        format!("INSERT INTO t (id, a) VALUES (4, '{{a'), (5, '{{{long}}}')"),
+        format!("INSERT INTO t (id, n, i, p) VALUES (6, '{{1, 2,NULL}}', '1 mon -2 days 3:04', '10.0.0.1/8'), (7, '{{}}', NULL, '::1') /* {long} */"),
+        format!("INSERT INTO t (id, n, i, p) VALUES (8, '{{1, 2,NULL}}', '1 mon -2 days 3:04', '10.0.0.1/8'), (9, '{{}}', NULL, '::1')   {}", " ".repeat(200)),
+        format!("INSERT INTO t (id, v, j) VALUES (10, '{{abc,de}}', '\"{long}\"')"),
+        format!("INSERT INTO t (id, v, j) VALUES (11, '{{abcd}}', '\"{long}\"')"),
+        format!("INSERT INTO t (id, d, j) VALUES (12, '{{\"n\": 3}}', '\"{long}\"')"),
+        format!("INSERT INTO t (id, d, j) VALUES (13, '{{\"n\": 30}}', '\"{long}\"')"),
+        "SET intervalstyle = sql_standard".to_owned(),
+        format!("INSERT INTO t (id, i, j) VALUES (14, '-1 2:03:04', '\"{long}\"')"),
+        "RESET intervalstyle".to_owned(),
+        "SELECT * FROM t ORDER BY id".to_owned(),
+    ];
+    for sql in &statements {
+        let (mine, other) = (ours.run(sql), theirs.run(sql).expect("PostgreSQL answers"));
+        assert_eq!(mine.error, other.error, "{sql}");
+        assert_eq!(mine.rows, other.rows, "{sql}");
+    }
 }
 
 #[test]

@@ -174,4 +174,12 @@ pub trait EntryCursor: Send {
     /// that may not be asked for; it never returns true with an empty batch. False: the end, `out` is
     /// empty, and stays so.
     fn next(&mut self, max: usize, out: &mut EntryBatch) -> Result<bool>;
+
+    /// About how many entries are to come, found out without reading them; a cursor that cannot tell says the most.
+    ///
+    /// # Errors
+    /// A block that is damaged or cannot be read.
+    fn about(&mut self) -> Result<u64> {
+        Ok(u64::MAX)
+    }
 }

@@ -40,6 +40,7 @@ mod groups;
 mod index_scan;
 mod judge;
 pub(crate) mod merge;
+mod near;
 mod own;
 mod predicate;
 mod reader;

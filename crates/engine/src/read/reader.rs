@@ -213,6 +213,13 @@ impl Reader {
         rows
     }
 
+    pub(crate) fn rows_near(&self, predicate: &Predicate) -> Result<RowSet> {
+        let mut counters = ReadCounters::default();
+        let rows = self.resolved()?.rows_near(predicate, &mut counters);
+        self.count_up(&counters);
+        rows
+    }
+
     pub(crate) fn fetch(&self, rows: &[RowId], columns: Option<&[&str]>) -> Result<RowBatch> {
         let mut sorted = rows.to_vec();
         sorted.sort_unstable();

@@ -27,13 +27,13 @@ use super::rows::BATCH_ROWS;
 use crate::table::key_def;
 
 /// Rows, or all rows but these. Some of them may be dead.
-struct Named {
-    rows: RowSet,
-    all_but: bool,
+pub(super) struct Named {
+    pub(super) rows: RowSet,
+    pub(super) all_but: bool,
 }
 
 impl Named {
-    fn and(self, other: Named) -> Named {
+    pub(super) fn and(self, other: Named) -> Named {
         let rows = match (self.all_but, other.all_but) {
             (false, false) => self.rows.intersect(other.rows),
             (false, true) => self.rows.subtract(&other.rows),
@@ -48,11 +48,11 @@ impl Named {
     }
 
     /// Whether nothing can be left of it by a further AND.
-    fn is_nothing(&self) -> bool {
+    pub(super) fn is_nothing(&self) -> bool {
         !self.all_but && self.rows.is_empty()
     }
 
-    fn everything() -> Named {
+    pub(super) fn everything() -> Named {
         Named { rows: RowSet::default(), all_but: true }
     }
 }
@@ -64,6 +64,24 @@ impl ReadView {
         predicate: &Predicate,
         counters: &mut ReadCounters,
     ) -> Result<RowSet> {
+        self.rows_of_predicate(predicate, false, counters)
+    }
+
+    /// All of them, and perhaps others: see [`super::near`].
+    pub(crate) fn rows_near(
+        &self,
+        predicate: &Predicate,
+        counters: &mut ReadCounters,
+    ) -> Result<RowSet> {
+        self.rows_of_predicate(predicate, true, counters)
+    }
+
+    fn rows_of_predicate(
+        &self,
+        predicate: &Predicate,
+        near: bool,
+        counters: &mut ReadCounters,
+    ) -> Result<RowSet> {
         predicate.check_depth()?;
         // Mistakes are errors whatever the rows are.
         let schema = &*self.view.schema;
@@ -71,7 +89,7 @@ impl ReadView {
             let index = index_by_name(schema, name)?;
             range.bounds(schema, index, &key_def(schema, index)).map(drop)
         })?;
-        let named = self.named(predicate, counters)?;
+        let named = self.named(predicate, near, counters)?;
         match named.all_but {
             false => self.visible_of(named.rows),
             true => {
@@ -81,14 +99,20 @@ impl ReadView {
         }
     }
 
-    fn named(&self, predicate: &Predicate, counters: &mut ReadCounters) -> Result<Named> {
+    pub(super) fn named(
+        &self,
+        predicate: &Predicate,
+        near: bool,
+        counters: &mut ReadCounters,
+    ) -> Result<Named> {
         match predicate {
             Predicate::All => Ok(Named::everything()),
-            Predicate::Not(of) => Ok(self.named(of, counters)?.not()),
+            Predicate::Not(of) => Ok(self.named(of, false, counters)?.not()),
+            Predicate::And(parts) if near => self.all_near(parts, counters),
             Predicate::And(parts) => {
                 let mut all = Named::everything();
                 for part in parts {
-                    all = all.and(self.named(part, counters)?);
+                    all = all.and(self.named(part, near, counters)?);
                     if all.is_nothing() {
                         break;
                     }
@@ -98,7 +122,7 @@ impl ReadView {
             Predicate::Or(parts) => {
                 let mut none = Named::everything();
                 for part in parts {
-                    none = none.and(self.named(part, counters)?.not());
+                    none = none.and(self.named(part, near, counters)?.not());
                     if none.is_nothing() {
                         break;
                     }

@@ -227,6 +227,15 @@ impl Snapshot {
         self.reader(table)?.row_set(predicate)
     }
 
+    /// All of these rows, and perhaps others that it takes less time to fetch and judge than to leave out: those that the shorter
+    /// ranges of an AND name. For who judges rows in any case.
+    ///
+    /// # Errors
+    /// As [`Snapshot::row_set`].
+    pub fn rows_near(&self, table: &Table, predicate: &Predicate) -> Result<RowSet> {
+        self.reader(table)?.rows_near(predicate)
+    }
+
     /// The rows with these ids, in the order of their ids, each block read once: all columns, or
     /// those named. Rows that are not there or not visible, and ids given twice, are left out.
     ///

@@ -129,6 +129,13 @@ impl Transaction {
         self.reader(table)?.row_set(predicate)
     }
 
+    /// As [`crate::Snapshot::rows_near`], own rows included.
+    pub fn rows_near(&mut self, table: &Table, predicate: &Predicate) -> Result<RowSet> {
+        self.statement()?;
+        self.note_predicate(table, predicate)?;
+        self.reader(table)?.rows_near(predicate)
+    }
+
     /// As [`crate::Snapshot::fetch`], own rows included.
     pub fn fetch(
         &mut self,

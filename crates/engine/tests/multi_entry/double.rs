@@ -150,6 +150,8 @@ impl Shows for Snapshot {
     fn named(&mut self, table: &Table, predicate: &Predicate) -> Vec<i64> {
         let rows = self.row_set(table, predicate).unwrap();
         assert!(rows.iter().is_sorted_by(|a, b| a < b), "each row once");
+        let near = self.rows_near(table, predicate).unwrap();
+        assert!(rows.iter().all(|row| near.contains(row)), "{predicate:?}: a row is not near");
         let found = self.fetch_set(table, &rows, Some(&["id"])).unwrap();
         (0..found.len()).map(|i| integer(&found.value(i, 0))).collect()
     }
@@ -167,6 +169,8 @@ impl Shows for onlap::Transaction {
     fn named(&mut self, table: &Table, predicate: &Predicate) -> Vec<i64> {
         let rows = self.row_set(table, predicate).unwrap();
         assert!(rows.iter().is_sorted_by(|a, b| a < b), "each row once");
+        let near = self.rows_near(table, predicate).unwrap();
+        assert!(rows.iter().all(|row| near.contains(row)), "{predicate:?}: a row is not near");
         let found = self.fetch_set(table, &rows, Some(&["id"])).unwrap();
         (0..found.len()).map(|i| integer(&found.value(i, 0))).collect()
     }

@@ -66,6 +66,46 @@ fn what_needs_an_order_or_one_entry_is_refused() {
     assert_eq!(kind(snapshot.row_set(&table, &wrong)), ErrorKind::WrongType);
 }
 
+/// Of the rows that another key leads to, those are judged that have not the key that nearly all rows have.
+#[test]
+fn long_lists_are_not_read_for_few_rows() {
+    let disk = MemFs::new();
+    let db = open(&disk);
+    let table = db.create_table(spec().index(by_words())).unwrap();
+    let text = |id: i64| match id {
+        7 => "rare".to_owned(),
+        id if id % 1000 == 7 => "all rare some".to_owned(),
+        id if id % 3 == 0 => "all some".to_owned(),
+        _ => "all".to_owned(),
+    };
+    let row = |id: i64| vec![Value::Int(id), Value::Text(text(id)), Value::Null, Value::Null];
+    let word = |word: &str| Predicate::index("by_word", key(word.as_bytes()));
+    let read = |predicate: &Predicate| {
+        let entries = || db.stats_without_keys().unwrap().reads.index_entries_read;
+        let before = entries();
+        let near = db.snapshot().unwrap().rows_near(&table, predicate).unwrap();
+        (near.len(), entries() - before)
+    };
+    for step in 0..2 {
+        if step == 0 {
+            table.insert_many((0..6000).map(row)).unwrap();
+        } else {
+            db.flush().unwrap();
+        }
+        // Rows 7, 1007, 2007 and so on.
+        assert_eq!(read(&word("all").and(word("rare"))), (6, 6));
+        assert_eq!(read(&word("rare").and(word("all")).and(word("some"))), (6, 6));
+        assert_eq!(read(&Predicate::Or(vec![word("all").and(word("rare"))])), (6, 6));
+        // A third of the rows is worth a list of all.
+        let (both, entries) = read(&word("all").and(word("some")));
+        assert_eq!((both, entries), (2003, 2003 + 5999));
+        assert_eq!(read(&word("none").and(word("all"))), (0, 0));
+        // Exact beneath NOT.
+        let not = word("some").and(!word("all").and(word("rare")));
+        assert_eq!(read(&not).0, 1998);
+    }
+}
+
 /// Who calculates may be wrong; what it gives is looked at before anything relies on it.
 #[test]
 fn what_is_no_list_is_refused() {

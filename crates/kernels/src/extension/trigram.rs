@@ -140,7 +140,7 @@ struct Numbered {
 
 impl Numbered {
     fn new(of: &[Trigram], within: &[Trigram], cx: &Cx<'_>) -> Result<Numbered> {
-        let all = ascending(of.iter().chain(within).copied().collect())?;
+        let all = ascending(of.iter().chain(within));
         let number = |trigram: &Trigram| -> Result<usize> {
             cx.worked(16)?;
             Ok(all.binary_search(trigram).expect("it is one of all trigrams"))

@@ -151,7 +151,7 @@ impl Class {
             }
             (Class::Trigrams, Datum::Text(text)) => {
                 cx.room(text.len().saturating_mul(6))?;
-                trigrams::of(text)?.iter().for_each(|trigram| keys.push(trigram));
+                keys.fill(&trigrams::of(text)?);
             }
             (class, value) => unreachable!("{value:?} is no value for {class:?}"),
         }
@@ -219,12 +219,29 @@ impl Class {
 pub struct Keys {
     bytes: Vec<u8>,
     ends: Vec<u32>,
+    /// Whether they are known to rise, each once.
+    rising: bool,
 }
 
 impl Keys {
     /// None yet.
     pub fn new() -> Keys {
         Keys::default()
+    }
+
+    /// Has these keys, which rise, and no others.
+    fn fill<const N: usize>(&mut self, all: &[[u8; N]]) {
+        const { assert!(N > 0 && N <= KEPT_BYTES, "a key that is kept as it is") };
+        debug_assert!(self.is_empty() && all.is_sorted_by(|a, b| a < b), "they rise");
+        self.bytes.extend_from_slice(all.as_flattened());
+        let end = |n: usize| u32::try_from(n * N).expect("values are smaller");
+        self.ends.extend((1..=all.len()).map(end));
+        self.rising = true;
+    }
+
+    /// Whether they are known to rise, each once.
+    pub fn is_rising(&self) -> bool {
+        self.rising
     }
 
     /// Adds a key; one that is too long is hashed.
@@ -251,6 +268,7 @@ impl Keys {
             self.bytes[begin] |= HASHED;
             self.bytes.extend_from_slice(&hash);
         }
+        self.rising = false;
         self.ends.push(u32::try_from(self.bytes.len()).expect("values are smaller"));
     }
 
@@ -265,7 +283,7 @@ impl Keys {
     }
 
     /// Each of them.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         (0..self.ends.len()).map(|at| {
             let begin = if at == 0 { 0 } else { self.ends[at - 1] as usize };
             &self.bytes[begin..self.ends[at] as usize]

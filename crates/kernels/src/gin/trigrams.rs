@@ -11,14 +11,56 @@ use super::{Keys, Tree};
 /// Three characters.
 pub(crate) type Trigram = [u8; 3];
 
+/// Characters of trigrams: the blank, digits, small letters, in the order of their bytes.
+const LETTERS: &[u8; 37] = b" 0123456789abcdefghijklmnopqrstuvwxyz";
+/// Trigrams that there are.
+const ALL: usize = LETTERS.len().pow(3);
+
+/// The places of bytes among [`LETTERS`], letters made small; 0 for what is of no word.
+const PLACES: [u8; 256] = {
+    let mut places = [0; 256];
+    let mut at = 1;
+    while at < LETTERS.len() {
+        places[LETTERS[at] as usize] = at as u8;
+        places[LETTERS[at].to_ascii_uppercase() as usize] = at as u8;
+        at += 1;
+    }
+    places
+};
+
 fn is_of_word(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric()
 }
 
-/// The words of a text in small letters.
-fn words(text: &[u8]) -> impl Iterator<Item = Vec<u8>> + use<'_> {
-    let words = text.split(|byte| !is_of_word(byte)).filter(|word| !word.is_empty());
-    words.map(<[u8]>::to_ascii_lowercase)
+/// Bytes of a text between two questions whether the statement goes on.
+const STRETCH: usize = 4096;
+
+/// Gives the number of each trigram of a text, in the order of their places, and whether a word begins with it. Numbers are
+/// in the order of trigrams.
+///
+/// # Errors
+/// `57014`
+#[inline]
+fn each(text: &[u8], mut see: impl FnMut(usize, bool)) -> Result<()> {
+    const N: usize = LETTERS.len();
+    // The last two characters; blanks before a word.
+    let (mut first, mut second) = (0, 0);
+    for stretch in text.chunks(STRETCH).chain([&b" "[..]]) {
+        worked(stretch.len())?;
+        for byte in stretch {
+            let place = usize::from(PLACES[usize::from(*byte)]);
+            if place > 0 || second > 0 {
+                see((first * N + second) * N + place, second == 0);
+            }
+            (first, second) = if place > 0 { (second, place) } else { (0, 0) };
+        }
+    }
+    Ok(())
+}
+
+fn trigram(number: usize) -> Trigram {
+    const N: usize = LETTERS.len();
+    [LETTERS[number / (N * N)], LETTERS[number / N % N], LETTERS[number % N]]
 }
 
 /// The trigrams of a text, in the order of their places, and per word where its first one is.
@@ -27,14 +69,12 @@ fn words(text: &[u8]) -> impl Iterator<Item = Vec<u8>> + use<'_> {
 /// `57014`
 pub(crate) fn in_order(text: &str) -> Result<(Vec<Trigram>, Vec<usize>)> {
     let (mut trigrams, mut begins) = (Vec::new(), Vec::new());
-    for word in words(text.as_bytes()) {
-        begins.push(trigrams.len());
-        let padded = [b"  ", &*word, b" "].concat();
-        for three in padded.windows(3) {
-            worked(1)?;
-            trigrams.push([three[0], three[1], three[2]]);
+    each(text.as_bytes(), |number, is_begin| {
+        if is_begin {
+            begins.push(trigrams.len());
         }
-    }
+        trigrams.push(trigram(number));
+    })?;
     Ok((trigrams, begins))
 }
 
@@ -43,40 +83,53 @@ pub(crate) fn in_order(text: &str) -> Result<(Vec<Trigram>, Vec<usize>)> {
 /// # Errors
 /// `57014`
 pub(crate) fn of(text: &str) -> Result<Vec<Trigram>> {
-    ascending(in_order(text)?.0)
+    let mut seen = Seen::new();
+    each(text.as_bytes(), |number, _| seen.add(number))?;
+    Ok(seen.ascending())
 }
 
-/// So many trigrams are sorted; of more it is noted which there are.
-const FEW: usize = 1 << 12;
-
 /// Trigrams ascending, each once.
-///
-/// # Errors
-/// `57014`
-pub(crate) fn ascending(mut trigrams: Vec<Trigram>) -> Result<Vec<Trigram>> {
-    if trigrams.len() <= FEW {
-        trigrams.sort_unstable();
-        trigrams.dedup();
-        return Ok(trigrams);
+pub(crate) fn ascending<'a>(trigrams: impl Iterator<Item = &'a Trigram>) -> Vec<Trigram> {
+    const N: usize = LETTERS.len();
+    let mut seen = Seen::new();
+    for three in trigrams {
+        let [a, b, c] = three.map(|byte| usize::from(PLACES[usize::from(byte)]));
+        seen.add((a * N + b) * N + c);
     }
-    // A bit for each that there can be.
-    let mut there = vec![0u64; 1 << 18];
-    for [a, b, c] in trigrams.drain(..) {
-        worked(1)?;
-        let number = u32::from_be_bytes([0, a, b, c]) as usize;
-        there[number / 64] |= 1 << (number % 64);
+    seen.ascending()
+}
+
+/// A bit for each trigram, which takes less time than sorting those of a text.
+struct Seen {
+    words: [u64; ALL.div_ceil(WORD)],
+    count: usize,
+}
+
+const WORD: usize = u64::BITS as usize;
+
+impl Seen {
+    fn new() -> Seen {
+        Seen { words: [0; ALL.div_ceil(WORD)], count: 0 }
     }
-    for (at, mut word) in there.into_iter().enumerate() {
-        worked(1)?;
-        while word != 0 {
-            let number = (at * 64) as u32 + word.trailing_zeros();
-            let [_, a, b, c] = number.to_be_bytes();
-            trigrams.push([a, b, c]);
-            word &= word - 1;
+
+    #[inline]
+    fn add(&mut self, number: usize) {
+        let (word, bit) = (&mut self.words[number / WORD], 1 << (number % WORD));
+        self.count += usize::from(*word & bit == 0);
+        *word |= bit;
+    }
+
+    fn ascending(&self) -> Vec<Trigram> {
+        let mut all = Vec::with_capacity(self.count);
+        for (at, word) in self.words.iter().enumerate() {
+            let mut left = *word;
+            while left != 0 {
+                all.push(trigram(at * WORD + left.trailing_zeros() as usize));
+                left &= left - 1;
+            }
         }
+        all
     }
-    trigrams.shrink_to_fit();
-    Ok(trigrams)
 }
 
 /// The trigrams that are in every text with this in it: where it is known that the text begins or ends there, what is there

@@ -26,6 +26,34 @@ fn equal_texts_have_equal_trigrams() {
     assert!(tally.held > 2000 && tally.met < tally.asked * 9 / 10);
 }
 
+/// The trigrams of a text word by word, as pg_trgm's documentation has them.
+fn by_words(text: &str) -> Vec<Vec<u8>> {
+    let words = text.as_bytes().split(|byte| !byte.is_ascii_alphanumeric());
+    let padded = words
+        .filter(|word| !word.is_empty())
+        .map(|word| [b"  ", &*word.to_ascii_lowercase(), b" "].concat());
+    let mut all: Vec<Vec<u8>> =
+        padded.flat_map(|word| word.windows(3).map(<[u8]>::to_vec).collect::<Vec<_>>()).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+#[test]
+fn trigrams_are_those_of_the_words() {
+    let (ours, mut draw) = (Ours::new(), Draw::of_test());
+    let letters: Vec<String> = (0..=255_u8).map(|byte| char::from(byte).to_string()).collect();
+    let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
+    for n in 0..3000 {
+        let text = if n % 2 == 0 { draw.text(&PARTS, 12) } else { draw.text(&letters, 40) };
+        let value = ours.read(TEXT, &text);
+        let keys = Class::Trigrams.keys(TEXT, &value, &ours.cx()).expect("there is room");
+        assert!(keys.is_rising(), "they need no sorting");
+        let keys: Vec<Vec<u8>> = keys.iter().map(<[u8]>::to_vec).collect();
+        assert_eq!(keys, by_words(&text), "{text:?}");
+    }
+}
+
 #[test]
 fn patterns_of_like() {
     let (ours, mut draw) = (Ours::new(), Draw::of_test());

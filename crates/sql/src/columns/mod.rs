@@ -166,6 +166,12 @@ impl ColumnType {
             || self.form == Form::Named && plain.contains(&self.pg.oid)
     }
 
+    /// Whether a text is a value of the type, or none, by itself: nothing is cut to a length or held against conditions.
+    pub fn is_read_alone(self) -> bool {
+        let plain = matches!(self.form, Form::Jsonb | Form::Array(_) | Form::Interval | Form::Sent);
+        plain && !self.is_domain() && self.pg.modifier < 0
+    }
+
     /// Whether settings of the session say how values are printed.
     pub fn follows_settings(self) -> bool {
         let follow = [
@@ -316,9 +322,9 @@ impl Types {
         };
         let own: Vec<ColumnType> = schema.columns.iter().enumerate().map(one).collect();
         let derived = schema.derived.iter().map(|derived| {
-            let ty = crate::formulas::program_of(derived).ok().map(|program| program.ty);
-            let ty = ty.and_then(|ty| ColumnType::of(catalog, ty));
-            ty.unwrap_or(ColumnType::own(derived.column.ty))
+            // It is made for each database that has it; to read it takes as long as binding a short statement.
+            let made = crate::formulas::made(&derived.program).ok();
+            made.map_or(ColumnType::own(derived.column.ty), |made| made.ty)
         });
         let all = own.into_iter().chain(derived).collect();
         let collations = noted.and_then(|noted| {

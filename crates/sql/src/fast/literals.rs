@@ -11,9 +11,10 @@ use onlap::{Batch, Column, ColumnDefault, DataType, Value, convert};
 
 use crate::assign::assign;
 use crate::catalog::{oids, policies, rules};
-use crate::columns::Types;
+use crate::columns::{ColumnType, Types};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError};
+use crate::query::Reader;
 use crate::rights::Action;
 use crate::rights::ask::{numbers, of_table, sequences};
 use crate::types::{Cell, PgType, oid};
@@ -233,12 +234,11 @@ impl Literals<'_> {
         let Some(given) = given.filter(|g| g.len() == self.width && is_distinct(g)) else {
             return Ok(None);
         };
-        let is_native = || {
-            let types = Types::of(&view.objects, &schema);
-            given.iter().all(|at| types[*at].is_native())
-        };
         // Most tables have the engine's types alone.
-        if view.objects.column_types().of_table(schema.id).is_some() && !is_native() {
+        let noted = view.objects.column_types().of_table(schema.id);
+        let types = noted.map(|_| Types::of(&view.objects, &schema));
+        let read = |at: usize| types.as_ref().map(|of| of[at]).filter(|ty| !ty.is_native());
+        if given.iter().any(|at| read(*at).is_some_and(|ty| !ty.is_read_alone())) {
             return Ok(None);
         }
         for (at, column) in schema.columns.iter().enumerate() {
@@ -259,11 +259,20 @@ impl Literals<'_> {
         let mut needs = vec![of_table(Action::Insert, &schema, written)];
         needs.extend(sequences(view, &schema, &given)?);
         view.must(&needs)?;
+        let mut reader = None;
         let mut batch = Batch::new(given.iter().map(|at| schema.columns[*at].ty.physical()));
         for (i, &at) in given.iter().enumerate() {
             let column = &schema.columns[at];
             let cells = self.cells.iter().skip(i).step_by(self.width);
-            if !fill(column.ty, &column.name, cells, &mut batch.columns[i])? {
+            let out = &mut batch.columns[i];
+            let is_filled = match read(at) {
+                None => fill(column.ty, &column.name, cells, out)?,
+                Some(ty) => {
+                    let reader = reader.get_or_insert_with(|| Reader::new(view));
+                    fill_read(reader, ty, &column.name, cells, out)?
+                }
+            };
+            if !is_filled {
                 return Ok(None);
             }
         }
@@ -294,6 +303,26 @@ pub fn is_distinct(positions: &[usize]) -> bool {
     let mut sorted = positions.to_vec();
     sorted.sort_unstable();
     sorted.windows(2).all(|w| w[0] != w[1])
+}
+
+/// Reads values of a type that the engine does not have, each of which its own text tells; whether all are values of the type.
+fn fill_read<'a>(
+    reader: &Reader,
+    ty: ColumnType,
+    name: &str,
+    cells: impl Iterator<Item = &'a Literal<'a>>,
+    out: &mut Column,
+) -> Result<bool> {
+    for cell in cells {
+        let value = match cell {
+            Literal::Null => Ok(Value::Null),
+            Literal::Text(text) => reader.column_value(ty, text),
+            Literal::Bool(_) | Literal::Number(_) => return Ok(false),
+        };
+        let Ok(value) = value else { return Ok(false) };
+        convert::push_value(ty.engine, &value, out, name)?;
+    }
+    Ok(true)
 }
 
 /// Whether all values are some that the column can have: what is wrong with one, the statement's binding says.

@@ -103,6 +103,11 @@ impl Runner {
         Arc::clone(&self.env.memory_pool)
     }
 
+    /// What a statement has of it.
+    pub fn memory_of(&self, scope: &Scope) -> Arc<dyn MemoryPool> {
+        Arc::clone(&memory::confined(&self.env, scope.memory()).memory_pool)
+    }
+
     /// What the process has for queries.
     pub fn room(&self) -> &Arc<Room> {
         &self.room

@@ -31,6 +31,7 @@ pub mod secured;
 mod sequences;
 pub mod session;
 mod sets;
+mod sifted;
 pub mod stored;
 pub mod tables;
 pub mod through;
@@ -570,9 +571,12 @@ impl Bound {
         self.await_tables(view)?;
         let values = self.values(view, values, text)?;
         view.scope.plan_goes_on()?;
-        match self.locks_rows() {
-            true => self.run_locking(view, &values, text),
-            false => self.answer(view, self.steps(view, &values, text)?),
+        if self.locks_rows() {
+            return self.run_locking(view, &values, text);
+        }
+        match self.sifted(view, &values, text)? {
+            Some(answer) => Ok(answer),
+            None => self.answer(view, self.steps(view, &values, text)?),
         }
     }
 

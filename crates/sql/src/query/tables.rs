@@ -21,16 +21,16 @@ use datafusion_common::DataFusionError;
 use datafusion_execution::TaskContext;
 use datafusion_physical_plan::ExecutionPlan;
 use onlap::{
-    BytesVec, Column, DataType, KeyRange, Predicate, RowBatch, Rows, Scan, TableId, TableSchema,
-    Value, Vector, convert,
+    BytesVec, Column, DataType, KeyRange, Predicate, RowBatch, RowSet, Rows, Scan, TableId,
+    TableSchema, Value, Vector, convert,
 };
 use onlap_kernels::{Repr, arrow_type};
 use onlap_pg::ast::{LockStrength, LockWait};
 use onlap_pg::value::numeric::{Numeric, Small};
 use onlap_pg::{Oid, Result};
 use onlap_query::{
-    CTID, Derived, Detail, Facts, Locker, ROW_ID, Read, Restriction, Scanned, Step, TABLE_OID,
-    VERSION, Wanted, field, stream_of,
+    CTID, Derived, Detail, Facts, Locker, ROW_ID, Read, Restriction, Scanned, Sifted, Step,
+    TABLE_OID, VERSION, Wanted, field, stream_of,
 };
 
 use super::family::{self, Family, Member};
@@ -197,6 +197,25 @@ pub(super) struct Asked<'a> {
 impl Asked<'_> {
     /// The step of one table; as a member of a family, which has its number, whose columns are where it says.
     pub fn of_table(&self, table: TableHandle, member: Option<(usize, &Member)>) -> Scanned {
+        let schema = Arc::clone(self.schema);
+        let opener = Arc::new(self.opener(table, member));
+        let ordered = opener.way.ordered;
+        let shown = Arc::clone(&opener);
+        let (name, detail) = (opener.name(), Detail::Later(Arc::new(move || shown.detail())));
+        let run = move |_: Vec<Arc<dyn ExecutionPlan>>, context: Arc<TaskContext>| {
+            let scope = scope_of(&context)?;
+            let reader = Reader::new(&opener, scope).map_err(external)?;
+            let stream = futures::stream::try_unfold(reader, |mut reader| async move {
+                Ok(reader.next()?.map(|batch| (batch, reader)))
+            });
+            Ok(stream_of(Arc::clone(&opener.schema), stream))
+        };
+        let plan = Step::make(name, detail, Vec::new(), schema, Arc::new(run));
+        Scanned { plan, ordered }
+    }
+
+    /// What opens the scan of one table.
+    fn opener(&self, table: TableHandle, member: Option<(usize, &Member)>) -> Opener {
         let place = |number: i32| {
             let at = number as usize - 1;
             member.map_or(at, |(_, member)| member.places[at])
@@ -228,7 +247,6 @@ impl Asked<'_> {
         };
         let order = self.wanted.order.iter().filter(|_| places.is_empty()).map(order);
         let order: Vec<onlap_query::Order> = order.collect();
-        let schema = Arc::clone(self.schema);
         let mut way = ranges::way(&table.schema, &restrictions, &order, &self.wanted.implied);
         // What keys are about is a condition on few rows, more often than an order is worth.
         let keyed = match way.one_row || !places.is_empty() {
@@ -238,8 +256,7 @@ impl Asked<'_> {
         if keyed.is_some() && way.ordered {
             way = ranges::way(&table.schema, &restrictions, &[], &self.wanted.implied);
         }
-        let ordered = way.ordered;
-        let opener = Opener {
+        Opener {
             oid: has_oid.then(|| crate::catalog::oids::of_table(table.schema.id)),
             table,
             positions,
@@ -250,24 +267,11 @@ impl Asked<'_> {
             has_ctid,
             has_row_id,
             member: member.map(|(number, _)| number),
+            limit: (way.ordered && !self.wanted.filtered).then_some(self.wanted.first),
             way,
             keyed,
-            limit: (ordered && !self.wanted.filtered).then_some(self.wanted.first),
-            schema: Arc::clone(&schema),
-        };
-        let opener = Arc::new(opener);
-        let shown = Arc::clone(&opener);
-        let (name, detail) = (opener.name(), Detail::Later(Arc::new(move || shown.detail())));
-        let run = move |_: Vec<Arc<dyn ExecutionPlan>>, context: Arc<TaskContext>| {
-            let scope = scope_of(&context)?;
-            let reader = Reader::new(&opener, scope).map_err(external)?;
-            let stream = futures::stream::try_unfold(reader, |mut reader| async move {
-                Ok(reader.next()?.map(|batch| (batch, reader)))
-            });
-            Ok(stream_of(Arc::clone(&opener.schema), stream))
-        };
-        let plan = Step::make(name, detail, Vec::new(), schema, Arc::new(run));
-        Scanned { plan, ordered }
+            schema: Arc::clone(self.schema),
+        }
     }
 }
 
@@ -352,28 +356,38 @@ impl Opener {
 
     /// The rows with the keys that conditions need; `None` where keys say nothing.
     fn by_keys_of_lists(&self, scope: &Scope) -> crate::error::Result<Option<Rows>> {
+        let Some(rows) = self.found_by_keys(scope)? else { return Ok(None) };
+        self.scan_of(scope, rows).map(Some)
+    }
+
+    /// The same as a set.
+    fn found_by_keys(&self, scope: &Scope) -> crate::error::Result<Option<RowSet>> {
         let Some(keyed) = &self.keyed else { return Ok(None) };
         let failed = |e| super::sql_error(&e, "");
         let Some(predicate) = keyed.predicate(&self.table).map_err(failed)? else {
             return Ok(None);
         };
         let table = &self.table.table;
-        let row_set = |predicate: &Predicate| match scope.past() {
-            None => scope.tx()?.row_set(table, predicate).map_err(crate::SqlError::from),
-            Some(past) => past.row_set(table, predicate).map_err(crate::SqlError::from),
+        let found = |predicate: &Predicate| match scope.past() {
+            None => scope.tx()?.rows_near(table, predicate).map_err(crate::SqlError::from),
+            Some(past) => past.rows_near(table, predicate).map_err(crate::SqlError::from),
         };
-        let mut rows = row_set(&predicate)?;
+        let mut rows = found(&predicate)?;
         if rows.len() > keyed::MANY_ROWS && self.way.index.is_some() {
             let others = keyed::of_parts(self.parts()?);
             if let Some(others) = others {
-                rows = rows.and(row_set(&others)?);
+                rows = rows.and(found(&others)?);
             }
         }
-        let scan = self.columns();
-        Ok(Some(match scope.past() {
+        Ok(Some(rows))
+    }
+
+    fn scan_of(&self, scope: &Scope, rows: RowSet) -> crate::error::Result<Rows> {
+        let (table, scan) = (&self.table.table, self.columns());
+        Ok(match scope.past() {
             None => scope.tx()?.set_scan(table, rows, scan)?,
             Some(past) => past.set_scan(table, rows, scan)?,
-        }))
+        })
     }
 
     fn columns(&self) -> Scan {
@@ -463,8 +477,45 @@ impl Opener {
     }
 }
 
+/// The most rows that keys lead to, of those that are read without steps. A query has to take its turn for more; to look the
+/// keys up once more is little beside what these take.
+const FEW: u64 = 1024;
+
+impl Known {
+    /// What reads the columns of a query of one table without steps. `None` where keys say nothing, where a row is found
+    /// otherwise, or where many rows are to be read.
+    ///
+    /// # Errors
+    /// Those of the values that are looked up, and of opening the scan.
+    pub(super) fn sifted(
+        &self,
+        sifted: &Sifted,
+        scope: &Arc<Scope>,
+    ) -> crate::error::Result<Option<Reader>> {
+        let Some(found) = self.0.get(&sifted.table.relation) else { return Ok(None) };
+        let is_plain = found.family.is_none() && found.handle.materialized != Some(false);
+        if !is_plain || found.handle.noted.is_some() {
+            return Ok(None);
+        }
+        let table = &found.handle;
+        let schema = schema_of(table, &sifted.columns);
+        let (implied, keyed) = (sifted.implied.clone(), sifted.keyed.clone());
+        let wanted = Wanted { implied, keyed, ..Wanted::default() };
+        let (columns, restrictions) = (&sifted.columns[..], &sifted.restrictions[..]);
+        let asked = Asked { columns, restrictions, wanted: &wanted, schema: &schema };
+        let opener = asked.opener(table.clone(), None);
+        let rows = match opener.found_by_keys(scope)? {
+            Some(rows) if rows.len() <= FEW => opener.scan_of(scope, rows)?,
+            _ => return Ok(None),
+        };
+        let mut reader = Reader::closed(&Arc::new(opener), Arc::clone(scope));
+        (reader.is_open, reader.rows) = (true, Some(rows));
+        Ok(Some(reader))
+    }
+}
+
 /// A scan at work.
-struct Reader {
+pub(super) struct Reader {
     opener: Arc<Opener>,
     scope: Arc<Scope>,
     /// Whether it knows what it reads.
@@ -500,7 +551,15 @@ impl Reader {
             return Err(crate::error::SqlError::new("55000", text)
                 .hint("Use the REFRESH MATERIALIZED VIEW command."));
         }
-        let mut reader = Reader {
+        let mut reader = Reader::closed(opener, scope);
+        if !opener.waits() {
+            reader.open()?;
+        }
+        Ok(reader)
+    }
+
+    fn closed(opener: &Arc<Opener>, scope: Arc<Scope>) -> Reader {
+        Reader {
             opener: Arc::clone(opener),
             scope,
             is_open: false,
@@ -510,11 +569,7 @@ impl Reader {
             ready: None,
             batch: None,
             together: 1,
-        };
-        if !opener.waits() {
-            reader.open()?;
         }
-        Ok(reader)
     }
 
     fn open(&mut self) -> crate::error::Result<()> {
@@ -540,7 +595,7 @@ impl Reader {
     }
 
     /// Rows that are there together: a batch, or those of several parts.
-    fn next(&mut self) -> std::result::Result<Option<RecordBatch>, DataFusionError> {
+    pub(super) fn next(&mut self) -> std::result::Result<Option<RecordBatch>, DataFusionError> {
         self.scope.plan_goes_on().map_err(external)?;
         if !self.is_open {
             self.open().map_err(external)?;

@@ -127,4 +127,19 @@ impl EntryCursor for RunCursor {
         }
         Ok(true)
     }
+
+    fn about(&mut self) -> Result<u64> {
+        if self.unit.as_ref().is_none_or(|(.., left)| left.is_empty()) && !self.advance()? {
+            return Ok(0);
+        }
+        let (Some((place, unit, left)), Some((first, last))) = (&self.unit, self.ends) else {
+            return Ok(0);
+        };
+        let end = if self.direction == Direction::Forward { last } else { first };
+        // Units between are taken to be as long as this one, files as long as the run's are on average.
+        let files = end.0.abs_diff(place.0) as u64;
+        let each = self.run.entries() / self.run.files.len().max(1) as u64;
+        let units = if files == 0 { end.1.abs_diff(place.1) as u64 } else { 0 };
+        Ok(left.len() as u64 + units * unit.len() as u64 + files * each)
+    }
 }
