@@ -418,8 +418,9 @@ pub fn operator_class(ty: PgType) -> i64 {
         oid::VARBIT => 10043,
         oid::NAME => 10028,
         oid::CHAR => 10007,
-        // money.
+        // money, pg_lsn.
         790 => 10047,
+        3220 => 10067,
         oid::JSONB => 10088,
         oid if crate::query::catalog().range_element(oid).is_some() => 10076,
         oid if crate::query::catalog().element(oid).is_some() => 10000,
