@@ -18,6 +18,7 @@ use crate::catalog::extensions::PLPGSQL;
 use crate::catalog::families::Inherited;
 use crate::catalog::policies::Security;
 use crate::catalog::storage::Storage;
+use crate::catalog::view_options::Options as ViewOptions;
 use crate::catalog::{Kind, bound, oids, rules as kept};
 use crate::columns::Types;
 use crate::error::Result;
@@ -154,10 +155,8 @@ fn view_options(view: &View, oid: u32) -> Datum {
     let Some((_, object)) = views.find(|(_, object)| oids::of_object(object.number) == oid) else {
         return Datum::Null;
     };
-    match object.body["checked"].as_str() {
-        Some(checked) => Datum::Texts(vec![format!("check_option={checked}")]),
-        None => Datum::Null,
-    }
+    let options = ViewOptions::kept(&object.body).texts();
+    if options.is_empty() { Datum::Null } else { Datum::Texts(options) }
 }
 
 /// The type of the keys that PostgreSQL's index of gin has of values of a type.
