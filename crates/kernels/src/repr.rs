@@ -73,8 +73,8 @@ fn of_base(oid: Oid) -> Option<Repr> {
         17 | 1700 | 3802 | 2249 | 2287 | 2277 | 1560 | 1562 | 869 | 650 | 829 | 774 | 22 | 30 => {
             Repr::Bytes
         }
-        // point, lseg, path, box, polygon, line, circle; tid, txid_snapshot, pg_snapshot
-        600..=604 | 628 | 718 | 27 | 2970 | 5038 => Repr::Bytes,
+        // point, lseg, path, box, polygon, line, circle; tid, txid_snapshot, pg_snapshot, pg_lsn
+        600..=604 | 628 | 718 | 27 | 2970 | 5038 | 3220 => Repr::Bytes,
         oids::CITEXT => Repr::Text,
         oids::HSTORE => Repr::Bytes,
         2950 | 1186 => Repr::Fixed(16),

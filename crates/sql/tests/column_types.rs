@@ -26,6 +26,9 @@ const CASES: &[Case] = &[
     ("time(1)", true, |rng| clock(rng)),
     ("timestamp(2)", true, moment),
     ("timestamptz(0)", true, moment),
+    ("pg_lsn", true, |rng| {
+        format!("{:X}/{:X}", rng.below(3), rng.next_u64() as u32 >> rng.below(32))
+    }),
     ("bit varying", true, |rng| bits(rng, 20)),
     ("bit(5)", true, |rng| bits(rng, 0)),
     ("numeric", true, any_number),

@@ -5,8 +5,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
-#[path = "support/beside.rs"]
-mod beside;
+#[path = "support/script.rs"]
+mod script;
 mod support;
 
 use support::Fixture;
@@ -15,7 +15,7 @@ const SCRIPT: &str = include_str!("../testdata/rules_beside.sql");
 
 #[test]
 fn rules_do_what_postgresqls_do() {
-    beside::compare(SCRIPT);
+    script::same(SCRIPT);
 }
 
 #[test]

@@ -5,6 +5,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
+#[path = "support/script.rs"]
+mod script;
 mod support;
 
 use onlap_testkit::postgres::{self, Postgres};
@@ -161,4 +163,11 @@ fn texts_follow_new_names() {
     let joined = text("joined").expect("a text");
     assert!(joined.contains("FROM \"table\" \"table\"(a, b)\n     JOIN "), "{joined}");
     assert!(joined.ends_with("USING (a);"), "{joined}");
+}
+
+#[test]
+fn views_have_options_as_in_postgresql() {
+    if programs::are_there(&postgres::NEEDED) {
+        script::same(include_str!("../testdata/view_options.sql"));
+    }
 }

@@ -319,6 +319,16 @@ impl Transaction {
         self.lock_name(name, RowLock::Update)
     }
 
+    /// Keeps others from dropping and renaming what has a name, until the end of this transaction: for objects that read it, of
+    /// which the engine knows nothing. Another transaction may have ended first: look then what has the name.
+    ///
+    /// # Errors
+    /// Those of waits for locks.
+    pub fn share_name(&mut self, name: &str) -> Result<()> {
+        self.changing()?;
+        self.lock_name(name, RowLock::KeyShare)
+    }
+
     /// Gives up the names that it holds: for a caller who goes on with a change of the database itself, outside
     /// of this transaction.
     pub fn release_names(&mut self) {

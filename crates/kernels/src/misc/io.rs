@@ -8,7 +8,7 @@ use onlap_pg::value::utf8;
 use onlap_pg::{Error, Oid, Result, TypeRef};
 
 use super::net::Address;
-use super::{enums, geometric, mac, named, versions};
+use super::{enums, geometric, lsn, mac, named, versions};
 use crate::array::{row_text, text as array_text};
 use crate::extension::hstore;
 use crate::json::{path, read, write};
@@ -37,6 +37,7 @@ pub(crate) fn input(
         829 => Datum::bytes(mac::parse6(text)?),
         774 => Datum::bytes(mac::parse8(text)?),
         27 => Datum::bytes(versions::tid_input(text)?),
+        3220 => Datum::bytes(lsn::parse(text)?),
         // txid_snapshot is an older name.
         2970 | 5038 => Datum::bytes(versions::snapshot_input(text)?),
         oid if geometric::is_served(oid) => Datum::bytes(geometric::input(oid, text, cx)?),
@@ -94,6 +95,7 @@ pub(crate) fn output(
         650 => out.push_str(&Address::load(bytes).print(true)),
         829 | 774 => out.push_str(&mac::print(bytes)),
         27 => versions::tid_output(bytes, out),
+        3220 => out.push_str(&lsn::print(bytes)),
         2970 | 5038 => versions::snapshot_output(bytes, out),
         oid if geometric::is_served(oid) => geometric::output(oid, bytes, cx, out)?,
         oids::HSTORE => hstore::print(bytes, cx, out)?,
@@ -131,7 +133,8 @@ pub(crate) fn recv(
             _ => return Err(Error::new("08P01", "insufficient data left in message")),
         },
         27 if bytes.len() == 6 => Datum::bytes(bytes),
-        27 => return Err(Error::new("08P01", "insufficient data left in message")),
+        3220 if bytes.len() == 8 => Datum::bytes(bytes),
+        27 | 3220 => return Err(Error::new("08P01", "insufficient data left in message")),
         2970 | 5038 => Datum::bytes(versions::snapshot_recv(bytes)?),
         oid if geometric::is_served(oid) => Datum::bytes(geometric::recv(oid, bytes)?),
         oids::HSTORE => Datum::bytes(hstore::recv(bytes, cx)?),
@@ -190,7 +193,7 @@ pub(crate) fn send(
             out.extend_from_slice(text.as_bytes());
         }
         869 | 650 => Address::load(bytes).send(oid == 650, out),
-        829 | 774 | oids::HSTORE | 27 | 2970 | 5038 => out.extend_from_slice(bytes),
+        829 | 774 | oids::HSTORE | 27 | 2970 | 5038 | 3220 => out.extend_from_slice(bytes),
         oid if geometric::is_served(oid) => out.extend_from_slice(bytes),
         oid if is_row(cx, oid) => row_text::send(cx, bytes, out)?,
         oid => match cx.catalog.element(oid) {

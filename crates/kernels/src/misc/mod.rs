@@ -9,6 +9,7 @@ pub(crate) mod gather;
 pub(crate) mod geometric;
 pub(crate) mod growth;
 pub(crate) mod io;
+pub(crate) mod lsn;
 mod mac;
 mod named;
 pub(crate) mod net;
@@ -26,9 +27,16 @@ use crate::aggregate::AggregateEntry;
 use crate::series::SeriesEntry;
 
 /// Functions.
-pub const ENTRIES: &[&[Entry]] =
-    &[session::ENTRIES, types::ENTRIES, address::ENTRIES, enums::ENTRIES, versions::ENTRIES];
+pub const ENTRIES: &[&[Entry]] = &[
+    session::ENTRIES,
+    types::ENTRIES,
+    address::ENTRIES,
+    enums::ENTRIES,
+    versions::ENTRIES,
+    lsn::ENTRIES,
+];
 /// Aggregates.
-pub const AGGREGATES: &[&[AggregateEntry]] = &[address::AGGREGATES, enums::AGGREGATES];
+pub const AGGREGATES: &[&[AggregateEntry]] =
+    &[address::AGGREGATES, enums::AGGREGATES, lsn::AGGREGATES];
 /// Functions that give sets.
 pub const SERIES: &[SeriesEntry] = session::SERIES;

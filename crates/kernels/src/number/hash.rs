@@ -7,7 +7,10 @@ use onlap_pg::catalog::Catalog;
 use onlap_pg::value::interval::Interval as Span;
 use onlap_pg::value::numeric::Numeric;
 
-use crate::{Char, Datum, Entry, Float4, Float8, Int2, Int4, Int8, Interval, Num, OidTy, one, two};
+use crate::misc::lsn;
+use crate::{
+    Bytes, Char, Datum, Entry, Float4, Float8, Int2, Int4, Int8, Interval, Num, OidTy, one, two,
+};
 
 /// Hash functions of numbers, and those with a seed.
 macro_rules! hashes {
@@ -27,6 +30,8 @@ pub const ENTRIES: &[Entry] = hashes! {
     "float4" "hashfloat4" "hashfloat4extended" Float4 |a: &f32, seed| float(f64::from(*a), seed);
     "float8" "hashfloat8" "hashfloat8extended" Float8 |a: &f64, seed| float(*a, seed);
     "numeric" "hash_numeric" "hash_numeric_extended" Num numeric;
+    "pg_lsn" "pg_lsn_hash" "pg_lsn_hash_extended" Bytes
+        |a: &[u8], seed| long(&(lsn::load(a) as i64), seed);
     "interval" "interval_hash" "interval_hash_extended" Interval
         |a: &Span, seed| long(&(a.key() as i64), seed);
 };
@@ -38,7 +43,7 @@ const PARTITION_SEED: u64 = 0x7a5b_2236_7996_dcfd;
 pub fn divides(catalog: &Catalog, oid: Oid) -> bool {
     let plain = [16, 17, 18, 19, 20, 21, 23, 25, 26, 700, 701, 1042, 1043, 1082, 1083, 1114, 1184];
     let base = catalog.base_type(oid);
-    plain.contains(&base) || matches!(base, 1186 | 1700 | 2950)
+    plain.contains(&base) || matches!(base, 1186 | 1700 | 2950 | 3220)
 }
 
 /// The hash by which rows are divided among partitions, of one value; `None` of NULL.
@@ -61,6 +66,7 @@ pub(crate) fn of(catalog: &Catalog, oid: Oid, value: &Datum<'_>, seed: u64) -> O
         (1042, Datum::Text(v)) => bytes(onlap_pg::value::chars::key(v).as_bytes(), seed),
         (_, Datum::Text(v)) => bytes(v.as_bytes(), seed),
         (1700, Datum::Bytes(v)) => numeric(&Numeric::load(v), seed),
+        (3220, Datum::Bytes(v)) => long(&(lsn::load(v) as i64), seed),
         (1186, Datum::Bytes(v)) => long(&(Span::recv(v).ok()?.key() as i64), seed),
         (_, Datum::Bytes(v)) => bytes(v, seed),
     })

@@ -197,6 +197,8 @@ pub const QUICK: &[&str] = &[
     "input of pg_attribute[]",
     "input of pg_class[]",
     "input of pg_proc[]",
+    "input of pg_lsn",
+    "input of pg_lsn[]",
     "input of pg_snapshot",
     "input of pg_snapshot[]",
     "input of pg_type[]",

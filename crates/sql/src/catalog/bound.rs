@@ -28,7 +28,8 @@ pub struct Use {
     pub oid: u32,
     /// The engine's form of its name then, where it is looked for first.
     pub name: String,
-    /// Ids and names of its columns then; none for a view.
+    /// Ids and names of its columns then, those of a view counted from 0; none of a view in texts of older releases, which have
+    /// the names of now.
     pub columns: Vec<(u32, String)>,
     /// Numbers (from 1) of those that the view reads.
     pub reads: Vec<u32>,
@@ -50,7 +51,7 @@ impl Use {
     /// A view.
     pub fn of_view(engine: &str, object: &Object) -> Use {
         let oid = oids::of_object(object.number);
-        Use { oid, name: engine.into(), columns: Vec::new(), reads: Vec::new() }
+        Use { oid, name: engine.into(), columns: columns_of_view(&object.body), reads: Vec::new() }
     }
 
     /// As it is kept.
@@ -70,6 +71,23 @@ impl Use {
             reads: body["reads"].as_array().into_iter().flatten().filter_map(number).collect(),
         })
     }
+}
+
+/// Numbers and names of a view's columns.
+fn columns_of_view(body: &Json) -> Vec<(u32, String)> {
+    let columns = body["columns"].as_array().into_iter().flatten();
+    let names = columns.filter_map(|column| column["name"].as_str().map(str::to_string));
+    (0..).zip(names).collect()
+}
+
+/// What reads a view by the names of now, by these from now on, where a body is of an older release; `None` where nothing changes.
+pub fn with_columns(body: &Json, oid: u32, view: &Json) -> Option<Json> {
+    let mut all = uses(body);
+    let used = all.iter_mut().find(|used| used.oid == oid && used.columns.is_empty())?;
+    used.columns = columns_of_view(view);
+    let mut body = body.clone();
+    body["uses"] = all.iter().map(Use::body).collect();
+    Some(body)
 }
 
 /// What a view reads.
@@ -123,6 +141,26 @@ pub fn find<'a>(view: &'a View, used: &Use) -> Result<Option<Found<'a>>> {
         return Ok(Some(Found::View(Name::of_engine(engine).1, object)));
     }
     Ok(tx.tables().into_iter().find(is).map(Found::Table))
+}
+
+/// Keeps what is read from going and from getting another name until the transaction ends.
+///
+/// # Errors
+/// `40001`: it did meanwhile, and the statement begins anew; those of waits for locks.
+pub fn keep<'a>(view: &View, uses: impl IntoIterator<Item = &'a Use>) -> Result<()> {
+    for used in uses {
+        view.scope.tx()?.share_name(&used.name)?;
+        let newest = view.newest_objects();
+        let seen = newest.get(Kind::View, &used.name);
+        let is_there = match view.scope.tx()?.table(&used.name) {
+            Ok(table) => oids::of_table(table.schema().id) == used.oid,
+            Err(_) => seen.is_some_and(|object| oids::of_object(object.number) == used.oid),
+        };
+        if !is_there {
+            return Err(crate::ddl::anew(view));
+        }
+    }
+    Ok(())
 }
 
 /// A query as it was written.

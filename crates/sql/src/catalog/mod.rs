@@ -20,6 +20,7 @@ pub mod roles;
 pub mod rules;
 pub mod storage;
 pub mod triggers;
+pub mod view_options;
 
 pub use names::{DEFAULT_DATABASE, Name};
 pub use objects::{Kind, Objects};

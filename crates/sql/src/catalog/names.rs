@@ -22,6 +22,11 @@ pub fn temporary_of(schema: &str) -> Option<i32> {
     schema.strip_prefix(TEMPORARY)?.strip_prefix('_')?.parse().ok()
 }
 
+/// What stands for a schema among names that transactions hold; no relation has such a name.
+pub fn of_schema(database: &str, schema: &str) -> String {
+    format!("//{}/{}", escape(database), escape(schema))
+}
+
 /// A name with its schema.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name {

@@ -30,7 +30,7 @@ pub enum Kind {
     Schema,
     /// `{"verifier", "superuser", "login", "createdb", "createrole", "inherit"}`, by name
     Role,
-    /// `{"sql", "columns", "uses"}`, by the engine's form of its name
+    /// `{"sql", "columns", "uses", "options", "checked"}`, by the engine's form of its name; see [`super::view_options`]
     View,
     /// `{"sql"}`, by `table id:column id`
     Default,

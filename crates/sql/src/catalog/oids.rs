@@ -64,6 +64,11 @@ pub const PRIVATE: &[u32] = &[
     12_332,
 ];
 
+/// pg_subscription, of which all may read all columns but the one that says how to connect.
+pub const SUBSCRIPTIONS: u32 = 6100;
+/// The number of that column.
+pub const SUBSCRIPTION_PASSWORD: u32 = 11;
+
 /// A table's.
 pub fn of_table(id: TableId) -> u32 {
     16_384 + 2 * id.0

@@ -12,6 +12,7 @@
 //! | citext | Folded | the text | yes |
 //! | bpchar without a length | Text | the text: blanks at its end do not count | no |
 //! | oid, xid, cid, reg*, money | Int8 | the number | yes |
+//! | pg_lsn | Bytea | its 8 bytes, the highest first | yes |
 //! | "char" | Int2 | the byte | yes |
 //! | time(p), timestamp(p), timestamptz(p) | Time, Timestamp, Timestamptz | rounded before | yes |
 //! | timetz, bit, varbit | Bytea | [`ordered`] | yes |
@@ -232,6 +233,8 @@ fn kept(catalog: &Catalog, pg: PgType) -> Option<(DataType, Form)> {
         26 | 28 | 29 | 24 | 2202..=2206 | 4096 | 4089 | 790 => (DataType::Int8, Form::Named),
         oid::CITEXT => (DataType::Folded, Form::Named),
         oid::HSTORE => (DataType::Bytea, Form::Sent),
+        // pg_lsn
+        3220 => (DataType::Bytea, Form::Named),
         oid::CHAR => (DataType::Int2, Form::Named),
         oid::TIME => (DataType::Time, Form::Named),
         oid::TIMESTAMP => (DataType::Timestamp, Form::Named),

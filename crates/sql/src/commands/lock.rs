@@ -67,7 +67,8 @@ fn tables(view: &View, parts: &[String], only: bool, mode: LockMode) -> Result<V
             let quote = crate::catalog::names::quote;
             let text = format!("SELECT FROM {}.{}", quote(&name.schema), quote(&name.name));
             let bound = Bound::must(view, &text, Depth::default(), &[])?;
-            let below = bound.needs().iter().filter(|need| need.by.is_some());
+            let own = |need: &&Need| need.by.is_none() && need.key == key;
+            let below = bound.needs().iter().filter(|need| !own(need));
             for need in below.filter(|need| matches!(need.class, Class::Table | Class::View)) {
                 may(view, need, mode)?;
             }

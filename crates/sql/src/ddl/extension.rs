@@ -221,12 +221,7 @@ pub fn alter(
             }
             view.must_create_in(schema)?;
             if **schema != *created.schema {
-                let is = |oid| created.extension.has(oid);
-                let users = kept::users(view, &Wanted { may: &|_, _| true, is: &is })?;
-                if users.iter().any(|used| !used.oids.is_empty()) {
-                    let what = "moving an extension that views, defaults or conditions name";
-                    return Err(SqlError::unsupported(what));
-                }
+                must_be_unnamed(view, &created)?;
                 let moved = Created { schema: schema.to_string(), ..created };
                 check_free(view, &moved, true)?;
                 hold(session, view, name)?;
@@ -236,6 +231,22 @@ pub fn alter(
         }
     }
     Ok("ALTER EXTENSION")
+}
+
+/// Fails where a text that is kept names what an extension has.
+///
+/// # Errors
+/// `0A000`
+pub fn must_be_unnamed(view: &View, created: &Created) -> Result<()> {
+    let is = |oid| created.extension.has(oid);
+    let users = kept::users(view, &Wanted { may: &|_, _| true, is: &is })?;
+    match users.iter().any(|used| !used.oids.is_empty()) {
+        true => {
+            let what = "moving an extension that views, defaults or conditions name";
+            Err(SqlError::unsupported(what))
+        }
+        false => Ok(()),
+    }
 }
 
 /// DROP EXTENSION.

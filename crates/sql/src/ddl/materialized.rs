@@ -107,6 +107,7 @@ pub fn create(
     let written = bound::Written { tree: source.tree, query, text: source.text };
     let (sql, mut uses) =
         bound::bind(written, create.span, &mut |parts| views::stands_for(view, parts));
+    bound::keep(view, &uses)?;
     let sql = crate::catalog::called::qualified(view, &sql, false);
     if uses.iter().any(|used| Name::of_engine(&used.name).1.is_temporary()) {
         return refuse("materialized views must not use temporary tables or views");

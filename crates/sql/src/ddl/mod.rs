@@ -28,6 +28,7 @@ mod kin;
 mod made;
 pub mod materialized;
 mod members;
+mod moved;
 mod naming;
 mod owned;
 mod policy;
@@ -45,6 +46,7 @@ pub mod trigger;
 mod truncate;
 mod types;
 pub mod view;
+mod view_options;
 
 use onlap_pg::ast::{Object, Statement};
 
@@ -57,7 +59,7 @@ use crate::view::View;
 use crate::wire::Client;
 
 pub use alter::relation;
-pub use change::notice;
+pub use change::{anew, notice};
 pub use function::named as functions_named;
 pub use index::{described, free_name as index_name, number_twins};
 pub use kin::all_below;

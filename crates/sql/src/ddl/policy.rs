@@ -191,6 +191,7 @@ fn text(view: &View, source: Source<'_>, on: &On, said: Option<Said>) -> Result<
         }
     }
     note_columns(&names, &tree, query, &mut uses, on.0.oid);
+    bound::keep(view, &uses)?;
     Ok(Some(kept::text_body(&called::qualified(view, &text, true), &uses)))
 }
 

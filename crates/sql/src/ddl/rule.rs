@@ -114,6 +114,7 @@ pub fn create(
         return Err(taken(&create.name, &ruled));
     }
     ruled.hold(session, view, &key)?;
+    bound::keep(view, &new.uses)?;
     // One that is replaced is asked when it was.
     let state = old.and_then(|old| old.body["state"].as_str()).unwrap_or("O").to_string();
     session.temporary.is_private = false;

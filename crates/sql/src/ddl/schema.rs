@@ -4,8 +4,10 @@ use onlap::Table;
 use onlap_pg::ast::{CreateSchema, Database, ObjectChange};
 use serde_json::json;
 
-use super::change::notice;
-use super::default_privileges;
+use super::change::{anew, notice};
+use super::moved::Place;
+use super::{default_privileges, moved};
+use crate::catalog::names::of_schema;
 use crate::catalog::{DEFAULT_DATABASE, Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::{Action, Class, Key};
@@ -38,11 +40,7 @@ pub fn create(
         let text = format!("must be member of role \"{}\"", view.judge.rights().name_of(owner));
         return Err(SqlError::new(state::NO_PRIVILEGE, text));
     }
-    if name.starts_with("pg_") {
-        let text = format!("unacceptable schema name \"{name}\"");
-        let detail = "The prefix \"pg_\" is reserved for system schemas.";
-        return Err(SqlError::new("42939", text).detail(detail));
-    }
+    must_be_acceptable(&name)?;
     if view.has_schema(&name) {
         let text = format!("schema \"{name}\" already exists");
         if create.skip {
@@ -59,7 +57,7 @@ pub fn create(
     Ok("CREATE SCHEMA")
 }
 
-/// ALTER SCHEMA: another owner.
+/// ALTER SCHEMA: another owner or name.
 ///
 /// # Errors
 /// There is none; the role may not; what Onlap does not do.
@@ -70,8 +68,10 @@ pub fn alter(
     change: &ObjectChange,
 ) -> Result<&'static str> {
     let key = view.schema_key(name).ok_or_else(|| crate::view::no_schema(name))?;
-    let ObjectChange::Owner(role) = change else {
-        return Err(SqlError::unsupported("this form of ALTER SCHEMA"));
+    let role = match change {
+        ObjectChange::Owner(role) => role,
+        ObjectChange::Rename(to) => return rename(session, view, (name, key), to),
+        _ => return Err(SqlError::unsupported("this form of ALTER SCHEMA")),
     };
     let role = role_word(role);
     // Giving it to its owner changes nothing, so every role may say it.
@@ -85,7 +85,49 @@ pub fn alter(
     Ok("ALTER SCHEMA")
 }
 
-/// ALTER DATABASE: another owner.
+fn must_be_acceptable(name: &str) -> Result<()> {
+    if !name.starts_with("pg_") {
+        return Ok(());
+    }
+    let text = format!("unacceptable schema name \"{name}\"");
+    let detail = "The prefix \"pg_\" is reserved for system schemas.";
+    Err(SqlError::new("42939", text).detail(detail))
+}
+
+/// ALTER SCHEMA … RENAME TO.
+fn rename(
+    session: &mut Session,
+    view: &View,
+    (name, key): (&str, Key),
+    to: &str,
+) -> Result<&'static str> {
+    if view.has_schema(to) {
+        let text = format!("schema \"{to}\" already exists");
+        return Err(SqlError::new(state::DUPLICATE_SCHEMA, text));
+    }
+    view.must_one(Action::Alter, Class::Schema, key, name)?;
+    view.must_one(Action::CreateIn, Class::Database, view.database_key(), &view.database)?;
+    must_be_acceptable(to)?;
+    let database = view.database.as_str();
+    let engine = |name: &str| format!("{database}/{name}");
+    if view.objects.get(Kind::Schema, &engine(name)).is_none() {
+        return Err(SqlError::unsupported(format!("another name of the schema {name}")));
+    }
+    view.scope.tx()?.hold_name(&of_schema(database, name))?;
+    view.scope.tx()?.hold_name(&of_schema(database, to))?;
+    let newest = view.newest_objects();
+    let same = |key: &str| newest.get(Kind::Schema, key) == view.objects.get(Kind::Schema, key);
+    if !same(&engine(name)) || !same(&engine(to)) {
+        return Err(anew(view));
+    }
+    session.catalog_changed()?;
+    let place = |schema| Place { database, schema: Some(schema) };
+    moved::all(session, view, place(name), place(to))?;
+    session.rename(Kind::Schema, &engine(name), &engine(to))?;
+    Ok("ALTER SCHEMA")
+}
+
+/// ALTER DATABASE: another owner or name.
 ///
 /// # Errors
 /// There is none; the role may not; what Onlap does not do.
@@ -101,8 +143,10 @@ pub fn alter_database(
     if let ObjectChange::Settings(said) = change {
         return super::role_settings::of_database(session, view, name, said);
     }
-    let ObjectChange::Owner(role) = change else {
-        return Err(SqlError::unsupported("this form of ALTER DATABASE"));
+    let role = match change {
+        ObjectChange::Owner(role) => role,
+        ObjectChange::Rename(to) => return rename_database(session, view, (name, oid), to),
+        _ => return Err(SqlError::unsupported("this form of ALTER DATABASE")),
     };
     let role = role_word(role);
     if view.judge.rights().owner(Key::of(oid)) == view.role_named(role)? {
@@ -113,6 +157,45 @@ pub fn alter_database(
     must_create_databases(view, "permission denied to change owner of database")?;
     session.give(view, Class::Database, Key::of(oid), owner)?;
     Ok("ALTER DATABASE")
+}
+
+/// ALTER DATABASE … RENAME TO.
+fn rename_database(
+    session: &mut Session,
+    view: &View,
+    (name, oid): (&str, u32),
+    to: &str,
+) -> Result<&'static str> {
+    view.must_one(Action::Alter, Class::Database, Key::of(oid), name)?;
+    must_create_databases(view, "permission denied to rename database")?;
+    if to == DEFAULT_DATABASE || view.objects.get(Kind::Database, to).is_some() {
+        return Err(SqlError::new("42P04", format!("database \"{to}\" already exists")));
+    }
+    if name == view.database {
+        return Err(SqlError::new(state::UNSUPPORTED, "current database cannot be renamed"));
+    }
+    if view.objects.get(Kind::Database, name).is_none() {
+        return Err(SqlError::unsupported(format!("another name of the database {name}")));
+    }
+    must_be_left(session, name)?;
+    session.catalog_changed()?;
+    let place = |database| Place { database, schema: None };
+    moved::all(session, view, place(name), place(to))?;
+    moved::rekeyed(session, view, Kind::Schema, (name, to))?;
+    session.rename(Kind::Database, name, to)?;
+    Ok("ALTER DATABASE")
+}
+
+/// Fails while sessions are in a database.
+fn must_be_left(session: &Session, name: &str) -> Result<()> {
+    let others = session.instance.sessions().iter().filter(|s| s.database == name).count();
+    let detail = match others {
+        0 => return Ok(()),
+        1 => "There is 1 other session using the database.".to_string(),
+        more => format!("There are {more} other sessions using the database."),
+    };
+    let text = format!("database \"{name}\" is being accessed by other users");
+    Err(SqlError::new("55006", text).detail(detail))
 }
 
 /// Fails unless the role may make databases.
@@ -235,11 +318,7 @@ pub fn drop_database(
         return Err(SqlError::unsupported(format!("dropping the database {name}")));
     }
     let oid = key.oid;
-    let others = session.instance.sessions().iter().filter(|s| s.database == name).count();
-    if others > 0 {
-        let text = format!("database \"{name}\" is being accessed by other users");
-        return Err(SqlError::new("55006", text));
-    }
+    must_be_left(session, name)?;
     let own = |engine: &str| Name::of_engine(engine).0 == name;
     let tables: Vec<_> = view.scope.tx()?.tables();
     let tables: Vec<Table> = tables.into_iter().filter(|t| own(&t.name())).collect();

@@ -232,8 +232,16 @@ pub fn rename(
     }
     view.must_create_in(&to.schema)?;
     check_free(view, to, to.schema == name.schema)?;
-    let made = to.engine(&view.database);
-    let spec = Options::default().spec(&made, Some(old))?;
+    moved(session, view, old, &to.engine(&view.database))
+}
+
+/// Gives a sequence another name of the engine, with all that belongs to it.
+///
+/// # Errors
+/// Those of the engine.
+pub fn moved(session: &mut Session, view: &View, old: &Sequence, made: &str) -> Result<()> {
+    let engine = old.name().to_string();
+    let spec = Options::default().spec(made, Some(old))?;
     let before = oids::of_sequence(old.schema().id.0);
     view.scope.tx()?.hold_sequence(old)?;
     let new = view.scope.tx()?.rename_sequence(&engine, &spec)?;
@@ -243,7 +251,7 @@ pub fn rename(
     let moves = [
         (Kind::Privileges, before.to_string(), after.to_string()),
         (Kind::Comment, format!("{before}:0"), format!("{after}:0")),
-        (Kind::Owned, engine, made),
+        (Kind::Owned, engine, made.to_string()),
     ];
     for (kind, from, to) in moves {
         if let Some(object) = view.objects.get(kind, &from) {

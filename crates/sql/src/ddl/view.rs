@@ -1,6 +1,6 @@
 //! CREATE and DROP VIEW.
 
-use onlap_pg::ast::{Checked, CreateView, Lasting, OptionValue};
+use onlap_pg::ast::{CreateView, Lasting};
 use onlap_pg::bound::collation_name;
 use onlap_pg::catalog::{Catalog, oids as types};
 use onlap_pg::{Oid, TypeRef};
@@ -10,6 +10,7 @@ use super::change::notice;
 use super::naming::{self, Relation};
 use super::table::at_name;
 use super::temporary::{self, Place};
+use crate::catalog::view_options::Options;
 use crate::catalog::{Kind, Name, bound, oids};
 use crate::error::{Result, SqlError, state};
 use crate::query::Bound;
@@ -35,7 +36,7 @@ pub fn create(
     create: &CreateView,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
-    let checked = checked(create)?;
+    let options = said(create)?;
     let text = source.alone(create.span);
     let bound = Bound::must(view, &text, source.depth, &[])?;
     if bound.changes_rows() {
@@ -58,6 +59,7 @@ pub fn create(
     }
     let written = bound::Written { tree: source.tree, query: create.query, text: source.text };
     let (query, mut uses) = bound::bind(written, create.span, &mut |parts| stands_for(view, parts));
+    bound::keep(view, &uses)?;
     let query = crate::catalog::called::qualified(view, &query, false);
     let catalog = view.objects.made_types().catalog();
     let column = |(at, (name, (_, ty))): (usize, (&String, &(String, PgType)))| {
@@ -78,16 +80,14 @@ pub fn create(
     }
     let described: Vec<_> = described.iter().map(ViewColumn::body).collect();
     let uses: Vec<_> = uses.iter().map(bound::Use::body).collect();
-    if checked.is_some()
+    if options.is_checked()
         && let Err(e) = bound.is_changed_through()
     {
         let text = "WITH CHECK OPTION is supported only on automatically updatable views";
         return Err(SqlError::new(state::UNSUPPORTED, text).hint(e));
     }
     let mut body = json!({ "sql": query, "columns": described, "uses": uses });
-    if let Some(checked) = checked {
-        body["checked"] = json!(checked);
-    }
+    options.put(&mut body);
     session.catalog_changed()?;
     session.put(Kind::View, &engine, Some(body))?;
     // One that is replaced keeps its owner and what was granted on it.
@@ -215,53 +215,16 @@ fn column_names(create: &CreateView, found: &[(String, PgType)]) -> Result<Vec<S
     Ok(columns)
 }
 
-/// What a view has of WITH CHECK OPTION: `local` or `cascaded`. Fails with what Onlap does not have.
-fn checked(create: &CreateView) -> Result<Option<&'static str>> {
-    let refuse = |what: &str| Err(SqlError::unsupported(what));
+/// What is said of a view; fails with what Onlap does not have.
+fn said(create: &CreateView) -> Result<Options> {
     if create.lasting == Lasting::Unlogged {
         let text = "views cannot be unlogged because they do not have storage";
         return Err(SqlError::new(state::SYNTAX, text));
     }
     if create.recursive {
-        return refuse("CREATE RECURSIVE VIEW");
+        return Err(SqlError::unsupported("CREATE RECURSIVE VIEW"));
     }
-    let mut checked = create.checked.map(|checked| match checked {
-        Checked::Local => "local",
-        Checked::Cascaded => "cascaded",
-    });
-    for setting in &create.settings {
-        let off = setting.value.as_ref().is_some_and(|value| {
-            matches!(value.text(), "false" | "off" | "0") && !matches!(value, OptionValue::List(_))
-        });
-        match &*setting.name {
-            // Rows are read by the view's condition, whatever is asked of it.
-            "security_barrier" => {}
-            "security_invoker" if off => {}
-            "security_invoker" => return refuse("a view WITH (security_invoker)"),
-            "check_option" => {
-                if checked.is_some() {
-                    let text = "parameter \"check_option\" specified more than once";
-                    return Err(SqlError::new(state::BAD_PARAMETER, text));
-                }
-                let value = setting.value.as_ref().map_or("true", OptionValue::text);
-                checked = match value {
-                    "local" => Some("local"),
-                    "cascaded" => Some("cascaded"),
-                    _ => {
-                        let text =
-                            format!("invalid value for enum option \"check_option\": {value}");
-                        let detail = "Valid values are \"local\" and \"cascaded\".";
-                        return Err(SqlError::new(state::BAD_PARAMETER, text).detail(detail));
-                    }
-                };
-            }
-            name => {
-                let text = format!("unrecognized parameter \"{name}\"");
-                return Err(SqlError::new(state::BAD_PARAMETER, text));
-            }
-        }
-    }
-    Ok(checked)
+    Options::of(&create.settings, create.checked)
 }
 
 /// What a name in a view's query stands for; `None` for one of the system.

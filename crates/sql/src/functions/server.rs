@@ -43,6 +43,10 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
                 Ok(i64::try_from(scope.number(&instance)).unwrap_or(i64::MAX).into())
             })
         }
+        "pg_current_wal_lsn" | "pg_current_wal_insert_lsn" | "pg_current_wal_flush_lsn" => {
+            let view = view.clone();
+            Function::new(move |_| Ok(place(view.instance.db.snapshot()?.csn()).as_str().into()))
+        }
         "pg_export_snapshot" => {
             let view = view.clone();
             Function::new(move |_| Ok(export(&view)?.as_str().into()))
@@ -53,8 +57,9 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
             let address = own.and_then(|s| s.peer.parse::<std::net::SocketAddr>().ok());
             constant(address.map(|a| a.ip().to_string()).into())
         }
-        "inet_server_addr" => constant(Datum::Null),
-        "inet_server_port" | "inet_client_port" => constant(Datum::Null),
+        "inet_server_addr" | "inet_server_port" | "inet_client_port" => constant(Datum::Null),
+        // There is no server that this one follows.
+        "pg_last_wal_receive_lsn" | "pg_last_wal_replay_lsn" => constant(Datum::Null),
         "pg_is_in_recovery" | "pg_is_wal_replay_paused" => constant(false.into()),
         "pg_my_temp_schema" => {
             let own = view.temporary.then(|| view.schema_key(&temporary(view.pid))).flatten();
@@ -85,6 +90,12 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
         _ => return None,
     };
     Some(function)
+}
+
+/// The place in the log of a commit, as a `pg_lsn`: 16 for each, so that it rises for ever, whatever becomes of files.
+fn place(csn: u64) -> String {
+    let at = csn.saturating_mul(16);
+    format!("{:X}/{:X}", at >> 32, at as u32)
 }
 
 /// Forgets statements that ran.

@@ -71,6 +71,7 @@ pub use reader::Reader;
 pub use schema::Names;
 pub use session::{Asked, settings as settings_of};
 use tables::Known;
+pub use through::must_be_changed_through;
 pub use views::of_sql;
 use views::{Others, Sources};
 

@@ -239,5 +239,5 @@ fn of_relation(oid: Oid, columns: &[i32], tables: &Known, others: &Others) -> Op
     }
     let definition = others.system.get(&oid)?;
     let (class, key) = crate::system::with_secrets(definition.schema, definition.name)?;
-    Some(Need::new(Action::Read, class, key, definition.name))
+    Some(Need::new(Action::Read, class, key, definition.name).columns(columns.collect()))
 }

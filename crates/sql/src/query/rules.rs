@@ -252,7 +252,7 @@ impl Rewriter<'_> {
             parts.push(Part { query, by, from, known, cascaded: false, depth });
         }
         if let Some(opened) = opened {
-            let own = Part { by: Some(opened.owner), cascaded: opened.cascaded, ..part };
+            let own = Part { by: opened.owner, cascaded: opened.cascaded, ..part };
             match kind {
                 ModifyKind::Insert => parts.insert(0, own),
                 _ => parts.push(own),
@@ -314,9 +314,7 @@ impl Rewriter<'_> {
     /// Carries a statement one view further.
     fn open(&mut self, part: &Part) -> crate::error::Result<Option<Opened>> {
         let others = self.names.found.others.borrow();
-        let view = self.names.view;
-        let opened =
-            through::open(view, self.bound, (part.query, part.by), &others, part.cascaded)?;
+        let opened = through::open(self.bound, (part.query, part.by), &others, part.cascaded)?;
         if let Some(opened) = &opened {
             self.needs.extend(opened.needs.iter().cloned());
         }

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::iter::repeat;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -231,7 +232,22 @@ impl<'a> Names<'a> {
         };
         let failed = |e: crate::error::SqlError| of_sql(&e);
         match bound::find(self.view, &used).map_err(failed)? {
-            Some(bound::Found::View(name, object)) => self.view_relation(&name, object).map(Some),
+            Some(bound::Found::View(name, object)) => {
+                let now = self.view_relation(&name, object)?;
+                if used.columns.is_empty() {
+                    return Ok(Some(now));
+                }
+                let mut then = (*now).clone();
+                let names = used.columns.iter().map(|(_, name)| Some(name.as_str()));
+                for (column, name) in then.columns.iter_mut().zip(names.chain(repeat(None))) {
+                    match name {
+                        Some(name) => column.name = name.into(),
+                        // It came after what reads it.
+                        None => column.dropped = true,
+                    }
+                }
+                Ok(Some(Arc::new(then)))
+            }
             Some(bound::Found::Table(table)) => {
                 let name = Name::of_engine(&table.name()).1;
                 if self.view.is_other_temporary(&name.schema) && !self.printing {

@@ -255,14 +255,19 @@ impl Names<'_> {
         Ok(depth)
     }
 
-    /// Guards the entries of a view, by its owner. Why it may not be read is told when the statement is bound.
-    pub(super) fn guard_view(&self, tree: &mut Bound, owner: u32, needs: &mut Vec<Need>) -> Depth {
+    /// Guards the entries of a view, by its owner or else by the statement's role. Why it may not be read is told when the statement is bound.
+    pub(super) fn guard_view(
+        &self,
+        tree: &mut Bound,
+        owner: Option<u32>,
+        needs: &mut Vec<Need>,
+    ) -> Depth {
         let mut own = Vec::new();
-        let guarded = self.guard(tree, owner, &mut own);
+        let guarded = self.guard(tree, owner.unwrap_or(self.view.judge.role), &mut own);
         // What the view's owner needs is asked of it.
         needs.extend(own.into_iter().map(|need| match need.action {
             Action::Call => need,
-            _ => Need { by: need.by.or(Some(owner)), ..need },
+            _ => Need { by: need.by.or(owner), ..need },
         }));
         guarded.unwrap_or_else(|e| {
             self.found.refused.borrow_mut().get_or_insert(e);

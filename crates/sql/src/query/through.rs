@@ -22,8 +22,8 @@ use crate::view::View;
 pub struct Opened {
     /// What is needed of the view, by whom, and of what only its owner must be allowed to read.
     pub needs: Vec<Need>,
-    /// The view's owner, who must be allowed to change rows of what it reads.
-    pub owner: u32,
+    /// The view's owner, who must be allowed to change rows of what it reads; none is the role of the statement.
+    pub owner: Option<u32>,
     /// Whether views below it must show the rows that are written.
     pub cascaded: bool,
 }
@@ -34,7 +34,6 @@ pub struct Opened {
 /// # Errors
 /// `55000`: rows are not changed through the view; `0A000`: a column is not.
 pub fn open(
-    view: &View,
     bound: &mut Bound,
     (part, by): (QueryId, Option<u32>),
     others: &Others,
@@ -59,7 +58,7 @@ pub fn open(
         ));
     }
     let mut needs = written(query, oid, bodied, by);
-    let owner = view.judge.rights().owner(Key::of(oid));
+    let owner = bodied.owner;
     let reads = needs::reads(bound, part, modify.entry - 1);
     needs.extend(by_owner(&simple, bodied, reads));
     let (own, deep) = (bodied.checked.is_some(), bodied.checked == Some(Checked::Cascaded));
@@ -154,6 +153,26 @@ pub fn refused(kind: ModifyKind, name: &str, why: &str) -> SqlError {
          {event} DO INSTEAD rule."
     );
     SqlError::new("55000", text).detail(why).hint(hint)
+}
+
+/// Fails where rows are not changed through a view.
+///
+/// # Errors
+/// `0A000`
+pub fn must_be_changed_through(view: &View, name: &Name) -> Result<()> {
+    let Some(object) = view.objects.get(Kind::View, &name.engine(&view.database)) else {
+        return Ok(());
+    };
+    let names = Names::new(view);
+    let relation = names.view_relation(name, object).map_err(|e| super::sql_error(&e, ""))?;
+    let others = names.found.others.borrow();
+    let Some(bodied) = others.views.get(&relation.oid) else { return Ok(()) };
+    let (tree, query) = &*bodied.query;
+    let simple = Simple::of(tree, *query).and_then(|simple| simple.has_columns());
+    simple.map_err(|why| {
+        let text = "WITH CHECK OPTION is supported only on automatically updatable views";
+        SqlError::new(crate::error::state::UNSUPPORTED, text).hint(why)
+    })
 }
 
 /// Which columns of a view can be written to; `None` where rows cannot be deleted through it either.

@@ -24,6 +24,7 @@ use super::tables::Known;
 use super::through::Checked;
 use super::{catalogs, needs, sequences};
 use crate::catalog::objects::Object;
+use crate::catalog::view_options::is_of_invoker;
 use crate::catalog::{Name, oids};
 use crate::deep::{Depth, too_deep};
 use crate::error::{SqlError, state};
@@ -41,11 +42,13 @@ const MORE_STACK: usize = 2 << 20;
 pub struct Bodied {
     /// Its query.
     pub query: BoundView,
+    /// Who reads what it reads; none is the role of the statement.
+    pub owner: Option<u32>,
     /// The schema that it is in.
     pub schema: String,
     /// Its columns.
     pub relation: Arc<Relation>,
-    /// What its query reads, by its owner.
+    /// What its query reads, by its owner or, where it is the invoker's, by the role of the statement.
     pub needs: Vec<Need>,
     /// Tables that it reads, each as often as it is named.
     weight: usize,
@@ -184,10 +187,13 @@ impl Names<'_> {
             key: Vec::new(),
         });
         self.note_row(&relation);
-        let owner = self.view.judge.rights().owner(crate::rights::Key::of(oid));
+        let owner = match is_of_invoker(&object.body) {
+            true => None,
+            false => Some(self.view.judge.rights().owner(crate::rights::Key::of(oid))),
+        };
         let mut needs = {
             let (known, others) = (self.found.known.borrow(), self.found.others.borrow());
-            needs::of_query(&bound, query, &known, &others, Some(owner))
+            needs::of_query(&bound, query, &known, &others, owner)
         };
         let deeper = match self.printing {
             true => Depth::default(),
@@ -201,7 +207,7 @@ impl Names<'_> {
         let secured = others.reads_secured(&bound);
         let (query, checked) = (Arc::new((bound, query)), Checked::of(&object.body));
         let schema = name.schema.clone();
-        Ok(Bodied { query, schema, relation, needs, weight, depth, checked, secured })
+        Ok(Bodied { query, owner, schema, relation, needs, weight, depth, checked, secured })
     }
 }
 

@@ -132,8 +132,23 @@ impl View {
             Some(key) if matches!(key.oid, oids::ONLAP | oids::ONLAP_STAT) => {
                 Err(refusal(&Need::new(Action::CreateIn, Class::Schema, key, schema)))
             }
-            Some(key) => self.must_one(Action::CreateIn, Class::Schema, key, schema),
+            Some(key) => {
+                self.must_one(Action::CreateIn, Class::Schema, key, schema)?;
+                self.keep_schema(schema)
+            }
             None => Err(crate::view::no_schema(schema)),
+        }
+    }
+
+    /// Keeps others from dropping and renaming a schema until the transaction ends.
+    fn keep_schema(&self, schema: &str) -> Result<()> {
+        let key = format!("{}/{schema}", self.database);
+        let Some(seen) = self.objects.get(Kind::Schema, &key) else { return Ok(()) };
+        self.scope.tx()?.share_name(&crate::catalog::names::of_schema(&self.database, schema))?;
+        let newest = self.newest_objects();
+        match newest.get(Kind::Schema, &key).is_some_and(|now| now.number == seen.number) {
+            true => Ok(()),
+            false => Err(crate::ddl::anew(self)),
         }
     }
 

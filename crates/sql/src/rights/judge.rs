@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::acl::{Acl, PUBLIC};
 use super::privilege::{Class, Privileges};
 use super::rules::{Action, Demand, demand};
-use super::state::{Key, Rights};
+use super::state::{Key, Rights, of_system};
 use crate::catalog::oids;
 use crate::error::{Result, SqlError, state};
 
@@ -184,6 +184,9 @@ impl Judge {
 
     /// Whether the role has a privilege on any column, through columns alone.
     pub fn on_any_column(&self, key: Key, wanted: Privileges) -> bool {
+        if let Some(acl) = of_system(key) {
+            return !self.held(acl, wanted).is_empty();
+        }
         let Some(entry) = self.rights.entry(key) else { return false };
         entry.columns.values().any(|acl| !self.held(acl, wanted).is_empty())
     }

@@ -10,6 +10,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::sync::LazyLock;
 
 use serde_json::{Value as Json, json};
 
@@ -18,6 +19,22 @@ use super::privilege::{Class, Privileges};
 use crate::catalog::objects::{Kind, Object};
 use crate::catalog::oids;
 use crate::catalog::roles::{PREDEFINED, PREDEFINED_MEMBERS, Role};
+
+/// Of a column of the system that all may read.
+static READ_BY_ALL: LazyLock<Acl> = LazyLock::new(|| {
+    let all = Item {
+        grantee: PUBLIC,
+        grantor: oids::POSTGRES,
+        privileges: Privileges::SELECT,
+        options: Privileges::NONE,
+    };
+    Acl(vec![all])
+});
+
+/// What holds of the columns of a table of the system that are for all, though the table is not.
+pub fn of_system(key: Key) -> Option<&'static Acl> {
+    (key.oid == oids::SUBSCRIPTIONS).then(|| &*READ_BY_ALL)
+}
 
 /// An object that has rights: its OID, and its database where several have the same OID, as the schemas
 /// have that come with every database; 0 for the first database.
@@ -291,6 +308,11 @@ impl Rights {
     }
     /// What was granted on a column alone.
     pub fn column_acl(&self, key: Key, column: u32) -> Option<&Acl> {
+        if column != oids::SUBSCRIPTION_PASSWORD
+            && let Some(acl) = of_system(key)
+        {
+            return Some(acl);
+        }
         self.objects.get(&key)?.columns.get(&column)
     }
 

@@ -18,6 +18,7 @@ use crate::catalog::extensions::PLPGSQL;
 use crate::catalog::families::Inherited;
 use crate::catalog::policies::Security;
 use crate::catalog::storage::Storage;
+use crate::catalog::view_options::Options as ViewOptions;
 use crate::catalog::{Kind, bound, oids, rules as kept};
 use crate::columns::Types;
 use crate::ddl::view::ViewColumn;
@@ -181,10 +182,8 @@ fn view_options(view: &View, oid: u32) -> Datum {
     let Some((_, object)) = views.find(|(_, object)| oids::of_object(object.number) == oid) else {
         return Datum::Null;
     };
-    match object.body["checked"].as_str() {
-        Some(checked) => Datum::Texts(vec![format!("check_option={checked}")]),
-        None => Datum::Null,
-    }
+    let options = ViewOptions::kept(&object.body).texts();
+    if options.is_empty() { Datum::Null } else { Datum::Texts(options) }
 }
 
 /// The type of the keys that PostgreSQL's index of gin has of values of a type.
@@ -442,8 +441,9 @@ pub fn operator_class(ty: PgType) -> i64 {
         oid::VARBIT => 10043,
         oid::NAME => 10028,
         oid::CHAR => 10007,
-        // money.
+        // money, pg_lsn.
         790 => 10047,
+        3220 => 10067,
         oid::JSONB => 10088,
         oid if crate::query::catalog().range_element(oid).is_some() => 10076,
         oid if crate::query::catalog().element(oid).is_some() => 10000,

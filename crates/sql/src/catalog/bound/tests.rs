@@ -1,6 +1,8 @@
 //! Texts of views with names bound.
 
-use super::{Use, Written, bind, query_of};
+use serde_json::json;
+
+use super::{Use, Written, bind, query_of, uses, with_columns};
 
 /// `t` and `s.t` are tables 1 and 2, whose columns are `a` and `b`; nothing else is known.
 fn resolve(parts: &[String]) -> Option<Use> {
@@ -74,6 +76,26 @@ fn names_of_with_are_not_bound() {
     for (text, expected) in cases {
         assert_eq!(bound(text).0, expected);
     }
+}
+
+#[test]
+fn readers_of_older_releases_keep_the_names_of_columns() {
+    let view = json!({ "columns": [{ "name": "a" }, { "name": "b" }] });
+    let used = |oid: u32, columns: &[(u32, String)]| {
+        let columns = columns.to_vec();
+        Use { oid, name: "v".into(), columns, reads: vec![2] }.body()
+    };
+    let known = [(0, "old".to_string())];
+    let body = json!({ "sql": "x", "uses": [used(6, &[]), used(5, &[])] });
+    let now = with_columns(&body, 5, &view).expect("it had no columns");
+    let all = uses(&now);
+    assert_eq!(all[0].columns, []);
+    assert_eq!(all[1].columns, [(0, "a".to_string()), (1, "b".to_string())]);
+    assert_eq!(all[1].reads, [2]);
+    assert_eq!(now["sql"], "x");
+    let body = json!({ "uses": [used(5, &known)] });
+    assert!(with_columns(&body, 5, &view).is_none());
+    assert!(with_columns(&body, 7, &view).is_none());
 }
 
 #[test]

@@ -24,7 +24,7 @@ use super::columns::Declared;
 use super::kin;
 use super::materialized;
 use super::naming::{self, Relation};
-use super::{policy, sequence, storage};
+use super::{policy, sequence, storage, view_options};
 use actions::Actions;
 pub use moves::check_free;
 pub use steps::{Step, run as carry_out};
@@ -45,6 +45,9 @@ pub fn run(
     let of = Named { session, view, parts: &parts, skip: alter.skip, only, client };
     if let [change @ (TableChange::Rename(_) | TableChange::Schema(_))] = &alter.actions[..] {
         return of.moved(source, alter.kind, change);
+    }
+    if let [change @ TableChange::RenameColumn(from, to)] = &alter.actions[..] {
+        return of.renamed_column(source, alter.kind, (change, from, to));
     }
     match alter.kind {
         RelationKind::Table => of.table(source, &alter.actions),
@@ -196,8 +199,8 @@ impl Named<'_> {
     /// ALTER VIEW: another owner.
     fn of_view(mut self, changes: &[TableChange]) -> Result<&'static str> {
         const TAG: &str = "ALTER VIEW";
-        match relation(self.view, self.parts)? {
-            Some((_, Relation::View)) => {}
+        let name = match relation(self.view, self.parts)? {
+            Some((name, Relation::View)) => name,
             Some((name, _)) => {
                 return Err(SqlError::new("42809", format!("\"{}\" is not a view", name.name)));
             }
@@ -205,9 +208,14 @@ impl Named<'_> {
                 let error = crate::view::no_table(self.parts);
                 return self.missing(error, TAG);
             }
-        }
+        };
         match changes {
             [TableChange::Owner(role)] => self.owner(role, TAG),
+            [TableChange::Settings(settings, reset)] => {
+                self.view.must_own(Action::Alter, &name, Relation::View)?;
+                view_options::change(self.session, self.view, &name, (settings, *reset))?;
+                Ok(TAG)
+            }
             _ => Err(SqlError::unsupported("this form of ALTER VIEW")),
         }
     }

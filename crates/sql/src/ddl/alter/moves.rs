@@ -7,7 +7,7 @@ use onlap_pg::ast::{RelationKind, TableChange};
 
 use super::{Named, relation};
 use crate::catalog::names::TEMPORARY;
-use crate::catalog::{Kind, Name};
+use crate::catalog::{Kind, Name, bound, oids};
 use crate::ddl::naming::{self, Relation};
 use crate::ddl::{index, materialized, sequence, temporary};
 use crate::error::{Result, SqlError, state};
@@ -128,6 +128,63 @@ impl Named<'_> {
             }
         }
         Ok(tag)
+    }
+
+    /// RENAME COLUMN, of a table or a view, whichever of the two the statement says.
+    pub(super) fn renamed_column(
+        mut self,
+        source: Source<'_>,
+        kind: RelationKind,
+        (change, from, to): (&TableChange, &str, &str),
+    ) -> Result<&'static str> {
+        let (view, changes) = (self.view, std::slice::from_ref(change));
+        match (relation(view, self.parts)?, kind) {
+            (Some((name, Relation::View)), RelationKind::Table | RelationKind::View) => {
+                self.rename_column_of_view(&name, from, to)?;
+                Ok(tag(kind))
+            }
+            (_, RelationKind::MaterializedView) => self.of_materialized(source, changes),
+            (None, _) => self.missing(crate::view::no_table(self.parts), tag(kind)),
+            (_, RelationKind::Index) => self.of_index(changes),
+            (_, RelationKind::Sequence) => self.of_sequence(changes),
+            (_, RelationKind::Table | RelationKind::View) => {
+                self.table(source, changes).map(|_| tag(kind))
+            }
+        }
+    }
+
+    /// What reads the view goes on to call the column as it did.
+    fn rename_column_of_view(&mut self, name: &Name, from: &str, to: &str) -> Result<()> {
+        let view = self.view;
+        view.must_own(Action::Alter, name, Relation::View)?;
+        let engine = name.engine(&view.database);
+        view.scope.tx()?.hold_name(&engine)?;
+        let Some(object) = view.objects.get(Kind::View, &engine) else {
+            return Err(crate::view::no_table(self.parts));
+        };
+        let mut body = object.body.clone();
+        let columns = body["columns"].as_array_mut().into_iter().flatten();
+        let mut columns: Vec<&mut serde_json::Value> = columns.collect();
+        let is = |column: &serde_json::Value, name: &str| column["name"].as_str() == Some(name);
+        let Some(at) = columns.iter().position(|column| is(column, from)) else {
+            let text = format!("column \"{from}\" does not exist");
+            return Err(SqlError::new(state::NO_COLUMN, text));
+        };
+        if columns.iter().any(|column| is(column, to)) {
+            let text = format!("column \"{to}\" of relation \"{}\" already exists", name.name);
+            return Err(SqlError::new("42701", text));
+        }
+        columns[at]["name"] = to.into();
+        let oid = oids::of_object(object.number);
+        for kind in [Kind::View, Kind::Materialized, Kind::Rule, Kind::Policy] {
+            for (key, reader) in view.objects.of_kind(kind) {
+                if let Some(now) = bound::with_columns(&reader.body, oid, &object.body) {
+                    self.session.put(kind, key, Some(now))?;
+                }
+            }
+        }
+        self.session.put(Kind::View, &engine, Some(body))?;
+        self.session.catalog_changed()
     }
 
     fn move_view(&mut self, name: &Name, to: &Name, renames: bool) -> Result<()> {

@@ -15,8 +15,9 @@ use std::collections::HashSet;
 
 use onlap::{ColumnId, TableId};
 
-use crate::catalog::oids;
-use crate::ddl::change::{LINES, first_lines, tell_cascades};
+use crate::catalog::{Kind, Name, bound, names, oids};
+use crate::ddl::change::{LINES, anew, first_lines, tell_cascades};
+use crate::ddl::sequence;
 use crate::error::{Result, SqlError, state};
 use crate::session::Session;
 use crate::view::View;
@@ -154,8 +155,98 @@ impl<'a> Closure<'a> {
     /// # Errors
     /// `2BP01`: something does, and CASCADE was not said; those of the engine.
     pub fn drop(self, session: &mut Session, cascade: bool, client: &mut dyn Client) -> Result<()> {
+        self.hold()?;
         self.tell(cascade, client)?;
         carry::out(session, self.view, self.all.into_iter().map(|(object, _)| object).collect())
+    }
+
+    /// Keeps others from reading what goes by views of theirs.
+    ///
+    /// # Errors
+    /// `40001`: one does since the statement began, which begins anew; those of waits for locks.
+    fn hold(&self) -> Result<()> {
+        let view = self.view;
+        let mut going: Vec<u32> = Vec::new();
+        let tables = view.tables()?;
+        let views: Vec<(u32, &str)> = view
+            .objects
+            .of_kind(Kind::View)
+            .map(|(engine, object)| (oids::of_object(object.number), engine))
+            .collect();
+        for (object, _) in &self.all {
+            match object {
+                Object::Table(id) => {
+                    let found = tables.iter().find(|(_, table)| table.schema().id == *id);
+                    let Some((_, table)) = found else { continue };
+                    let name = table.name();
+                    view.scope.tx()?.hold_name(&name)?;
+                    let now = view.scope.tx()?.table(&name);
+                    if now.map_or(true, |now| now.schema().id != *id) {
+                        return Err(anew(view));
+                    }
+                    going.push(oids::of_table(*id));
+                }
+                Object::View(oid) => {
+                    let Some((_, engine)) = views.iter().find(|(known, _)| known == oid) else {
+                        continue;
+                    };
+                    view.scope.tx()?.hold_name(engine)?;
+                    let newest = view.newest_objects();
+                    if newest.get(Kind::View, engine) != view.objects.get(Kind::View, engine) {
+                        return Err(anew(view));
+                    }
+                    going.push(*oid);
+                }
+                Object::Schema(schema) => {
+                    let name = names::of_schema(&view.database, schema);
+                    view.scope.tx()?.hold_name(&name)?;
+                    self.must_have_all_of(schema)?;
+                }
+                _ => {}
+            }
+        }
+        let newest = view.newest_objects();
+        for kind in [Kind::View, Kind::Materialized, Kind::Rule, Kind::Policy] {
+            for (key, object) in newest.of_kind(kind) {
+                let is_new = view.objects.get(kind, key) != Some(object);
+                if is_new && bound::uses(&object.body).iter().any(|of| going.contains(&of.oid)) {
+                    return Err(anew(view));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails where something has come into a schema that goes, which begins anew.
+    fn must_have_all_of(&self, schema: &str) -> Result<()> {
+        let view = self.view;
+        let has = |wanted: &Object| self.all.iter().any(|(object, _)| object == wanted);
+        let is_within = |engine: &str| {
+            let (database, name) = Name::of_engine(engine.split('(').next().unwrap_or(engine));
+            database == view.database && name.schema == schema
+        };
+        let is_new_table = |(name, table): &(Name, onlap::Table)| {
+            name.schema == schema && !has(&Object::Table(table.schema().id))
+        };
+        let newest = view.newest_objects();
+        let is_new = |kind: Kind| {
+            let mut all = newest.of_kind(kind);
+            all.any(|(key, _)| is_within(key) && view.objects.get(kind, key).is_none())
+        };
+        let kinds = [Kind::View, Kind::Type, Kind::Function];
+        let sequences = view.scope.tx()?.sequences();
+        let mut names = sequences.iter().map(onlap::Sequence::name).filter(|name| is_within(name));
+        let has_new_sequence = names.any(|name| {
+            let object = Object::Sequence(name.to_string());
+            !has(&object) && sequence::owner(view, name).is_none()
+        });
+        match view.tables()?.iter().any(is_new_table)
+            || kinds.into_iter().any(is_new)
+            || has_new_sequence
+        {
+            true => Err(anew(view)),
+            false => Ok(()),
+        }
     }
 
     /// What goes along with the roots, the first to go first.

@@ -15,7 +15,7 @@ use crate::catalog::made_types::What;
 use crate::catalog::{Kind, Name, called, extensions, oids};
 use crate::columns::Types;
 use crate::ddl::kept::Used;
-use crate::ddl::{function, materialized, policy, rule, sequence, trigger, view as views};
+use crate::ddl::{function, kin, materialized, policy, rule, sequence, trigger, view as views};
 use crate::error::Result;
 use crate::view::View;
 
@@ -366,7 +366,12 @@ impl<'a> Uses<'a> {
         let view = self.view;
         let mut found = Vec::new();
         for (table, column) in self.columns_with(oid) {
-            found.push(Edge::to(Object::Column(*table, *column), oids::of_table(*table)));
+            // A table does not stay without what it divides its rows by.
+            let object = match kin::divides_by(view, self.of_table(*table), *column) {
+                true => Object::Table(*table),
+                false => Object::Column(*table, *column),
+            };
+            found.push(Edge::to(object, oids::of_table(*table)));
         }
         for other in view.objects.made_types().of_database(&view.database) {
             match &other.what {

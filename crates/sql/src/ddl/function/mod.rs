@@ -25,7 +25,7 @@ use crate::view::View;
 pub use alter::{alter, give_all};
 pub use drop::{drop, forget, of_roles};
 pub use find::{find, named};
-pub use users::with_types;
+pub use users::{is_named, with_types};
 
 /// CREATE FUNCTION and CREATE PROCEDURE.
 ///

@@ -3,11 +3,13 @@
 //! What a table has from above is changed there; what tables below would miss is not changed here alone. Thread safety: pure
 //! questions about what a statement sees.
 
+use onlap::{ColumnId, ColumnSchema, Table, TableSchema};
 use onlap_pg::ast::{ColumnChange, ColumnRule, Constraint, TableChange, TableRule};
 
 use super::columns::is_alone;
 use super::keys::must_cover;
 use super::{Parent, kin_of, name_of};
+use crate::catalog::Name;
 use crate::catalog::families::Key;
 use crate::error::{Result, SqlError, state};
 use crate::source::strings;
@@ -244,13 +246,7 @@ fn refuse_key(view: &View, own: &Parent, name: &str, verb: &str) -> Result<()> {
     tables.extend(super::all_below(view, own.table.schema().id)?);
     for table in tables {
         let schema = table.schema();
-        let Some(divided) = view.objects.families().divided(schema.id) else { continue };
-        let id = schema.position_by_name(name).map(|at| schema.columns[at].id);
-        let has = divided.keys.iter().any(|key| match key {
-            Key::Column(column) => Some(*column) == id,
-            Key::Expr(sql, _) => names_column(sql, name),
-        });
-        if !has {
+        if !schema.columns.iter().any(|of| of.name == name && has_key(view, &schema, of)) {
             continue;
         }
         let text = format!(
@@ -276,6 +272,22 @@ fn refuse_named(view: &View, own: &Parent, name: &str) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether a table divides its rows by a column.
+pub fn divides_by(view: &View, of: Option<&(Name, Table)>, column: ColumnId) -> bool {
+    of.is_some_and(|(_, table)| {
+        let schema = table.schema();
+        schema.columns.iter().any(|of| of.id == column && has_key(view, &schema, of))
+    })
+}
+
+fn has_key(view: &View, schema: &TableSchema, column: &ColumnSchema) -> bool {
+    let Some(divided) = view.objects.families().divided(schema.id) else { return false };
+    divided.keys.iter().any(|key| match key {
+        Key::Column(own) => *own == column.id,
+        Key::Expr(sql, _) => names_column(sql, &column.name),
+    })
 }
 
 /// Whether a text may name a column: it has the word.

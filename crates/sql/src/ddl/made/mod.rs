@@ -25,6 +25,7 @@ pub use composites::create as create_composite;
 pub use composites::without as without_field;
 pub use domains::create as create_domain;
 pub use enums::create as create_enum;
+pub use texts::move_in_texts;
 pub use uses::drop;
 
 /// Keeps a type as it is now.

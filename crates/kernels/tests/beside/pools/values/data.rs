@@ -407,6 +407,7 @@ pub fn pool(_: &Catalog, proc: &Proc, at: usize, oid: Oid) -> Option<&'static [&
             &["192.168.1.0/24", "10.0.0.0/8", "1.2.3.4/32", "::/0", "2001:db8::/32", "0.0.0.0/0"]
         }
         829 => MACS,
+        3220 => &["0/0", "0/16B3748", "1/0", "FFFFFFFF/FFFFFFFF", "12ab/ffffffff", "0/A"],
         774 => MAC8S,
         22 => VECTORS,
         30 => VECTORS,

@@ -1,0 +1,6 @@
+//! Is a script answered as in a private PostgreSQL 15 (a Debian package)?
+
+#[path = "beside.rs"]
+mod beside;
+
+pub use beside::compare as same;
