@@ -20,6 +20,7 @@ use crate::database::Database;
 use crate::options::Options;
 use crate::rules::alter;
 
+mod short;
 mod sums;
 mod table;
 #[cfg(test)]

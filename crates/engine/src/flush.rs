@@ -36,13 +36,13 @@ use onlap_base::clock::with_cpu_ns;
 use onlap_base::names::FileKind;
 use onlap_base::{Csn, ErrorKind, Result, RowId, TableId};
 use onlap_format::changes::Sweep;
-use onlap_format::key::{ColumnStats, Packing};
+use onlap_format::key::{ColumnStats, Entries, Packing};
 use onlap_format::manifest::{Edit, RunFileMeta, RunMeta, SegmentMeta};
 use onlap_format::marks::Mark;
-use onlap_format::{IndexSchema, TableSchema};
+use onlap_format::{Batch, IndexSchema, TableSchema};
 use onlap_storage::marks::{MarkRunSpec, MarkRunWriter};
 use onlap_storage::merge::Calm;
-use onlap_storage::run::{IndexShape, RunSpec, RunWriter};
+use onlap_storage::run::{IndexShape, RunSpec, RunWriter, Shortener};
 use onlap_storage::segment::{SegmentSpec, SegmentWriter};
 use onlap_storage::version::TableVersion;
 use onlap_storage::written::Purpose;
@@ -57,6 +57,8 @@ use crate::pace::owed;
 use crate::relog;
 use crate::table::{Frozen, TableState, TableView, index_positions, key_def};
 use onlap_memtable::{Changes, DeadRows, Memtable};
+
+mod short;
 
 /// How long a flush waits before it looks again whether another job has done it: a claim may be
 /// released without a job having run.
@@ -373,6 +375,12 @@ fn write_run(
     progress: &dyn Fn(usize),
 ) -> Result<RunMeta> {
     let packing = fit_packing(schema, index, frozen);
+    if let Some(cut) = short::packing(schema, index, &packing, frozen.rows())
+        && let Some(run) =
+            write_short(shared, schema, index, frozen, dead, cache, (&packing, cut), progress)?
+    {
+        return Ok(run);
+    }
     let rows = frozen.first_row()..frozen.end_row();
     let mut spec =
         run_spec(shared, schema, index, packing.clone(), rows.clone(), frozen.rows() as u64)?;
@@ -385,6 +393,41 @@ fn write_run(
         progress(entries.row_ids.len());
     }
     run_meta(shared, writer, rows)
+}
+
+/// The same with cut keys; `None` where that turns out to be of no use, and nothing is left.
+fn write_short(
+    shared: &Shared,
+    schema: &TableSchema,
+    index: &IndexSchema,
+    frozen: &Memtable,
+    dead: &DeadRows,
+    cache: bool,
+    (packing, cut): (&Packing, Packing),
+    progress: &dyn Fn(usize),
+) -> Result<Option<RunMeta>> {
+    let rows = frozen.first_row()..frozen.end_row();
+    let mut spec = run_spec(shared, schema, index, cut, rows.clone(), frozen.rows() as u64)?;
+    spec.cache = cache;
+    let (cut, include) = (Arc::clone(&spec.packing), Batch::new(spec.shape.include_forms()));
+    let mut shortener = Shortener::new(&cut, &include);
+    let mut out = Entries::new(cut.new_keys(), include);
+    let mut writer = RunWriter::new(&shared.storage, spec);
+    for entries in frozen.entries(index.id, packing, dead.clone()) {
+        let fits = shortener.push(packing, &entries, &mut out)?;
+        if !fits || !short::is_worth(index.keys, &shortener) {
+            return Ok(None);
+        }
+        writer.push(&out)?;
+        out.clear();
+        progress(entries.row_ids.len());
+    }
+    shortener.finish(&mut out);
+    if !short::is_worth(index.keys, &shortener) {
+        return Ok(None);
+    }
+    writer.push(&out)?;
+    run_meta(shared, writer, rows).map(Some)
 }
 
 /// Whether row ids rise, over all steps.

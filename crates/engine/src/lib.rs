@@ -76,8 +76,8 @@ pub use onlap_base::{
 pub use onlap_format::{
     Action, Batch, BytesVec, CheckSchema, Column, ColumnDefault, ColumnSchema, DataType,
     DerivedSchema, Expr, ForeignKeySchema, GeneratedSchema, Identity, IndexSchema, Judged, KeyPart,
-    NullMask, Numeric, Row, SequenceSchema, TableSchema, Time, Value, Vector, convert, entries,
-    expr,
+    KeysKept, NullMask, Numeric, Row, SequenceSchema, TableSchema, Time, Value, Vector, convert,
+    entries, expr,
 };
 pub use onlap_storage::written::{IndexWritten, WrittenReport};
 #[doc(hidden)]

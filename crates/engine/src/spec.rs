@@ -7,7 +7,9 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, TableId, limits};
-use onlap_format::{ColumnSchema, DataType, Identity, IndexSchema, Judged, KeyPart, TableSchema};
+use onlap_format::{
+    ColumnSchema, DataType, Identity, IndexSchema, Judged, KeyPart, KeysKept, TableSchema,
+};
 
 mod changes;
 mod constraints;
@@ -59,6 +61,7 @@ pub struct IndexSpec {
     unique: bool,
     judged: Option<Judged>,
     fences_only: bool,
+    keys: KeysKept,
 }
 
 impl TableSpec {
@@ -251,6 +254,7 @@ impl IndexSpec {
             unique: false,
             judged: None,
             fences_only: false,
+            keys: KeysKept::Full,
         }
     }
     /// The same under another name.
@@ -279,6 +283,17 @@ impl IndexSpec {
     #[must_use]
     pub fn fences_only(mut self) -> IndexSpec {
         self.fences_only = true;
+        self
+    }
+    /// How much of their keys files keep. Where the first column is a long text, bytea or uuid whose first part
+    /// nearly always tells keys apart, as with random identifiers, the rest of the keys is most of
+    /// what the index takes, and is read off the rows when it is needed. That costs a read of the row for each
+    /// entry of which more is wanted than the row id, so it is not for indexes that others read instead of rows. An index that
+    /// is unique, partial, of expressions or with included columns has whole keys whatever is said here, and so
+    /// has one that a foreign key of the table reads.
+    #[must_use]
+    pub fn keys(mut self, keys: KeysKept) -> IndexSpec {
+        self.keys = keys;
         self
     }
     /// Sorts a key column descending, NULL first.
@@ -374,6 +389,7 @@ impl IndexSpec {
             judged: self.judged,
             fences_only: self.fences_only,
             since: 0,
+            keys: if self.judged.is_some() { KeysKept::Full } else { self.keys },
             only_since: false,
             ready: true,
         })

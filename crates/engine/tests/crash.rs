@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onlap::{
-    DataType, Database, IndexSpec, Isolation, Result, Row, SyncMode, TableSpec, TransactionOptions,
-    Value,
+    DataType, Database, IndexSpec, Isolation, KeysKept, Result, Row, SyncMode, TableSpec,
+    TransactionOptions, Value,
 };
 use onlap_base::rng::Rng;
 use onlap_testkit::for_seeds;
@@ -39,6 +39,7 @@ fn first_spec() -> TableSpec {
         .primary_key(["id"])
         .index(IndexSpec::new("by_a", ["a"]))
         .index(IndexSpec::new("by_b_a", ["b", "a"]).descending("a"))
+        .index(IndexSpec::new("by_b_short", ["b", "id"]).keys(KeysKept::Short))
         .index(IndexSpec::new("by_a_id", ["a", "id"]).unique())
 }
 

@@ -34,8 +34,8 @@ pub use batch::{Batch, BytesVec, Column, NullMask, Vector};
 pub use expr::Expr;
 pub use schema::{
     Action, CheckSchema, ColumnDefault, ColumnSchema, DERIVED_FIRST, DerivedSchema,
-    ForeignKeySchema, GeneratedSchema, Identity, IndexSchema, Judged, KeyPart, SequenceSchema,
-    TableSchema, Time,
+    ForeignKeySchema, GeneratedSchema, Identity, IndexSchema, Judged, KeyPart, KeysKept,
+    SequenceSchema, TableSchema, Time,
 };
 pub use types::{DataType, Physical};
 pub use value::{Numeric, Row, Value};

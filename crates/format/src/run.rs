@@ -6,7 +6,7 @@
 //!
 //! * **explicit**: the packing of the keys, and one *fence* per block: key bytes that lie above every
 //!   entry of the blocks before and not above the first of this one, cut off where they suffice; the
-//!   block's first row id; its place;
+//!   block's first row id; its place. Keys may be *cut* ([`crate::key::cut_key`]), and the fences then are;
 //! * **affine** ([`crate::affine`]): the entries themselves, no blocks;
 //! * **fences-only**, for keys that do not fall as row ids rise: one fence per stretch of rows, the key
 //!   bytes of its first row, uncut. Entries are read off the rows.
@@ -47,7 +47,7 @@ mod tests;
 pub use stats::{KeyStats, Sketch};
 
 /// Version of run files that this release writes.
-pub const RUN_VERSION: u16 = 2;
+pub const RUN_VERSION: u16 = 3;
 /// Rows between two fences of a fences-only run.
 pub const STRETCH_ROWS: usize = 1024;
 /// Most fences of a file: one per 64 rows of 2^30.

@@ -85,6 +85,8 @@ pub struct IndexSchema {
     /// Whether runs may hold fences only, because keys hardly ever fall as row ids rise and are not
     /// looked up by equality. Never of a unique index.
     pub fences_only: bool,
+    /// How much of their keys its runs keep.
+    pub keys: KeysKept,
     /// The newest commit when it was built on a table with rows. It answers for snapshots before, but
     /// in these several visible rows may have a key, were it unique or not.
     pub since: Csn,
@@ -94,6 +96,18 @@ pub struct IndexSchema {
     /// Whether it is read. One that is not is maintained, and judges new rows where it is unique, while
     /// rows from before are searched for duplicates; it goes at the next open.
     pub ready: bool,
+}
+
+/// How much of their keys do the runs of an index keep?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeysKept {
+    /// All.
+    #[default]
+    Full,
+    /// The first part of long keys, wherever it can be.
+    Short,
+    /// The first part of long keys where that nearly always tells them apart.
+    Auto,
 }
 
 /// A rule that no two rows have equal keys, which rows may break until it is judged.
@@ -311,7 +325,7 @@ impl TableSchema {
             key.full || key.unproven || key.time != Time::Statement || !key.set_columns.is_empty()
         };
         !self.generated.is_empty()
-            || self.indexes.iter().any(|index| index.judged.is_some())
+            || self.indexes.iter().any(|i| i.judged.is_some() || i.keys != KeysKept::Full)
             || self.checks.iter().any(|check| check.unproven || check.own)
             || self.foreign_keys.iter().any(more)
     }

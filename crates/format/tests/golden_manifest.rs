@@ -56,6 +56,7 @@ fn schema() -> TableSchema {
         since: 0,
         filter: None,
         multi_entry: false,
+        keys: onlap_format::KeysKept::Full,
         only_since: false,
         ready: true,
     };

@@ -212,3 +212,35 @@ fn mark_files() {
     assert_eq!(got, changes);
     golden_files::check("change-block.bin", &bytes);
 }
+
+#[test]
+fn a_footer_of_cut_keys() {
+    let (packing, entries) = entries(&[DataType::Char(36)], &[texts(uuid, 500)]);
+    let cut = Arc::new(packing.to_cut().expect("long keys can be cut"));
+    let mut keys = cut.new_keys();
+    assert!(cut.repack(&packing, &entries.keys, 0..500, &mut keys).expect("keys"));
+    let mut stats = KeyStats::new(cut.def());
+    stats.observe(&cut, &keys, 0..500).expect("stats");
+    let mut bytes = BytesVec::default();
+    cut.all_key_bytes(&keys, 0..500, &mut bytes).expect("key bytes");
+    let mut fences = Fences::default();
+    for at in (0..500usize).step_by(100) {
+        let last = (at > 0).then(|| bytes.get(at - 1));
+        let offset = 16 + 10 * at as u64;
+        let entry = FenceEntry { first_row: 1000 + at as u64, offset, len: 1000, entries: 100 };
+        fences.push(last, bytes.get(at), entry);
+    }
+    let footer = RunFooter {
+        table: TableId(1),
+        index: IndexId(2),
+        schema_version: 3,
+        rows: 1000..1500,
+        filter: None,
+        form: RunForm::Explicit { packing: cut.clone(), fences },
+        stats,
+    };
+    let mut encoded = Vec::new();
+    footer.encode(&mut encoded);
+    assert_eq!(RunFooter::parse(cut.def(), &encoded).expect("a footer"), footer);
+    golden_files::check("run-footer-cut.bin", &encoded);
+}

@@ -36,6 +36,8 @@ pub struct EntryBatch {
     pub row_ids: Vec<RowId>,
     /// The wanted key columns, then the wanted included columns, in the order of [`EntryWants`].
     pub columns: Batch,
+    /// Entries for which rows were read, as their runs keep the first part of each key alone.
+    pub completed: u64,
 }
 
 impl EntryBatch {
@@ -51,6 +53,7 @@ impl EntryBatch {
     pub fn reset(&mut self, forms: &[Physical]) {
         self.keys.clear();
         self.row_ids.clear();
+        self.completed = 0;
         let same = self.columns.columns.len() == forms.len()
             && self.columns.columns.iter().zip(forms).all(|(c, f)| c.data.physical() == *f);
         if same {
@@ -68,6 +71,7 @@ impl EntryBatch {
         {
             self.keys.clear();
             self.row_ids.clear();
+            self.completed = 0;
             self.columns.truncate(0);
             self.columns.columns.iter_mut().for_each(|c| c.nulls = None);
         } else {
@@ -114,6 +118,20 @@ pub struct EntryWants {
     pub key_columns: Vec<usize>,
     /// Positions in the index's INCLUDE list.
     pub include: Vec<usize>,
+    /// Whether entries may come in any order. Where nothing but row ids is wanted then, a run of cut
+    /// keys has to ask rows at the ends of the interval alone.
+    pub unordered: bool,
+}
+
+impl EntryWants {
+    /// Row ids, in whatever order.
+    pub fn row_ids() -> EntryWants {
+        EntryWants { unordered: true, ..EntryWants::default() }
+    }
+    /// Whether nothing but row ids is wanted, in whatever order.
+    pub fn is_row_ids(&self) -> bool {
+        self.unordered && !self.keys && self.key_columns.is_empty() && self.include.is_empty()
+    }
 }
 
 /// Interval of keys. A bound is the key bytes of all or of the leading columns and stands for every

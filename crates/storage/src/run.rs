@@ -13,12 +13,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, RowId, TableId};
-use onlap_format::key::KeyDef;
+use onlap_format::key::{KeyDef, cut_key, cut_len};
 use onlap_format::{IndexSchema, Physical, TableSchema};
 
 use crate::entry::{Direction, EntryWants, KeyBounds};
 
 mod cursor;
+mod cut;
 mod file;
 mod filter;
 mod kept;
@@ -30,6 +31,8 @@ mod writer;
 mod tests;
 
 pub use cursor::RunCursor;
+pub(crate) use cut::narrowed;
+pub use cut::{Shortener, TIES_MAX, Ties};
 pub use file::{FilterCounts, RunFile};
 pub use kept::Kept;
 pub use scan::RunScan;
@@ -105,13 +108,51 @@ pub struct Run {
     /// In key order, none without entries.
     files: Vec<Arc<RunFile>>,
     trim: Option<Vec<u8>>,
+    /// How much of each key is kept, where that is not all of it in each file.
+    cut: Option<usize>,
 }
 
 impl Run {
     /// A run of these files, which are in key order; entries with key bytes below `trim` do not
     /// count.
     pub fn new(shape: Arc<IndexShape>, files: Vec<Arc<RunFile>>, trim: Option<Vec<u8>>) -> Run {
-        Run { shape, files, trim }
+        let is_cut = files.iter().any(|f| f.packing().is_ok_and(|packing| packing.is_cut()));
+        let cut = cut_len(&shape.key).filter(|_| is_cut);
+        Run { shape, files, trim, cut }
+    }
+
+    /// How many bytes of each key are kept, where that is not all of it in each file: entries of such files
+    /// have to be completed from their rows.
+    pub fn cut(&self) -> Option<usize> {
+        self.cut
+    }
+
+    /// Whether all of its files have cut keys.
+    pub(crate) fn is_all_cut(&self) -> bool {
+        self.files.iter().all(|f| f.packing().is_ok_and(|packing| packing.is_cut()))
+    }
+
+    /// The trim as searches in units need it: of a run of cut keys, cut.
+    fn search_trim(&self) -> Option<&[u8]> {
+        let trim = self.trim.as_deref()?;
+        Some(self.cut.map_or(trim, |len| cut_key(trim, len)))
+    }
+
+    /// Its files by whether they have cut keys, each part a run of its own, in key order. Keys of two parts
+    /// differ in what is kept of them.
+    pub fn parts(&self) -> Vec<Arc<Run>> {
+        let is_cut = |file: &Arc<RunFile>| file.packing().is_ok_and(|packing| packing.is_cut());
+        let parts = self.files.chunk_by(|a, b| is_cut(a) == is_cut(b));
+        let part = |files: &[Arc<RunFile>]| {
+            Arc::new(Run::new(Arc::clone(&self.shape), files.to_vec(), self.trim.clone()))
+        };
+        parts.map(part).collect()
+    }
+
+    /// Row ids that some file stands for.
+    pub(crate) fn rows(&self) -> Range<RowId> {
+        let rows = self.files.iter().map(|f| f.rows());
+        rows.cloned().reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0)
     }
 
     /// What all runs of the index have in common.
@@ -156,13 +197,17 @@ impl Run {
         })
     }
 
-    /// Walks the entries within bounds.
+    /// Walks the entries within bounds. Of a run of cut keys: those of which the kept part may belong.
     pub fn cursor(
         self: &Arc<Self>,
         bounds: KeyBounds,
         direction: Direction,
         wants: EntryWants,
     ) -> RunCursor {
+        let bounds = match self.cut {
+            Some(len) => cut::widened(bounds, len),
+            None => bounds,
+        };
         RunCursor::new(self.clone(), bounds, direction, wants)
     }
 
@@ -175,6 +220,9 @@ impl Run {
     /// The same for one of many keys that are looked up in their order: what was read last is kept, as
     /// the next ones may lie there.
     pub fn probe_in_order(&self, key: &[u8], kept: &mut Kept, out: &mut Vec<RowId>) -> Result<u64> {
+        if self.cut.is_some() {
+            return Err(Error::damaged("whole keys are asked of a run that has parts of them"));
+        }
         if self.files.is_empty() || self.trim.as_ref().is_some_and(|trim| key < &trim[..]) {
             return Ok(0);
         }
@@ -242,7 +290,7 @@ impl Run {
         if let Some((prefix, inclusive)) = &bounds.lower {
             first = self.place(prefix, !inclusive)?;
         }
-        if let Some(trim) = &self.trim {
+        if let Some(trim) = self.search_trim() {
             first = first.max(self.place(trim, false)?);
         }
         let last = match &bounds.upper {
@@ -260,7 +308,7 @@ impl Run {
         if let Some((prefix, inclusive)) = &bounds.lower {
             start = file.lower_bound(place.1, unit, prefix, !inclusive)?;
         }
-        if let Some(trim) = &self.trim {
+        if let Some(trim) = self.search_trim() {
             start = start.max(file.lower_bound(place.1, unit, trim, false)?);
         }
         Ok(start)

@@ -25,6 +25,7 @@ use crate::run::{IndexShape, Run, RunFile};
 use crate::segment::Segment;
 
 mod changes;
+mod completing;
 mod private;
 mod read;
 mod row_cursor;

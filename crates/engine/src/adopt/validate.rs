@@ -159,8 +159,12 @@ fn check_keys(
     index: &IndexSchema,
     below: RowId,
 ) -> Result<()> {
-    let wants =
-        EntryWants { keys: true, key_columns: (0..index.key.len()).collect(), include: Vec::new() };
+    let wants = EntryWants {
+        keys: true,
+        key_columns: (0..index.key.len()).collect(),
+        include: Vec::new(),
+        ..EntryWants::default()
+    };
     let mut cursors = Vec::new();
     let (all, forward) = (KeyBounds::all(), Direction::Forward);
     private.cursors(index.id, &all, forward, &wants, RowId::MAX, &mut cursors)?;

@@ -334,3 +334,52 @@ fn an_index_of_words_that_does_not_hold_those_of_its_rows_is_found() {
         assert_eq!(report.unchecked, 1);
     }
 }
+
+/// A table of UUIDs with an index of short keys, and what a check finds after its run was replaced by one of
+/// these rows.
+fn short_findings(rows: &[(i64, u128)]) -> Vec<String> {
+    let (options, db, old) = filled();
+    drop(old);
+    let spec = TableSpec::new("u")
+        .column("id", DataType::Int8)
+        .column("code", DataType::Uuid)
+        .index(IndexSpec::new("by_code", ["code", "id"]).keys(onlap_format::KeysKept::Short));
+    let table = db.create_table(spec).unwrap();
+    let right = right_codes();
+    let row = |(id, code): &(i64, u128)| [Value::Int(*id), Value::Uuid(code.to_be_bytes())];
+    table.insert_many(right.iter().map(row)).unwrap();
+    db.flush().unwrap();
+    let schema = table.schema();
+    let memtable = Memtable::new(Arc::clone(&schema), 0, onlap_memtable::Tuning::default());
+    for (id, code) in rows {
+        let id = Column { data: Vector::Int(vec![*id]), nulls: None };
+        let code = Vector::Wide(vec![(code ^ 1 << 127) as i128]);
+        let code = Column { data: code, nulls: None };
+        memtable.append(&Batch { columns: vec![id, code], rows: 1 }, 1);
+    }
+    let edits = planted_run(&db, &schema, &schema.indexes[0], &memtable, false);
+    findings(options, db, table, &edits)
+}
+
+fn right_codes() -> Vec<(i64, u128)> {
+    (0..300)
+        .map(|id| (id, (id as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_0c8d_2d51_7cc1)))
+        .collect()
+}
+
+#[test]
+fn short_keys_that_are_not_those_of_the_rows_are_found() {
+    let right = right_codes();
+    assert_eq!(short_findings(&right), Vec::<String>::new());
+    let differ = "other keys than the rows'";
+    let mut other = right.clone();
+    other[7].1 ^= 1 << 100;
+    let found = short_findings(&other);
+    assert!(found.iter().any(|f| f.contains(differ)), "{found:?}");
+    // What is cut off says nothing.
+    let mut alike = right.clone();
+    alike[7].1 ^= 1;
+    assert_eq!(short_findings(&alike), Vec::<String>::new());
+    let found = short_findings(&right[..299]);
+    assert!(found.iter().any(|f| f.contains("299 live entries for 300 live rows")), "{found:?}");
+}

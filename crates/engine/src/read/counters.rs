@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use onlap_base::IndexId;
+use onlap_storage::EntryBatch;
 
 use crate::database::Shared;
 
@@ -32,6 +33,9 @@ pub struct ReadCounters {
     pub filter_probes: u64,
     /// Rows looked at again because another transaction had changed them meanwhile.
     pub rechecks: u64,
+    /// Entries for which rows were read because runs keep the first part of each key alone
+    /// ([`crate::KeysKept`]).
+    pub entries_completed: u64,
 }
 
 /// Sums over all reads of a database, or of a statement.
@@ -42,17 +46,19 @@ pub(crate) struct ReadTotals {
     blocks_read: AtomicU64,
     filter_probes: AtomicU64,
     rechecks: AtomicU64,
+    entries_completed: AtomicU64,
 }
 
 impl ReadTotals {
     /// Each sum next to what counts towards it.
-    fn each<'a>(&'a self, read: &'a ReadCounters) -> [(&'a AtomicU64, u64); 5] {
+    fn each<'a>(&'a self, read: &'a ReadCounters) -> [(&'a AtomicU64, u64); 6] {
         [
             (&self.index_entries_read, read.index_entries_read),
             (&self.rows_read, read.rows_read),
             (&self.blocks_read, read.blocks_read),
             (&self.filter_probes, read.filter_probes),
             (&self.rechecks, read.rechecks),
+            (&self.entries_completed, read.entries_completed),
         ]
     }
 
@@ -76,6 +82,7 @@ impl ReadTotals {
             blocks_read: self.blocks_read.load(Relaxed),
             filter_probes: self.filter_probes.load(Relaxed),
             rechecks: self.rechecks.load(Relaxed),
+            entries_completed: self.entries_completed.load(Relaxed),
         }
     }
 }
@@ -142,6 +149,12 @@ impl fmt::Debug for Tally {
 }
 
 impl ReadCounters {
+    /// Counts a batch of entries.
+    pub(super) fn entries(&mut self, batch: &EntryBatch) {
+        self.index_entries_read += batch.len() as u64;
+        self.entries_completed += batch.completed;
+    }
+
     /// What came since.
     pub(super) fn since(&self, before: &ReadCounters) -> ReadCounters {
         ReadCounters {
@@ -150,6 +163,7 @@ impl ReadCounters {
             blocks_read: self.blocks_read - before.blocks_read,
             filter_probes: self.filter_probes - before.filter_probes,
             rechecks: self.rechecks - before.rechecks,
+            entries_completed: self.entries_completed - before.entries_completed,
         }
     }
 }

@@ -100,12 +100,12 @@ impl ReadView {
         counters: &mut ReadCounters,
     ) -> Result<Option<Row>> {
         let Covered { key_columns, include, places } = found;
-        let wants = EntryWants { keys: false, key_columns, include };
+        let wants = EntryWants { keys: false, key_columns, include, ..EntryWants::default() };
         let bounds = KeyBounds::prefix(key);
         let mut batch = EntryBatch::default();
         for mut cursor in self.sources(index.id, &bounds, Direction::Backward, &wants, false)? {
             while cursor.next(STEP, &mut batch)? {
-                counters.index_entries_read += batch.len() as u64;
+                counters.entries(&batch);
                 if let Some(i) = batch.row_ids.iter().position(|&r| r == row) {
                     let value = |(&c, &place): (&usize, &usize)| {
                         let ty = self.view.schema.columns[c].ty;
@@ -133,7 +133,7 @@ impl ReadView {
         let mut picks = Vec::new();
         for mut cursor in self.sources(index.id, &bounds, Direction::Forward, &wants, false)? {
             while cursor.next(STEP, &mut batch)? {
-                counters.index_entries_read += batch.len() as u64;
+                counters.entries(&batch);
                 let at = match self.pick_visible(&batch.row_ids, &mut picks)? {
                     true => picks.first().map(|&i| i as usize),
                     false => Some(0),

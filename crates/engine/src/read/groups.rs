@@ -93,7 +93,7 @@ impl ReadView {
         let schema = &self.view.schema;
         let found = covered(schema, range.index, wanted);
         let Covered { key_columns, include, .. } = found.clone().unwrap_or_default();
-        let wants = EntryWants { keys: true, key_columns, include };
+        let wants = EntryWants { keys: true, key_columns, include, ..EntryWants::default() };
         let mut groups = Groups::new(self, range, columns, scan.direction(), wants)?;
         let mut out = RowBatch::new(&types_of(schema, wanted).into());
         groups.start(counters)?;
@@ -211,7 +211,7 @@ impl ReadView {
             if !head.cursor.next(ask, &mut head.batch)? {
                 return Ok(false);
             }
-            counters.index_entries_read += head.batch.len() as u64;
+            counters.entries(&head.batch);
             if !self.pick_visible(&head.batch.row_ids, &mut head.picks)? {
                 head.picks.extend(0..head.batch.len() as u32);
             }

@@ -155,14 +155,14 @@ impl ReadView {
         counters: &mut ReadCounters,
         mut f: impl FnMut(&[RowId]) -> Result<()>,
     ) -> Result<()> {
-        let wants = EntryWants::default();
+        let wants = EntryWants::row_ids();
         let mut batch = EntryBatch::default();
         for mut cursor in
             self.sources(range.index.id, &range.bounds, Direction::Forward, &wants, false)?
         {
             while cursor.next(BATCH_ROWS, &mut batch)? {
                 stop::check()?;
-                counters.index_entries_read += batch.len() as u64;
+                counters.entries(&batch);
                 f(&batch.row_ids)?;
             }
         }
@@ -261,7 +261,7 @@ impl IndexScan {
             && self.cursor.next(max - self.row_ids.len(), &mut self.entries)?
         {
             stop::check()?;
-            counters.index_entries_read += self.entries.len() as u64;
+            counters.entries(&self.entries);
             self.account.iter().for_each(|account| account.read(self.entries.len() as u64));
             let mut some_hidden = self.pick_visible()?;
             if let Some(judge) = &mut self.judge {
@@ -318,8 +318,12 @@ fn open(
     wanted: Covered,
     first: usize,
 ) -> Result<Box<dyn EntryCursor>> {
-    let wants =
-        EntryWants { keys: false, key_columns: wanted.key_columns, include: wanted.include };
+    let wants = EntryWants {
+        keys: false,
+        key_columns: wanted.key_columns,
+        include: wanted.include,
+        ..EntryWants::default()
+    };
     let mut cursors = view.sources(range.index.id, &range.bounds, direction, &wants, true)?;
     match cursors.len() {
         1 => Ok(cursors.swap_remove(0)),

@@ -195,6 +195,7 @@ impl Merge {
         }
         out.row_ids.extend_from_slice(&head.batch.row_ids[range.clone()]);
         out.columns.extend_range(&head.batch.columns, range);
+        out.completed += std::mem::take(&mut head.batch.completed);
         head.at += n;
         if !head.is_dry() {
             self.replace_first();

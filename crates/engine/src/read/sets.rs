@@ -166,12 +166,12 @@ impl ReadView {
                 row.iter().for_each(|&row| out.push(&[row]));
                 continue;
             }
-            let wants = EntryWants::default();
+            let wants = EntryWants::row_ids();
             let cursors = self.sources(index.id, &bounds, Direction::Forward, &wants, false)?;
             for mut cursor in cursors {
                 while cursor.next(BATCH_ROWS, &mut batch)? {
                     stop::check()?;
-                    counters.index_entries_read += batch.len() as u64;
+                    counters.entries(&batch);
                     out.push(&batch.row_ids);
                 }
             }
@@ -253,13 +253,13 @@ impl ReadView {
             if !unsure.iter().any(|r| r.start < rows.end && rows.start < r.end) {
                 continue;
             }
-            let wants = EntryWants::default();
+            let wants = EntryWants::row_ids();
             let mut cursor =
                 version.run_cursor(&entry.run, KeyBounds::all(), Direction::Forward, wants);
             while cursor.next(BATCH_ROWS, &mut batch)? {
                 stop::check()?;
                 let entries = batch.len() as u64;
-                counters.index_entries_read += entries;
+                counters.entries(&batch);
                 self.account(index).iter().for_each(|account| account.read(entries));
                 found.push(&batch.row_ids);
             }

@@ -33,9 +33,10 @@ pub struct KeyEstimates {
     pub distinct: Vec<u64>,
     /// NULLs per key column.
     pub nulls: Vec<u64>,
-    /// The first key in the order of the index; empty without entries.
+    /// The first key in the order of the index; empty without entries. Where keys are cut
+    /// ([`crate::KeysKept`]) a value near that of its first column alone.
     pub min: Row,
-    /// The last key; empty without entries.
+    /// The last key, likewise.
     pub max: Row,
     /// Values of the first key column, in the order of the index, at every 1/[`QUANTILE_PARTS`] of
     /// the entries, without both ends. Those that fences do not tell are left out.
@@ -63,10 +64,21 @@ pub(super) fn key_estimates(index: &IndexVersion) -> Result<KeyEstimates> {
         entries: joined.entries,
         distinct: joined.prefixes.iter().map(|p| p.distinct).collect(),
         nulls: joined.prefixes.iter().map(|p| p.nulls).collect(),
-        min: def.decode(&joined.min)?,
-        max: def.decode(&joined.max)?,
+        min: end(index, &joined.min)?,
+        max: end(index, &joined.max)?,
         quantiles: quantiles(def, samples),
     })
+}
+
+/// The first or the last key; of cut ones a value near that of the first column.
+fn end(index: &IndexVersion, key: &[u8]) -> Result<Row> {
+    let def = &index.shape.key;
+    match def.decode(key) {
+        Err(_) if index.runs.iter().any(|r| r.run.cut().is_some()) => {
+            Ok(first_value(def, key).into_iter().collect())
+        }
+        whole => whole,
+    }
 }
 
 /// Of weighted keys: each stands for so many entries from it on.

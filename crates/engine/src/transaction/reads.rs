@@ -299,7 +299,7 @@ fn each_entry(
 ) -> Result<()> {
     let mut batch = EntryBatch::default();
     for mut cursor in
-        view.sources(index, bounds, Direction::Forward, &EntryWants::default(), false)?
+        view.sources(index, bounds, Direction::Forward, &EntryWants::row_ids(), false)?
     {
         while cursor.next(STEP, &mut batch)? {
             if !f(&batch.row_ids) {

@@ -63,7 +63,7 @@ use crate::value::Value;
 pub use entries::Entries;
 pub use keys::{KeyForm, Keys};
 pub(crate) use packing::is_before as bound_is_before;
-pub use packing::{KeyBound, Packing};
+pub use packing::{KeyBound, Packing, cut_key, cut_len};
 pub use sort::sort_permutation;
 pub use stats::ColumnStats;
 

@@ -32,6 +32,7 @@ use crate::types::{DataType, Physical};
 
 mod bound;
 mod codec;
+mod cut;
 mod field;
 mod scan;
 mod text;
@@ -39,6 +40,8 @@ mod union;
 
 pub use bound::KeyBound;
 pub(crate) use bound::is_before;
+use cut::Cut;
+pub use cut::{cut_key, cut_len};
 
 /// What a field's raw number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,14 +159,16 @@ pub struct Packing {
     def: KeyDef,
     form: KeyForm,
     bits: u32,
-    /// One per column; empty for [`KeyForm::Bytes`].
+    /// One per column; empty for [`KeyForm::Bytes`] and cut keys.
     fields: Vec<Field>,
+    /// Where only the first part of each key is kept.
+    cut: Option<Cut>,
 }
 
 impl Packing {
     /// Keys as key bytes: holds every key.
     pub fn bytes(def: &KeyDef) -> Packing {
-        Packing { def: def.clone(), form: KeyForm::Bytes, bits: 0, fields: Vec::new() }
+        Packing { def: def.clone(), form: KeyForm::Bytes, bits: 0, fields: Vec::new(), cut: None }
     }
 
     /// The narrowest packing that holds all values that `stats` saw, one per key column.
@@ -189,7 +194,7 @@ impl Packing {
             257..=512 => KeyForm::Wide8,
             _ => return Packing::bytes(def),
         };
-        Packing { def: def.clone(), form, bits, fields }
+        Packing { def: def.clone(), form, bits, fields, cut: None }
     }
 
     /// The key's columns.
@@ -218,6 +223,9 @@ impl Packing {
     #[must_use]
     pub fn pack(&self, columns: &[&Column], range: Range<usize>, keys: &mut Keys) -> bool {
         debug_assert_eq!(columns.len(), self.def.columns.len());
+        if let Some(cut) = self.cut {
+            return cut.pack(&self.def, columns, range, keys);
+        }
         each_form!(keys, v => self.pack_fields(columns, range, v), b => {
             let mut key = Vec::new();
             for row in range {
@@ -246,8 +254,12 @@ impl Packing {
     }
 
     /// Appends the values of keys `range` to one column per key column.
+    ///
+    /// # Errors
+    /// `Corruption`; `Unsupported` of cut keys, which have no values.
     pub fn unpack(&self, keys: &Keys, range: Range<usize>, columns: &mut [Column]) -> Result<()> {
         debug_assert_eq!(columns.len(), self.def.columns.len());
+        self.has_values()?;
         each_form!(keys, v => {
             for (field, column) in self.fields.iter().zip(columns) {
                 field.unpack(&v[range.clone()], column)?;
@@ -269,6 +281,7 @@ impl Packing {
         which: &[usize],
         columns: &mut [Column],
     ) -> Result<()> {
+        self.has_values()?;
         each_form!(keys, v => {
             for (&w, column) in which.iter().zip(columns) {
                 self.fields[w].unpack(&v[range.clone()], column)?;
@@ -285,7 +298,7 @@ impl Packing {
         Ok(())
     }
 
-    /// Appends keys `range` of another packing of the same key. `Ok(false)`: some key does not fit,
+    /// Appends keys `range` of another packing of the same key; those of a packing of cut keys are cut. `Ok(false)`: some key does not fit,
     /// and nothing was appended.
     pub fn repack(
         &self,
@@ -298,6 +311,9 @@ impl Packing {
         if self == from {
             out.extend_range(keys, range);
             return Ok(true);
+        }
+        if let Some(cut) = self.cut {
+            return cut.repack(from, keys, range, out);
         }
         // Pieces, so that the columns in between stay in the cache.
         let before = out.len();

@@ -4,7 +4,8 @@
 //! column, the first two, …) how many distinct values this file has, exactly, since equal prefixes
 //! stand together; a sketch that joins such counts over files where values repeat; NULLs per column;
 //! the smallest and the largest key. Quantiles are the fences. Estimates only: nothing is ever decided
-//! by them but plans. Plain data, safe to share.
+//! by them but plans. Of cut keys every prefix counts as the kept part does, and NULLs are those of the first
+//! column. Plain data, safe to share.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -101,6 +102,10 @@ impl KeyStats {
         if self.entries == 0 {
             self.min.clone_from(&key);
             self.changed(packing.def(), 0, &key);
+        } else if packing.is_cut() {
+            if self.max != key {
+                self.changed(packing.def(), 0, &key);
+            }
         } else if let Some(column) = packing.def().first_difference(&self.max, &key) {
             self.changed(packing.def(), column, &key);
         }

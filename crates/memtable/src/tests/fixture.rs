@@ -32,6 +32,7 @@ pub(crate) fn schema(types: &[DataType], indexes: &[(&[i32], &[usize], bool)]) -
         since: 0,
         filter: None,
         multi_entry: false,
+        keys: onlap_format::KeysKept::Full,
         only_since: false,
         ready: true,
     };

@@ -123,6 +123,7 @@ fn look(memtable: &Memtable, model: &Model, rng: &mut Rng) {
         keys: rng.chance(0.7),
         key_columns: if rng.chance(0.5) { vec![0] } else { Vec::new() },
         include: Vec::new(),
+        ..EntryWants::default()
     };
     let backward = rng.chance(0.5);
     let direction = if backward { Direction::Backward } else { Direction::Forward };

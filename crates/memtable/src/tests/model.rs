@@ -130,6 +130,7 @@ fn check_cursor(memtable: &Memtable, model: &Model, rng: &mut Rng) {
         keys: rng.chance(0.8),
         key_columns: some(shape.key.len(), rng),
         include: some(shape.include.len(), rng),
+        ..EntryWants::default()
     };
     let upto = match rng.index(3) {
         0 => RowId::MAX,

@@ -74,6 +74,7 @@ fn parse_schema(input: &str) -> TableSchema {
             since: 0,
             filter: None,
             multi_entry: false,
+            keys: onlap_format::KeysKept::Full,
             only_since: false,
             ready: true,
             key: key.split(',').map(part).collect(),
@@ -275,6 +276,7 @@ impl Story {
             keys: true,
             key_columns: Vec::new(),
             include: (0..index.include.len()).collect(),
+            ..EntryWants::default()
         };
         let mut cursor = memtable.cursor(index.id, &bounds, direction, &wants, 0..upto);
         let mut batch = EntryBatch::default();

@@ -65,6 +65,7 @@ pub(crate) fn schema(include: bool) -> TableSchema {
         since: 0,
         filter: None,
         multi_entry: false,
+        keys: onlap_format::KeysKept::Full,
         only_since: false,
         ready: true,
     };
@@ -224,7 +225,7 @@ impl Bare {
     /// All entries of the index, read through cursors: (key bytes, row id, included text), sorted.
     pub(crate) fn read_index(&self) -> Vec<(Vec<u8>, RowId, Vec<u8>)> {
         let include: Vec<usize> = (0..self.shape().include.len()).collect();
-        let wants = EntryWants { keys: true, key_columns: vec![], include };
+        let wants = EntryWants { keys: true, include, ..EntryWants::default() };
         let (mut cursors, all) = (vec![], KeyBounds::all());
         let version = self.table();
         version

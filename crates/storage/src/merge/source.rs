@@ -13,7 +13,7 @@ use onlap_base::Result;
 use onlap_format::key::{Entries, Keys, Packing, sort_permutation};
 
 use crate::entry::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
-use crate::run::{IndexShape, Run, RunScan};
+use crate::run::{IndexShape, Run, RunScan, Shortener, TIES_MAX};
 use crate::version::TableVersion;
 
 /// Entries taken at a time from the rows of a fences-only run.
@@ -23,20 +23,21 @@ const ROW_ENTRIES: usize = 4096;
 enum Input {
     /// By its blocks.
     Scan(RunScan),
-    /// A fences-only one, by its rows; keys come as key bytes.
+    /// A fences-only one, or one of cut keys that become whole again, by its rows; keys come as key bytes.
     Rows { cursor: Box<dyn EntryCursor>, batch: EntryBatch, packing: Arc<Packing> },
 }
 
 impl Input {
-    fn new(version: Option<&TableVersion>, run: &Arc<Run>) -> Input {
-        let of_rows = run.files().iter().any(|f| !f.has_entries());
+    fn new(version: Option<&TableVersion>, run: &Arc<Run>, packing: &Packing) -> Input {
+        let whole_again = run.cut().is_some() && !packing.is_cut();
+        let of_rows = whole_again || run.files().iter().any(|f| !f.has_entries());
         let Some(version) = version.filter(|_| of_rows) else {
             assert!(!of_rows, "rows are read in a version");
             return Input::Scan(RunScan::new(run, KeyBounds::all()));
         };
         let shape = run.shape();
         let include = (0..shape.include.len()).collect();
-        let wants = EntryWants { keys: true, key_columns: Vec::new(), include };
+        let wants = EntryWants { keys: true, include, ..EntryWants::default() };
         let cursor = version.run_cursor(run, KeyBounds::all(), Direction::Forward, wants);
         let packing = Arc::new(Packing::bytes(&shape.key));
         Input::Rows { cursor, batch: EntryBatch::default(), packing }
@@ -69,6 +70,8 @@ struct Source {
     block: Entries,
     taken: usize,
     ended: bool,
+    /// Cuts keys that are whole, where those of the output are not.
+    shortener: Option<Shortener>,
 }
 
 /// What the next round gave.
@@ -77,7 +80,8 @@ pub(super) enum Round {
     Entries,
     /// All were given.
     End,
-    /// A key does not fit the packing, which has to be the one that fits all.
+    /// A key does not fit the packing, which has to be the one that fits all; or too many are equal when
+    /// they are cut.
     Misfit,
 }
 
@@ -103,12 +107,15 @@ impl Merger {
         packing: &Arc<Packing>,
     ) -> Merger {
         assert!(!runs.is_empty(), "a merge has inputs");
+        let include = onlap_format::Batch::new(shape.include_forms());
+        let must_cut = |run: &Run| packing.is_cut() && !run.is_all_cut();
         let source = |run: &Arc<Run>| Source {
-            input: Input::new(version, run),
+            input: Input::new(version, run, packing),
             raw: empty(shape, packing),
             block: empty(shape, packing),
             taken: 0,
             ended: false,
+            shortener: must_cut(run).then(|| Shortener::new(packing, &include)),
         };
         Merger {
             packing: Arc::clone(packing),
@@ -162,7 +169,9 @@ impl Merger {
 
     /// Heap bytes in use.
     pub(super) fn heap_bytes(&self) -> usize {
-        let sources = self.sources.iter().map(|s| s.raw.heap_bytes() + s.block.heap_bytes());
+        let of_shortener = |s: &Source| s.shortener.as_ref().map_or(0, Shortener::heap_bytes);
+        let of_source = |s: &Source| s.raw.heap_bytes() + s.block.heap_bytes() + of_shortener(s);
+        let sources = self.sources.iter().map(of_source);
         sources.sum::<usize>() + self.joined.heap_bytes()
     }
 }
@@ -175,16 +184,34 @@ impl Source {
         }
         self.block.clear();
         self.taken = 0;
-        let Some(from) = self.input.next(&mut self.raw)? else {
-            self.ended = true;
-            return Ok(true);
-        };
-        if *from == *packing {
+        // A block of whole keys may leave nothing behind when the last of them are held back.
+        loop {
+            let Some(from) = self.input.next(&mut self.raw)? else {
+                self.shortener.iter_mut().for_each(|s| s.finish(&mut self.block));
+                self.ended = self.block.is_empty();
+                return Ok(true);
+            };
+            if !self.take(packing, &from)? {
+                return Ok(false);
+            }
+            if !self.block.is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Brings the block that was read to the packing of the output. `false`: a key does not fit.
+    fn take(&mut self, packing: &Packing, from: &Arc<Packing>) -> Result<bool> {
+        if let Some(shortener) = &mut self.shortener {
+            let fits = shortener.push(from, &self.raw, &mut self.block)?;
+            return Ok(fits && shortener.longest() <= TIES_MAX);
+        }
+        if **from == *packing {
             std::mem::swap(&mut self.raw, &mut self.block);
             return Ok(true);
         }
         let rows = self.raw.len();
-        if !packing.repack(&from, &self.raw.keys, 0..rows, &mut self.block.keys)? {
+        if !packing.repack(from, &self.raw.keys, 0..rows, &mut self.block.keys)? {
             return Ok(false);
         }
         self.block.row_ids.extend_from_slice(&self.raw.row_ids);

@@ -13,6 +13,10 @@
 //!    because a trim names a key; a key with more entries than a file takes makes a slice longer.
 //! 3. The last edit removes the inputs.
 //!
+//! Runs of cut keys are merged as they are, and whole keys that meet them are cut: no row is read. Only
+//! where too many keys would become equal, all become whole ones again, those that were cut with the help
+//! of their rows.
+//!
 //! A crash loses the current slice: its files are in no edit and go at the next open; the trims say
 //! where to go on. The same holds when the worker is asked to stop, or leaves for a more pressing
 //! merge. The simpler way, one edit at the end, needs the inputs' space twice and starts from the
@@ -27,7 +31,7 @@ use onlap_base::limits::{BLOCK_BYTES, RUN_FILE_BYTES};
 use onlap_base::names::FileKind;
 use onlap_base::{Error, ErrorKind, IndexId, Part, Result, RowId, TableId};
 use onlap_format::Batch;
-use onlap_format::key::{Entries, Packing};
+use onlap_format::key::{Entries, Packing, cut_key, cut_len};
 use onlap_format::manifest::{Edit, RunFileMeta, RunMeta};
 
 use super::dead::DeadRows;
@@ -35,7 +39,7 @@ use super::policy::{Choice, Reason};
 use super::source::{Merger, Round};
 use crate::context::StorageContext;
 use crate::editor::Editor;
-use crate::run::{Run, RunSpec, RunWriter};
+use crate::run::{Run, RunSpec, RunWriter, Ties};
 use crate::version::{IndexVersion, RunEntry, TableVersion};
 use crate::written::Purpose;
 
@@ -146,12 +150,22 @@ impl<'a> Job<'a> {
         let fences_only = |r: &&Arc<RunEntry>| r.run.files().iter().any(|f| !f.has_entries());
         // A run is fences-only in all of its files or in none.
         let alike = self.inputs.iter().all(fences_only) || !self.inputs.iter().any(fences_only);
-        let joinable =
-            self.output.is_none() && reason != Reason::Dead && alike && are_apart(&self.inputs);
+        // Where cut keys and whole ones stand next to each other, what is kept of them differs.
+        let short = |r: &&Arc<RunEntry>| r.run.is_all_cut();
+        let of_one_kind = self.inputs.iter().all(short) || !self.has_cut_keys();
+        let joinable = self.output.is_none()
+            && reason != Reason::Dead
+            && alike
+            && of_one_kind
+            && are_apart(&self.inputs);
         let large = self.inputs.iter().filter(|r| is_large(r, self.options)).count();
         // One small run behind large ones is not worth rewriting them.
         let enough = large + 1 >= self.inputs.len() || self.inputs.iter().any(fences_only);
         if joinable && self.inputs.len() > 1 && enough { Plan::TakeOver } else { Plan::Rewrite }
+    }
+
+    fn has_cut_keys(&self) -> bool {
+        self.inputs.iter().any(|r| r.run.cut().is_some())
     }
 
     fn table(&self) -> TableId {
@@ -205,7 +219,7 @@ impl<'a> Job<'a> {
             .collect::<Result<_>>()?;
         let bytes = Packing::bytes(&self.index.shape.key);
         let all_have = packings.len() == self.inputs.iter().map(|r| r.run.files().len()).sum();
-        let union = match packings.is_empty() || !all_have {
+        let union = match packings.is_empty() || !all_have || self.must_be_whole() {
             true => bytes.clone(),
             false => Packing::union(&packings.iter().map(|p| &***p).collect::<Vec<_>>()),
         };
@@ -216,6 +230,12 @@ impl<'a> Job<'a> {
                 .run(Arc::new(bytes))?
                 .expect("every key fits the packing of key bytes")),
         }
+    }
+
+    /// Whether keys have to be whole: of an index over columns that had been changed in place, as older rows in
+    /// segments do not have their keys.
+    fn must_be_whole(&self) -> bool {
+        self.version.schema.index(self.index.id).is_some_and(|index| index.only_since)
     }
 
     fn writer(&self, packing: &Arc<Packing>) -> RunWriter {
@@ -281,11 +301,16 @@ impl<'a> Rewrite<'a> {
         let mut entries = Entries::new(packing.new_keys(), include.clone());
         let mut live = Entries::new(packing.new_keys(), include);
         let mut charge = editor.context().memory.charge(Part::Background, 0);
+        let mut ties = packing.is_cut().then(Ties::default);
         loop {
             if editor.is_stopping() {
                 return Ok(Some(Outcome::Paused));
             }
-            match merger.next(&mut entries)? {
+            let mut round = merger.next(&mut entries)?;
+            if ties.as_mut().is_some_and(|ties| !ties.look(&entries.keys)) {
+                round = Round::Misfit;
+            }
+            match round {
                 Round::Entries => {}
                 Round::End => break,
                 Round::Misfit if self.slices > 0 => return Ok(Some(Outcome::Paused)),
@@ -313,7 +338,9 @@ impl<'a> Rewrite<'a> {
     /// is time to return.
     fn finish_slice(&mut self, next: Option<Vec<u8>>) -> Result<bool> {
         let last = self.finished.files.last().expect("a slice has files");
-        let Some(next) = next.filter(|next| last.last_key < *next) else { return Ok(false) };
+        let Some(next) = next.and_then(|next| self.trim_at(&last.last_key, next)) else {
+            return Ok(false);
+        };
         assert!(self.trim.as_ref().is_none_or(|trim| *trim < next), "trims rise");
         self.trim = Some(next.clone());
         let job = self.job;
@@ -330,6 +357,15 @@ impl<'a> Rewrite<'a> {
         self.output = Some(output);
         self.slices += 1;
         Ok(self.slices >= job.options.slices)
+    }
+
+    /// The trim that tells the entries up to key `last` from those from `next` on, if there is one. Where some
+    /// inputs have cut keys it is a cut key, whatever the output has: their entries do not know more.
+    fn trim_at(&self, last: &[u8], next: Vec<u8>) -> Option<Vec<u8>> {
+        let len = cut_len(&self.job.index.shape.key).filter(|_| self.job.has_cut_keys());
+        let Some(len) = len else { return (*last < *next).then_some(next) };
+        let kept = cut_key(&next, len);
+        (cut_key(last, len) < kept).then(|| kept.to_vec())
     }
 
     /// Adds the last files and removes the inputs.

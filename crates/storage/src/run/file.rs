@@ -110,7 +110,8 @@ impl RunFile {
 
     /// The word for the file's form.
     pub fn form(&self) -> &'static str {
-        match self.content {
+        match &self.content {
+            Content::Blocks { packing, .. } if packing.is_cut() => "short",
             Content::Blocks { .. } => "explicit",
             Content::Affine(_) => "affine",
             Content::Rows(_) => "fences-only",

@@ -291,6 +291,7 @@ fn check_scan(run: &Arc<Run>, model: &Model, bounds: &KeyBounds, positions: &[u3
         keys: true,
         key_columns: vec![],
         include: (0..model.columns.len() - keys).collect(),
+        ..EntryWants::default()
     };
     same(&got, &model.expected(positions, &wants));
 }

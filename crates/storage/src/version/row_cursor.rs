@@ -50,6 +50,9 @@ impl TableVersion {
         direction: Direction,
         wants: EntryWants,
     ) -> Box<dyn EntryCursor> {
+        if run.cut().is_some() {
+            return self.complete(run, bounds, direction, wants);
+        }
         let Some(stretches) = run.stretches(&bounds) else {
             return Box::new(run.cursor(bounds, direction, wants));
         };

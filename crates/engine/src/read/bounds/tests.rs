@@ -28,6 +28,7 @@ fn schema() -> TableSchema {
             since: 0,
             filter: None,
             multi_entry: false,
+            keys: onlap_format::KeysKept::Full,
             only_since: false,
             ready: true,
         }],

@@ -48,7 +48,13 @@ enum Place {
 impl Packing {
     /// The bound of the keys that are `>= prefix`, or with `after` of those that are larger than every
     /// key that begins with `prefix`.
+    ///
+    /// Of cut keys: of those at or behind the prefix as far as it is kept, or of those behind all that
+    /// begin with it.
     pub fn bound(&self, prefix: &[u8], after: bool) -> KeyBound {
+        if let Some(cut) = self.cut {
+            return cut.bound(&self.def, prefix, after);
+        }
         let fallback = || KeyBound::Bytes { prefix: prefix.to_vec(), after };
         let packed = |bound: Option<Option<KeyBound>>| match bound {
             None => fallback(),

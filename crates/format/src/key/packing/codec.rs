@@ -2,9 +2,9 @@
 //!
 //! | offset | bytes | meaning |
 //! |---|---|---|
-//! | 0 | 1 | form: 0 word, 1 narrow, 2 wide4, 3 wide8, 4 bytes |
+//! | 0 | 1 | form: 0 word, 1 narrow, 2 wide4, 3 wide8, 4 bytes, 5 cut, 6 cut and dense |
 //! | 1 | 1 | number of key columns |
-//! | 2 | 34 per column | one record per column; none for form 4 |
+//! | 2 | 34 per column | one record per column; none for forms 4 to 6 |
 //!
 //! Record of a column:
 //!
@@ -18,7 +18,8 @@
 //! | 20 | 8 | stride, little-endian, not 0 |
 //! | 28 | 6 | zero |
 //!
-//! Types and directions are the index's, which the reader knows.
+//! Types and directions are the index's, which the reader knows; so is how much of a key is kept where it
+//! is cut. Forms 5 and 6 came with version 3 of run files.
 //!
 //! ```
 //! use onlap_format::{Column, DataType, Vector, key::{ColumnStats, KeyColumn, KeyDef, Packing}};
@@ -43,12 +44,19 @@ use crate::key::{KeyDef, KeyForm};
 const FORMS: [KeyForm; 5] =
     [KeyForm::Word, KeyForm::Narrow, KeyForm::Wide4, KeyForm::Wide8, KeyForm::Bytes];
 const RECORD: usize = 34;
+/// Forms of cut keys, behind those of whole ones.
+const CUT: u8 = FORMS.len() as u8;
+const DENSE: u8 = CUT + 1;
 
 impl Packing {
     /// Appends the packing's bytes.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        let form = FORMS.iter().position(|f| *f == self.form).expect("every form is listed");
-        out.extend_from_slice(&[form as u8, self.def.columns.len() as u8]);
+        let form = match self.cut {
+            Some(cut) if cut.dense => DENSE,
+            Some(_) => CUT,
+            None => FORMS.iter().position(|f| *f == self.form).expect("every form is listed") as u8,
+        };
+        out.extend_from_slice(&[form, self.def.columns.len() as u8]);
         for field in &self.fields {
             let (kind, detail) = match field.kind {
                 Kind::Int => (0, 0),
@@ -72,10 +80,15 @@ impl Packing {
         let [form, columns, rest @ ..] = bytes else {
             return Err(damaged("a packing ends early"));
         };
-        let form = *FORMS.get(usize::from(*form)).ok_or_else(|| damaged("unknown key form"))?;
+        let number = *form;
         if usize::from(*columns) != def.columns.len() {
             return Err(damaged("a packing has another number of columns than its index"));
         }
+        if matches!(number, CUT | DENSE) {
+            let cut = Packing::cut(def, number == DENSE).filter(|_| rest.is_empty());
+            return cut.ok_or_else(|| damaged("cut keys of an index that has none"));
+        }
+        let form = *FORMS.get(usize::from(number)).ok_or_else(|| damaged("unknown key form"))?;
         if form == KeyForm::Bytes {
             return if rest.is_empty() {
                 Ok(Packing::bytes(def))

@@ -20,6 +20,12 @@ impl Packing {
         mut each: impl FnMut(usize, usize) -> Result<()>,
     ) -> Result<()> {
         let inner = range.start + 1..range.end.max(range.start + 1);
+        if self.is_cut() {
+            // Which column differs behind the cut is not known: the first nearly always does before it.
+            return inner
+                .filter(|&i| keys.compare(i - 1, keys, i).is_ne())
+                .try_for_each(|i| each(i, 0));
+        }
         each_form!(keys, v => {
             for i in inner {
                 if v[i] != v[i - 1] {
@@ -43,13 +49,17 @@ impl Packing {
         self.fields.iter().position(|f| f.offset <= top).unwrap_or(0)
     }
 
-    /// Adds the NULLs of each column in keys `range` to `counts`.
+    /// Adds the NULLs of each column in keys `range` to `counts`; of cut keys those of the first column alone.
     pub(crate) fn count_nulls(
         &self,
         keys: &Keys,
         range: Range<usize>,
         counts: &mut [u64],
     ) -> Result<()> {
+        if let Some(cut) = self.cut {
+            counts[0] += cut.count_nulls(&self.def, keys, range);
+            return Ok(());
+        }
         each_form!(keys, v => {
             for (field, count) in self.fields.iter().zip(counts).filter(|(f, _)| f.nullable) {
                 let null = u64::from(!field.descending);

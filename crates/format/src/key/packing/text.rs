@@ -6,14 +6,19 @@ use std::ops::Range;
 
 use onlap_base::Result;
 
-use super::{Field, Kind, Packing, SIGN, damaged, mask, short_text_bytes};
+use super::{Field, Kind, Packing, SIGN, cut, damaged, mask, short_text_bytes};
 use crate::batch::BytesVec;
 use crate::key::keys::{Keys, PackedKey, each_form};
 use crate::key::{bytes, decimal, uuid_text};
 
 impl Packing {
     /// Appends the key bytes of key `i`.
+    /// A cut key gives its first bytes ([`super::cut_key`]).
     pub fn key_bytes(&self, keys: &Keys, i: usize, out: &mut Vec<u8>) -> Result<()> {
+        if let Some(cut) = self.cut {
+            cut.append_bytes(&self.def, cut::number(keys, i), out);
+            return Ok(());
+        }
         each_form!(keys, v => {
             self.fields.iter().try_for_each(|f| f.append_key_bytes(&v[i], out))
         }, b => {
@@ -29,6 +34,13 @@ impl Packing {
         range: Range<usize>,
         out: &mut BytesVec,
     ) -> Result<()> {
+        if let Some(cut) = self.cut {
+            for i in range {
+                cut.append_bytes(&self.def, cut::number(keys, i), &mut out.data);
+                out.push(b"");
+            }
+            return Ok(());
+        }
         each_form!(keys, v => {
             out.offsets.reserve(range.len());
             out.data.reserve(range.len() * (self.bits as usize / 8 + 2 * self.fields.len()));

@@ -10,7 +10,8 @@ use crate::key::{ColumnStats, KeyForm};
 
 impl Packing {
     /// A packing that holds every key of these, which are of the same key. Where a text field had
-    /// seen NULLs or empty strings alone the result may not hold those; repacking says so.
+    /// seen NULLs or empty strings alone the result may not hold those; repacking says so. With cut keys
+    /// among them the result is of cut keys, and holds the others as soon as they are cut.
     ///
     /// # Panics
     /// Without packings.
@@ -18,6 +19,10 @@ impl Packing {
         let first = packings[0];
         if packings.iter().all(|p| *p == first) {
             return first.clone();
+        }
+        if packings.iter().any(|p| p.is_cut()) {
+            let dense = packings.iter().all(|p| p.cuts_to_dense());
+            return Packing::cut(&first.def, dense).expect("keys that were cut once can be cut");
         }
         if packings.iter().any(|p| p.form == KeyForm::Bytes) {
             return Packing::bytes(&first.def);

@@ -11,7 +11,8 @@
 //! parent index, action on delete, action on update: 0 none, 1 cascade, 2 set null, 3 restrict, 4 set
 //! default), history in microseconds. Whether a table takes blind writes is said by the kind of the edit,
 //! and so is whether more about its rules follows: per index a byte (1 judged, 2 NULL equals NULL, 4 primary
-//! key; from 16 on when it is judged: 0 with statements, 1 deferrable, 2 deferred), per check a byte (1
+//! key; from 16 on when it is judged: 0 with statements, 1 deferrable, 2 deferred; 8 alone: keys are short, with 16: where that is
+//! of use), per check a byte (1
 //! unproven, 2 of this table alone), per foreign key a byte (1 unproven, 2 full, from 16 on as for indexes)
 //! and the columns that are set (count, ids). Derived
 //! columns are the next id, then (count) each a column, the ids that it reads (count), its program, flags (1 a column
@@ -28,8 +29,8 @@ use super::{read_index, read_table};
 use crate::expr::{put_expr, read_expr};
 use crate::schema::{
     Action, CheckSchema, ColumnDefault, ColumnSchema, DERIVED_FIRST, DerivedSchema,
-    ForeignKeySchema, GeneratedSchema, Identity, IndexSchema, Judged, KeyPart, SequenceSchema,
-    TableSchema, Time,
+    ForeignKeySchema, GeneratedSchema, Identity, IndexSchema, Judged, KeyPart, KeysKept,
+    SequenceSchema, TableSchema, Time,
 };
 use crate::types::DataType;
 use crate::value::{put_value, read_value};
@@ -223,7 +224,12 @@ fn action_byte(action: Action) -> u8 {
 /// Appends what more there is about the rules of a table.
 pub(super) fn put_more_rules(out: &mut Vec<u8>, schema: &TableSchema) {
     for index in &schema.indexes {
-        out.push(index.judged.map_or(0, |judged| {
+        let keys = match index.keys {
+            KeysKept::Full => 0,
+            KeysKept::Short => 8,
+            KeysKept::Auto => 8 | time_bits(Time::Deferrable),
+        };
+        out.push(index.judged.map_or(keys, |judged| {
             1 | u8::from(judged.nulls_equal) << 1
                 | u8::from(judged.primary) << 2
                 | time_bits(judged.time)
@@ -243,6 +249,14 @@ pub(super) fn put_more_rules(out: &mut Vec<u8>, schema: &TableSchema) {
 pub(super) fn read_more_rules(r: &mut Reader<'_>, schema: &mut TableSchema) -> Result<()> {
     for index in &mut schema.indexes {
         let (flags, time) = read_timed(r)?;
+        index.keys = match (flags, time) {
+            (8, Time::Statement) => KeysKept::Short,
+            (8, Time::Deferrable) => KeysKept::Auto,
+            _ => KeysKept::Full,
+        };
+        if index.keys != KeysKept::Full {
+            continue;
+        }
         if flags > 7
             || flags & 1 == 0 && (flags > 0 || time != Time::Statement)
             || flags & 1 != 0 && index.unique
@@ -425,6 +439,7 @@ fn read_index_schema(r: &mut Reader<'_>) -> Result<IndexSchema> {
         primary,
         judged: None,
         fences_only,
+        keys: KeysKept::Full,
         since,
         only_since,
         ready,

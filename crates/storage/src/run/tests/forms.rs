@@ -253,7 +253,12 @@ fn planted_damage_is_found_and_placed() {
             .and_then(|file| {
                 let run = Arc::new(Run::new(model.shape.clone(), vec![Arc::new(file)], None));
                 run.probe(&some, &mut Vec::new())?;
-                let wants = EntryWants { keys: true, key_columns: vec![0], include: vec![0] };
+                let wants = EntryWants {
+                    keys: true,
+                    key_columns: vec![0],
+                    include: vec![0],
+                    ..EntryWants::default()
+                };
                 let mut cursor = run.cursor(KeyBounds::all(), Direction::Forward, wants);
                 let mut out = EntryBatch::default();
                 while cursor.next(1000, &mut out)? {}

@@ -139,8 +139,12 @@ impl Story {
         let back = test.take_flag("back").unwrap();
         let direction = if back { Direction::Backward } else { Direction::Forward };
         let columns = &run.shape().key.columns;
-        let wants =
-            EntryWants { keys: false, key_columns: (0..columns.len()).collect(), include: vec![] };
+        let wants = EntryWants {
+            keys: false,
+            key_columns: (0..columns.len()).collect(),
+            include: vec![],
+            ..EntryWants::default()
+        };
         let mut cursor = run.cursor(bounds, direction, wants);
         let (mut batch, mut lines) = (EntryBatch::default(), Vec::new());
         while cursor.next(7, &mut batch).unwrap() {
