@@ -3,7 +3,7 @@
 //! `tests/fixtures/N` is a database as it lay on the disk while it was open, `N-backup` a backup of it, in the
 //! order in which formats changed: 1 has the first version of every file, 2 and later ones what [`story`] made when
 //! they were committed. A new one is added, and none is ever changed, when a version is raised:
-//! `ONLAP_FIXTURE=3 cargo test -p onlap --test fixtures`.
+//! `ONLAP_FIXTURE=5 cargo test -p onlap --test fixtures`.
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
@@ -17,8 +17,8 @@ use std::time::Duration;
 use onlap::expr::Comparison;
 use onlap::{
     Action, AsOf, Change, CheckOptions, DataType, Database, ErrorKind, Expr, FORMAT_VERSIONS,
-    ForeignKeySpec, IndexSpec, Isolation, Options, RestoreOptions, Row, SequenceSpec, SyncMode,
-    TableChanges, TableSpec, TransactionOptions, Value, check, restore,
+    ForeignKeySpec, IndexSpec, Isolation, KeysKept, Options, RestoreOptions, Row, SequenceSpec,
+    SyncMode, TableChanges, TableSpec, TransactionOptions, Value, check, restore,
 };
 use onlap_base::names::FileKind;
 use onlap_vfs::{Access, Fs, MemFs};
@@ -152,6 +152,13 @@ fn story(db: &Database) -> onlap::Result<()> {
     let blind = blind.primary_key(["id"]).index(IndexSpec::new("by_a", ["a"])).blind_writes();
     let blind = db.create_table(blind)?;
     blind.insert_many((1..=60).map(|id| [int(id), int(id)]))?;
+    let short = TableSpec::new("short").column("id", DataType::Int8).column("k", DataType::Bytea);
+    let by_k = IndexSpec::new("by_k", ["k"]).keys(KeysKept::Short);
+    let short = db.create_table(short.primary_key(["id"]).index(by_k))?;
+    for part in [1..=150, 151..=300] {
+        short.insert_many(part.map(|id| [int(id), long_key(id)]))?;
+        db.flush()?;
+    }
     db.flush()?;
     let mut tx = db.begin_with(TransactionOptions::at(Isolation::ReadCommitted))?;
     for id in 1..=30 {
@@ -170,6 +177,21 @@ fn story(db: &Database) -> onlap::Result<()> {
     t.update(&[int(6)], &[("hits", int(1000))])?;
     t.update(&[int(8)], &[("b", text("other".into()))])?;
     Ok(())
+}
+
+/// As good as random, and not in the order of the ids.
+fn long_key(id: i64) -> Value {
+    let half = |by: u64| (id as u64).wrapping_mul(by).to_be_bytes();
+    Value::Bytes([half(0x9e37_79b9_7f4a_7c15), half(0xc2b2_ae3d_27d4_eb4f)].concat())
+}
+
+fn short_keys_are_whole(db: &Database) {
+    let expected = (1..=300).map(|id| vec![int(id), long_key(id)]);
+    assert!(agreed_rows(db, "short").unwrap() == expected.collect::<Vec<Row>>());
+    let stats = db.stats().unwrap();
+    let short = stats.tables.iter().find(|t| t.name == "short").unwrap();
+    let by_k = short.indexes.iter().find(|i| i.name == "by_k").unwrap();
+    assert!(by_k.runs.iter().any(|run| run.form == "short"), "{:?}", by_k.runs);
 }
 
 fn rows_and_marks(db: &Database) -> onlap::Result<()> {
@@ -308,6 +330,7 @@ fn databases_of_each_release_open_and_go_on() {
         let db = Database::open(DIR, options(&disk)).unwrap();
         story(&db).unwrap();
         story_is_whole(&db);
+        short_keys_are_whole(&db);
         save(&disk.crash(0, 1.0), DIR, &number);
         db.backup("/backup").unwrap();
         save(&disk, "/backup", &format!("{number}-backup"));
@@ -323,6 +346,9 @@ fn databases_of_each_release_open_and_go_on() {
         }
         if number > 1 {
             story_goes_on(&db);
+        }
+        if number > 3 {
+            short_keys_are_whole(&db);
         }
         goes_on(&db, main_table(number));
         let name = main_table(number).0;
