@@ -377,7 +377,7 @@ fn write_run(
     let packing = fit_packing(schema, index, frozen);
     if let Some(cut) = short::packing(schema, index, &packing, frozen.rows())
         && let Some(run) =
-            write_short(shared, schema, index, frozen, dead, cache, (&packing, cut), progress)?
+            write_short(shared, schema, index, (frozen, dead), cache, (&packing, cut), progress)?
     {
         return Ok(run);
     }
@@ -400,8 +400,7 @@ fn write_short(
     shared: &Shared,
     schema: &TableSchema,
     index: &IndexSchema,
-    frozen: &Memtable,
-    dead: &DeadRows,
+    (frozen, dead): (&Memtable, &DeadRows),
     cache: bool,
     (packing, cut): (&Packing, Packing),
     progress: &dyn Fn(usize),

@@ -16,7 +16,7 @@ use onlap::{
 };
 use onlap_base::rng::Rng;
 use onlap_vfs::MemFs;
-use support::{rows_of, small_options};
+use support::{agreed_rows, rows_of, small_options};
 
 const MOST: usize = 100_000;
 
@@ -142,6 +142,7 @@ fn what_differs_leads_from_a_snapshot_to_any_later_one() {
                 follow(&then, &now, &table);
                 assert_eq!(now.changed_rows(&table, &now, 0).unwrap(), [], "nothing happened");
             }
+            assert_eq!(agreed_rows(&db, "t").unwrap().len(), world.ids.len());
             drop(table);
             db.close().unwrap();
             db = Database::open("/db", options(&disk)).unwrap();

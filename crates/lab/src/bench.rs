@@ -54,8 +54,8 @@ pub struct Args {
     workload: String,
     /// Reports, for compare and report
     files: Vec<PathBuf>,
-    /// Engines to measure, separated by commas: onlap (embedded), onlap-wire, postgres, innodb,
-    /// innodb-change-buffer, innodb-compressed, myrocks, myrocks-zstd, rocksdb (embedded, where built
+    /// Engines to measure, separated by commas: onlap (embedded), onlap-short (with
+    /// short keys), onlap-wire, postgres, innodb, innodb-change-buffer, innodb-compressed, myrocks, myrocks-zstd, rocksdb (embedded, where built
     /// in), url (with --url)
     #[arg(long, default_value = "onlap")]
     engine: String,

@@ -1,5 +1,6 @@
 //! Which engines can be measured?
 
+use ::onlap::KeysKept;
 use onlap_base::{Error, ErrorKind, Result};
 
 use crate::engine::{Engine, EngineOptions};
@@ -17,8 +18,9 @@ pub(crate) use onlap::{
 };
 
 /// Engines that a bench can name, whether built in or not.
-pub const ENGINES: [&str; 11] = [
+pub const ENGINES: [&str; 12] = [
     "onlap",
+    "onlap-short",
     "onlap-wire",
     "postgres",
     "innodb",
@@ -33,7 +35,7 @@ pub const ENGINES: [&str; 11] = [
 
 /// Whether it is a server, so that a program of its own does the work.
 pub fn is_server(name: &str) -> bool {
-    !matches!(name, "onlap" | "rocksdb" | "sqlite")
+    !matches!(name, "onlap" | "onlap-short" | "rocksdb" | "sqlite")
 }
 
 /// Whether it takes SQL, so that workloads of statements can be run.
@@ -68,7 +70,7 @@ pub(crate) use wire::{
 /// Whether [`open`] can open it.
 pub fn is_built_in(name: &str) -> bool {
     match name {
-        "onlap" => true,
+        "onlap" | "onlap-short" => true,
         "rocksdb" => cfg!(feature = "rocksdb"),
         "sqlite" => cfg!(feature = "sqlite"),
         _ => cfg!(feature = "wire"),
@@ -103,7 +105,8 @@ pub fn open_for_updates(
 pub fn open(name: &str, options: &EngineOptions) -> Result<Box<dyn Engine>> {
     check(name)?;
     match name {
-        "onlap" => onlap::open(options),
+        "onlap" => onlap::open(options, KeysKept::Full),
+        "onlap-short" => onlap::open(options, KeysKept::Short),
         #[cfg(feature = "rocksdb")]
         "rocksdb" => rocksdb::open(options),
         #[cfg(feature = "wire")]

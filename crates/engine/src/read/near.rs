@@ -1,7 +1,7 @@
 //! Which rows may a predicate be true of, where rows are judged in any case?
 //!
 //! As [`super::sets`], but what leaves few rows out for what it takes to read is not read: the ranges that an AND is of are
-//! read from the shortest on, and those that are long beside the rows that are left have no part in it. So what comes out has
+//! read from the shortest on, and those that are long for the rows that are left have no part in it. So what comes out has
 //! all rows of which the predicate is true, and perhaps others. A key that each row has is not read for a row or two that
 //! another key led to.
 //!
@@ -23,7 +23,7 @@ use crate::table::key_def;
 /// Entries that are read in the time in which one row is fetched and judged: 8 nanoseconds each, and some two microseconds for a
 /// document of 150 bytes.
 const ENTRIES_OF_ROW: u64 = 256;
-/// Entries that are read in the time that a set of few rows takes beside them.
+/// Entries that are read in the time that a set of few rows takes in addition.
 const ENTRIES_OF_SET: u64 = 128;
 
 /// Rows that are judged before anything is read of which it is not known how long it is.

@@ -122,7 +122,7 @@ impl Snapshot {
         self.reader(table)?.get_by(index, key, columns)
     }
 
-    /// Which rows differ from what an older snapshot sees, in at most so many ranges of row ids. Rows that were deleted, and
+    /// Which rows differ from what an older snapshot sees, in at most `most` ranges of row ids. Rows that were deleted, and
     /// the values that changed ones had, are read with the older snapshot, all others with this one.
     ///
     /// # Errors

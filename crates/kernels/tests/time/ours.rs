@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use onlap_kernels::{
-    Col, Cx, Datum, Session, TypeRef, Types, find, find_aggregate, find_series, input, output, repr,
+    Col, Cx, Datum, TypeRef, Types, find, find_aggregate, find_series, input, output, repr,
 };
 use onlap_pg::catalog::Catalog;
 use onlap_pg::value::datetime::find_zone;
 use onlap_pg::value::{DateOrder, DateStyle, IntervalStyle, Settings};
-use onlap_pg::{Error, Oid, Result};
+use onlap_pg::{Oid, Result};
 
 use crate::Case;
 use crate::session::Quiet;

@@ -6,21 +6,22 @@ use std::collections::BTreeMap;
 use std::sync::RwLock;
 
 use onlap::{Batch, Change, Row, Value};
-use onlap::{Database, IndexSpec, KeyRange, Options, Scan, Table, TableSpec};
+use onlap::{Database, IndexSpec, KeyRange, KeysKept, Options, Scan, Table, TableSpec};
 use onlap_base::{Error, ErrorKind, Result};
 
 use crate::engine::{Client, Engine, EngineOptions, ROWS, Start, Written};
 use crate::generate::{IndexShape, TableShape};
 
-/// Opens or creates a database.
-pub(super) fn open(options: &EngineOptions) -> Result<Box<dyn Engine>> {
+/// Opens or creates a database; `keys` is what its indexes keep of theirs.
+pub(super) fn open(options: &EngineOptions, keys: KeysKept) -> Result<Box<dyn Engine>> {
     let settings = Options::default().memory_limit(options.memory).sync(options.sync);
     let db = Database::open(&options.dir, settings)?;
-    Ok(Box::new(Onlap { db, table: RwLock::default() }))
+    Ok(Box::new(Onlap { db, keys, table: RwLock::default() }))
 }
 
 struct Onlap {
     db: Database,
+    keys: KeysKept,
     table: RwLock<Option<(Table, &'static TableShape)>>,
 }
 
@@ -56,7 +57,11 @@ pub(crate) fn spec(shape: &TableShape, indexes: usize) -> TableSpec {
 
 impl Engine for Onlap {
     fn create_table(&self, shape: &'static TableShape, indexes: usize) -> Result<()> {
-        let table = create_table(&self.db, shape, indexes)?;
+        let mut spec = spec(shape, 0);
+        for index in &shape.indexes[..indexes] {
+            spec = spec.index(index_spec(shape, index).keys(self.keys));
+        }
+        let table = self.db.create_table(spec)?;
         *self.table.write().expect("no holder panics") = Some((table, shape));
         Ok(())
     }
@@ -69,7 +74,8 @@ impl Engine for Onlap {
 
     fn create_index(&self, index: &'static IndexShape) -> Result<()> {
         let (table, shape) = self.table()?;
-        self.db.create_index(&table.name(), index_spec(shape, index))
+        let spec = index_spec(shape, index).keys(self.keys);
+        self.db.create_index(&table.name(), spec)
     }
 
     fn client(&self) -> Result<Box<dyn Client + '_>> {

@@ -89,7 +89,7 @@ pub fn write(root: &Path) -> Result<(usize, usize), String> {
 }
 
 fn golden_files() -> Files {
-    let all: [(&'static str, &str, &[u8]); 27] = [
+    let all: [(&'static str, &str, &[u8]); 28] = [
         ("block", "block", golden!("block")),
         ("block", "block-blobs", golden!("block-blobs")),
         ("segment_footer", "segment-footer", golden!("segment-footer")),
@@ -101,6 +101,7 @@ fn golden_files() -> Files {
         ("run_block_wide", "run-block-wide", golden!("run-block-wide")),
         ("run_footer", "run-footer", golden!("run-footer")),
         ("run_footer", "run-footer-affine", golden!("run-footer-affine")),
+        ("run_footer", "run-footer-cut", golden!("run-footer-cut")),
         ("run_footer", "run-footer-fences", golden!("run-footer-fences")),
         ("filter", "filter", golden!("filter")),
         ("mark_block", "mark-block", golden!("mark-block")),

@@ -12,6 +12,9 @@ use serde_json::{Value as Json, json};
 use super::objects::{Kind, Objects};
 use super::oids;
 
+/// The parameter that says how much of its keys an index's files keep. It is Onlap's own: definitions of indexes do not tell it to PostgreSQL.
+pub const KEYS: &str = "keys";
+
 /// What was said of a relation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Storage {

@@ -1,6 +1,6 @@
 //! Which constraints does a table have, and what are they called?
 
-use onlap::{Action, CheckSpec, ForeignKeySpec, IndexSpec, TableSchema, Time};
+use onlap::{Action, CheckSpec, ForeignKeySpec, IndexSpec, KeysKept, TableSchema, Time};
 use onlap_pg::ast::{self, ColumnRule, Judged, KeyAction, Match, References, TableRule};
 use onlap_pg::bind::is_system_column;
 
@@ -233,6 +233,9 @@ impl<'a> Collector<'a> {
     fn key(&mut self, name: Option<String>, said: Said<'_>, label: &str) -> Result<Key> {
         let Said { columns, include, nulls_equal, time, with } = said;
         let options = storage::options(storage::Of::Index, with)?;
+        if storage::keys_of(with) != KeysKept::Full {
+            return Err(SqlError::unsupported("short keys of an index that is unique"));
+        }
         let include = strings(include);
         self.check_columns(&columns)?;
         self.check_columns(&include)?;

@@ -1,6 +1,6 @@
 //! CREATE INDEX.
 
-use onlap::{ErrorKind, IndexSpec, Judged, LockMode, Table, TableSchema};
+use onlap::{ErrorKind, IndexSpec, Judged, KeysKept, LockMode, Table, TableSchema};
 use onlap_pg::ast::{CreateIndex, IndexElement, SortOrder};
 use onlap_pg::bind::is_system_column;
 
@@ -329,6 +329,17 @@ pub fn described(
     }
 }
 
+/// How much of its keys an index is to keep.
+fn keys_kept(create: &CreateIndex) -> Result<KeysKept> {
+    let kept = storage::keys_of(&create.settings);
+    let has_whole = create.unique || create.filter.is_some() || !create.include.is_empty();
+    if kept == KeysKept::Short && has_whole {
+        let text = "short keys of an index that is unique, partial or has included columns";
+        return Err(SqlError::unsupported(text));
+    }
+    Ok(kept)
+}
+
 /// The same of an index whose keys are in an order.
 fn described_in_order(
     view: &View,
@@ -390,6 +401,7 @@ fn described_in_order(
         let descending = element.order == SortOrder::Descending;
         spec = spec.part(part.of_engine(), descending);
     }
+    spec = spec.keys(keys_kept(create)?);
     // Where keys are not unique, it says nothing.
     let spec = match (create.unique, create.nulls_not_distinct) {
         (true, true) => spec.judged(Judged { nulls_equal: true, ..Judged::default() }),

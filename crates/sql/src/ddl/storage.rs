@@ -3,10 +3,10 @@
 //! PostgreSQL's parameters of storage mean nothing here. They are judged as there, kept, and shown in `pg_class.reloptions`. Thread
 //! safety: runs in the session's thread.
 
-use onlap::TableSchema;
+use onlap::{KeysKept, TableSchema};
 use onlap_pg::ast::Setting;
 
-use crate::catalog::storage::Storage;
+use crate::catalog::storage::{KEYS, Storage};
 use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
 use crate::session::Session;
@@ -30,6 +30,7 @@ enum Takes {
     Whole(i64, i64),
     Real(f64, f64),
     Cleanup,
+    Keys,
 }
 
 const MOST: i64 = i32::MAX as i64;
@@ -61,8 +62,11 @@ const OF_TABLES: &[(&str, Takes, bool)] = &[
 ];
 
 /// Parameters of indexes of btree.
-const OF_INDEXES: &[(&str, Takes)] =
-    &[("fillfactor", Takes::Whole(10, 100)), ("deduplicate_items", Takes::Flag)];
+const OF_INDEXES: &[(&str, Takes)] = &[
+    ("fillfactor", Takes::Whole(10, 100)),
+    ("deduplicate_items", Takes::Flag),
+    (KEYS, Takes::Keys),
+];
 
 /// Parameters that Onlap has for its own tables, and that are kept elsewhere.
 const OWN: &[&str] = &["blind_writes", "history", "retain"];
@@ -101,8 +105,28 @@ impl Takes {
                 "on" | "off" | "true" | "false" | "yes" | "no" | "1" | "0" => Ok(()),
                 _ => Err(invalid("enum").detail("Valid values are \"on\", \"off\", and \"auto\".")),
             },
+            Takes::Keys if kept(value).is_some() => Ok(()),
+            Takes::Keys => {
+                Err(invalid("enum").detail("Valid values are \"full\", \"short\", and \"auto\"."))
+            }
         }
     }
+}
+
+fn kept(value: &str) -> Option<KeysKept> {
+    match value.to_ascii_lowercase().as_str() {
+        "full" => Some(KeysKept::Full),
+        "short" => Some(KeysKept::Short),
+        "auto" => Some(KeysKept::Auto),
+        _ => None,
+    }
+}
+
+/// How much of its keys an index is to keep that is made with these parameters, which are right.
+pub fn keys_of(settings: &[Setting]) -> KeysKept {
+    let said = settings.iter().find(|setting| *setting.name == *KEYS);
+    let value = said.and_then(|setting| setting.value.as_ref());
+    value.and_then(|value| kept(value.text())).unwrap_or_default()
 }
 
 /// What a parameter of this name takes; `None` where there is none.
@@ -213,6 +237,10 @@ pub fn change(
         let name = option.split('=').next().unwrap_or_default();
         settings.iter().any(|setting| setting.space.is_none() && *setting.name == *name)
     };
+    if of == Of::Index && settings.iter().any(|setting| *setting.name == *KEYS) {
+        let text = "another form of the keys of an index that is there";
+        return Err(SqlError::unsupported(text).hint("Make another index, and drop this one."));
+    }
     let mut after = before.clone();
     after.options.retain(|option| !named(option));
     if reset && settings.iter().any(|setting| setting.value.is_some()) {

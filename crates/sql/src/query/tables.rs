@@ -478,7 +478,7 @@ impl Opener {
 }
 
 /// The most rows that keys lead to, of those that are read without steps. A query has to take its turn for more; to look the
-/// keys up once more is little beside what these take.
+/// keys up once more takes little of that time.
 const FEW: u64 = 1024;
 
 impl Known {

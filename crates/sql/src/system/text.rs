@@ -14,7 +14,7 @@ use onlap_pg::print::Look;
 
 use super::model::{Model, index_name};
 use crate::catalog::names::quote;
-use crate::catalog::storage::Storage;
+use crate::catalog::storage::{KEYS, Storage};
 use crate::catalog::{Kind, oids};
 use crate::ddl::generated;
 use crate::formulas;
@@ -140,12 +140,14 @@ pub fn index(
     if index.nulls_equal() {
         text += " NULLS NOT DISTINCT";
     }
-    if !storage.options.is_empty() {
+    let is_known = |said: &&String| said.split_once('=').is_none_or(|(name, _)| name != KEYS);
+    let options: Vec<&String> = storage.options.iter().filter(is_known).collect();
+    if !options.is_empty() {
         let written = |said: &String| {
             let (name, value) = said.split_once('=').unwrap_or((said, ""));
             format!("{}={}", quote(name), option(value))
         };
-        let all: Vec<String> = storage.options.iter().map(written).collect();
+        let all: Vec<String> = options.into_iter().map(written).collect();
         text += &format!(" WITH ({})", all.join(", "));
     }
     if let Some(condition) = index.filter.and_then(|id| derived(table, id, look, catalog)) {

@@ -2,8 +2,8 @@
 //!
 //! [`Shortener`] takes sorted entries with whole keys, some at a time, and gives them with cut keys, again
 //! sorted by (key, row id): what the cut made equal has to be put into the order of row ids. The last of
-//! such a *tie* are held back until an entry of another key comes. How long ties get is counted, as whoever
-//! reads one has to hold all of it; a writer that finds them too long writes whole keys after all.
+//! such a *tie* are held back until an entry of another key comes. How long ties get is counted, as a
+//! reader of one has to hold all of it; a writer that finds them too long writes whole keys after all.
 //!
 //! Thread safety: belongs to one thread.
 
@@ -86,8 +86,11 @@ impl Shortener {
         }
         self.joined.row_ids.extend_from_slice(&entries.row_ids);
         self.joined.include.extend_range(&entries.include, 0..n);
+        assert_eq!(self.joined.keys.len(), held + n, "an entry has a key");
+        assert_eq!(self.joined.row_ids.len(), held + n, "an entry has a row");
         self.entries += n as u64;
         let last = self.tie_before(self.joined.len());
+        assert!(!last.is_empty(), "entries are held back until another key comes");
         let mut from = 0;
         self.held.clear();
         while from < last.start {

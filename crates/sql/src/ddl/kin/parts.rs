@@ -31,7 +31,7 @@ fn key_of(schema: &TableSchema, index: &IndexSchema) -> Vec<String> {
 /// An index like that of another table, under a name.
 pub fn spec_like(schema: &TableSchema, index: &IndexSchema, name: &str) -> IndexSpec {
     let include = names(schema, index.include.iter().copied());
-    let mut spec = IndexSpec::new(name, key_of(schema, index)).include(include);
+    let mut spec = IndexSpec::new(name, key_of(schema, index)).include(include).keys(index.keys);
     for part in index.key.iter().filter(|part| part.descending) {
         if let Some(at) = schema.position(part.column) {
             spec = spec.descending(&schema.columns[at].name);
