@@ -18,6 +18,7 @@ DROP DOMAIN d CASCADE
 SELECT * FROM pd
 CREATE ROLE plain
 SELECT attname, attacl FROM pg_attribute WHERE attrelid = 'pg_subscription'::regclass AND attnum > 0 ORDER BY attnum
+SELECT objsubid, classoid, privtype, initprivs FROM pg_init_privs WHERE objoid = 'pg_subscription'::regclass ORDER BY objsubid
 SELECT has_column_privilege('plain', 'pg_subscription', 'subconninfo', 'select'), has_column_privilege('plain', 'pg_subscription', 'subdbid', 'select'), has_table_privilege('plain', 'pg_subscription', 'select'), has_any_column_privilege('plain', 'pg_subscription', 'select')
 SET ROLE plain
 SELECT count(*) FROM pg_subscription WHERE subdbid = 1

@@ -9,7 +9,7 @@ use super::sight::Sight;
 use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::acl::Item;
-use crate::rights::state::kept_as;
+use crate::rights::state::{kept_as, of_system};
 use crate::rights::{Acl, Class, Key, OF_COLUMNS, PUBLIC, Privileges, Rights};
 use crate::row;
 use crate::view::View;
@@ -146,6 +146,15 @@ pub fn initial(view: &View, model: &Model) -> Rows {
     }
     for (oid, name, _) in model.schemas.iter().filter(|(oid, ..)| *oid < oids::FIRST_OWN) {
         add(Class::Schema, view.schema_key(name).unwrap_or(Key::of(*oid)), schemas);
+    }
+    // Columns of the system that are for more roles than their table.
+    let is_for_more = |r: &&Relation| of_system(Sight::place(r).1).is_some();
+    for relation in model.relations.iter().filter(is_for_more) {
+        for (number, _) in Sight::numbered(view, relation) {
+            if let Some(list) = shown_of_column(view, relation, number) {
+                rows.push(row![relation.oid, relations, number, "i", list]);
+            }
+        }
     }
     rows
 }
