@@ -1,7 +1,12 @@
 """What the tests share: a database of their own."""
 
+import signal
+
 import onlap
 import pytest
+
+# What a shell starts in the background ignores SIGINT, and Python then raises nothing at it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
