@@ -291,6 +291,8 @@ ALTER SCHEMA s OWNER TO schema_owner
 ALTER SCHEMA s OWNER TO stranger
 ALTER SCHEMA bare OWNER TO g_all
 ALTER SCHEMA public OWNER TO stranger
+ALTER SCHEMA s RENAME TO other_s
+ALTER SCHEMA bare RENAME TO other_s
 COMMENT ON SCHEMA s IS 'x'
 COMMENT ON DATABASE rights IS 'x'
 ALTER DATABASE rights OWNER TO database_owner
@@ -584,8 +586,6 @@ SELECT is_called FROM s.q
 SELECT pg_sequence_last_value('s.q'::regclass) > 0
 CREATE TABLE open.fresh (LIKE s.w)
 DROP SCHEMA public
-ALTER SCHEMA s RENAME TO other_s
-ALTER SCHEMA bare RENAME TO other_s
 ALTER DATABASE rights RENAME TO other_d
 SET log_min_duration_statement = 5
 ALTER SYSTEM SET statement_timeout = 0
