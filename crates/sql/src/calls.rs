@@ -9,17 +9,18 @@
 //!
 //! Thread safety: shared by all sessions; a part's lock is held for one look-up and some additions.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use onlap::{IndexId, ReadCounters};
 use onlap_base::clock::{Clock, SystemClock};
 use onlap_base::times::{self, BUCKETS};
 use onlap_pg::grammar::{Keyword, Kind, Token, Tokens};
 use parking_lot::Mutex;
+use xxhash_rust::xxh3::xxh3_64;
 
 #[cfg(test)]
 mod tests;
@@ -342,9 +343,7 @@ impl Default for Calls {
 impl Calls {
     /// Counts a call.
     pub fn add(&self, fingerprint: &Arc<Fingerprint>, role: u32, database: &str, call: &Call) {
-        let mut hasher = DefaultHasher::new();
-        database.hash(&mut hasher);
-        let key = Key { hash: fingerprint.hash, role, database: hasher.finish() };
+        let key = Key { hash: fingerprint.hash, role, database: xxh3_64(database.as_bytes()) };
         let mut part = self.parts[key.hash as usize % PARTS].lock();
         if part.len() >= MOST / PARTS && !part.contains_key(&key) {
             let least = part.iter().min_by_key(|(_, called)| called.calls).map(|(key, _)| *key);

@@ -58,9 +58,9 @@ pub fn send_if_large(client: &mut dyn Client) -> Result<()> {
 
 /// One column of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Field {
+pub struct Field<'a> {
     /// Name.
-    pub name: String,
+    pub name: &'a str,
     /// Type's OID.
     pub oid: u32,
     /// Bytes of a value, negative where they vary.
@@ -116,12 +116,16 @@ impl Reply {
     }
 
     /// RowDescription; `formats` as the client asked: none for text, one for all, or one each.
-    pub fn row_description(&mut self, fields: &[Field], formats: &[i16]) {
+    pub fn row_description<'a>(
+        &mut self,
+        fields: impl ExactSizeIterator<Item = Field<'a>>,
+        formats: &[i16],
+    ) {
         let encoding = self.encoding;
         self.message(b'T', |out| {
             out.extend_from_slice(&(fields.len() as i16).to_be_bytes());
-            for (i, field) in fields.iter().enumerate() {
-                push_string(out, &encoding.shown(&field.name));
+            for (i, field) in fields.enumerate() {
+                push_string(out, &encoding.shown(field.name));
                 out.extend_from_slice(&field.origin.0.to_be_bytes());
                 out.extend_from_slice(&field.origin.1.to_be_bytes());
                 out.extend_from_slice(&field.oid.to_be_bytes());

@@ -32,7 +32,9 @@ impl Transaction {
         columns: Option<&[&str]>,
     ) -> Result<Option<Row>> {
         self.statement()?;
-        self.note_range(table, index, &KeyRange::eq(key.to_vec()))?;
+        if self.isolation() == super::Isolation::Serializable {
+            self.note_range(table, index, &KeyRange::eq(key.to_vec()))?;
+        }
         self.reader(table)?.get_by(index, key, columns)
     }
 

@@ -12,7 +12,7 @@ use onlap::{
 use onlap_pg::bound::{ExprId, JoinTree, Modify, ModifyKind, Query, Target};
 
 use super::Source;
-use super::conditions::{Conditions, Resolved, Rest};
+use super::conditions::{Conditions, Resolved, Rest, WholeKey};
 use super::select::holds;
 use super::statement::Statement;
 use super::values::Operand;
@@ -30,6 +30,8 @@ pub struct Change {
     pub source: Source,
     /// WHERE.
     pub conditions: Conditions,
+    /// The primary key that they name, where that is all they do.
+    pub(super) key: Option<WholeKey>,
     /// What is set; `None` deletes.
     set: Option<Vec<(usize, Set)>>,
 }
@@ -80,7 +82,8 @@ pub(super) fn matched(of: &Statement<'_>, source: Source) -> Option<Change> {
         _ => return None,
     };
     let conditions = Conditions::of(of, &source)?;
-    Some(Change { source, conditions, set })
+    let key = conditions.whole_key(&source.schema).filter(|key| key.primary);
+    Some(Change { source, conditions, key, set })
 }
 
 /// The place of a column that is written to, where it may have any value that the native tier writes.
@@ -178,6 +181,10 @@ impl Change {
 
     /// The rows, if indexes alone find them, or few that have to be read.
     fn rows(&self, scope: &Scope, values: &[Parameter]) -> Result<Option<Rows>> {
+        let key = self.key.as_ref().map(|key| key.values(values)).transpose()?;
+        if let Some(key) = key.flatten() {
+            return Ok(Some(Rows::Key(key)));
+        }
         let schema = &self.source.schema;
         let Some(resolved) = self.conditions.resolve(schema, values)? else { return Ok(None) };
         match self.by_index(&resolved) {
@@ -196,15 +203,10 @@ impl Change {
             return Some(Rows::Where(Predicate::All));
         }
         let mut by_index: Vec<(String, Vec<onlap::KeyRange>)> = Vec::new();
-        let alone = resolved.alternatives.len() == 1;
         for bounds in &resolved.alternatives {
             let (index, choice) = access::best(schema, bounds)?;
             if choice.used.len() < bounds.len() {
                 return None;
-            }
-            if alone && index.primary && choice.is_one_row() {
-                let value = |i: &usize| bounds[*i].value.clone();
-                return Some(Rows::Key(choice.used.iter().map(value).collect()));
             }
             match by_index.iter_mut().find(|(name, _)| *name == index.name) {
                 Some((_, ranges)) => ranges.push(choice.range),

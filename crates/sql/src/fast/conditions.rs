@@ -7,7 +7,7 @@ use super::Source;
 use super::statement::Statement;
 use super::values::Operand;
 use crate::error::Result;
-use crate::plan::access::{Bound, BoundOp};
+use crate::plan::access::{self, Bound, BoundOp};
 use crate::query::catalog;
 use crate::session::Parameter;
 
@@ -53,6 +53,34 @@ impl Test {
             Test::In(operands) => operands,
             Test::IsNull(_) => &[],
         }
+    }
+}
+
+/// A whole key of a unique index, which conditions name and nothing else: one row, or none.
+#[derive(Clone, Debug)]
+pub struct WholeKey {
+    /// The index.
+    pub index: String,
+    /// Whether it is the primary key's.
+    pub primary: bool,
+    /// Types and values of its columns, in their order.
+    columns: Vec<(DataType, Operand)>,
+}
+
+impl WholeKey {
+    /// Its values; `None` where one is NULL, which no key is equal to, or needs the planner: [`Conditions::resolve`] tells.
+    ///
+    /// # Errors
+    /// Text that is no value of its column's type.
+    pub fn values(&self, values: &[Parameter]) -> Result<Option<Vec<Value>>> {
+        let mut key = Vec::with_capacity(self.columns.len());
+        for (ty, operand) in &self.columns {
+            match operand.value(*ty, values)? {
+                None | Some(Value::Null) => return Ok(None),
+                Some(value) => key.push(value),
+            }
+        }
+        Ok(Some(key))
     }
 }
 
@@ -119,6 +147,26 @@ impl Conditions {
         self.all.is_empty()
     }
 
+    /// The key that they name, if they do nothing else. Which index that is needs no values: it is found once.
+    pub fn whole_key(&self, schema: &TableSchema) -> Option<WholeKey> {
+        let (mut bounds, mut operands) = (Vec::new(), Vec::new());
+        for Condition { column, test } in &self.all {
+            let Test::Compare(Op::Bound(op @ BoundOp::Equal), operand) = test else { return None };
+            bounds.push(Bound { column: *column, op: *op, value: Value::Null });
+            operands.push(operand);
+        }
+        let (index, choice) = access::best(schema, &bounds)?;
+        if !choice.is_one_row() || choice.used.len() < bounds.len() {
+            return None;
+        }
+        let type_of = |at: usize| schema.columns[bounds[at].column].ty;
+        Some(WholeKey {
+            index: index.name.clone(),
+            primary: index.primary,
+            columns: choice.used.iter().map(|at| (type_of(*at), operands[*at].clone())).collect(),
+        })
+    }
+
     fn add(&mut self, of: &Statement<'_>, source: &Source, expr: ExprId) -> Option<()> {
         match of.tree.expr(expr) {
             Expr::And(all) => all.iter().try_for_each(|expr| self.add(of, source, *expr)),
@@ -138,8 +186,12 @@ impl Conditions {
             Expr::ArrayOp(op, false) if op_of(op.operator)? == Op::Bound(BoundOp::Equal) => {
                 let [value, list] = op.args[..] else { return None };
                 let Expr::Array(list, false) = of.tree.expr(list) else { return None };
-                let operands = list.iter().map(|item| of.operand(*item)).collect::<Option<_>>()?;
-                self.push(source, of.compared(value)?, Test::In(operands))
+                let operands = list.iter().map(|item| of.operand(*item));
+                let test = match <[_; 1]>::try_from(operands.collect::<Option<Vec<_>>>()?) {
+                    Ok([only]) => Test::Compare(Op::Bound(BoundOp::Equal), only),
+                    Err(operands) => Test::In(operands),
+                };
+                self.push(source, of.compared(value)?, test)
             }
             Expr::NullTest(NullTest { value, not, row: false }) => {
                 self.push(source, of.compared(*value)?, Test::IsNull(!not))

@@ -150,6 +150,9 @@ impl Fast {
     /// Values that are none of their columns' types.
     pub fn is_better_planned(&self, values: &[Parameter]) -> Result<bool> {
         let (source, conditions) = match self {
+            // No index has fewer.
+            Fast::Select(Select { key: Some(_), .. })
+            | Fast::Change(change::Change { key: Some(_), .. }) => return Ok(false),
             Fast::Select(select) => (&select.source, &select.conditions),
             Fast::Aggregate(aggregate) => (&aggregate.source, &aggregate.conditions),
             Fast::Change(change) => (&change.source, &change.conditions),

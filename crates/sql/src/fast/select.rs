@@ -11,7 +11,7 @@ use onlap_base::stop;
 use onlap_pg::ast::{self, LockStrength};
 use onlap_pg::bound::{ExprId, Lock, Query, SortItem};
 
-use super::conditions::{Conditions, Resolved, Rest};
+use super::conditions::{Conditions, Resolved, Rest, WholeKey};
 use super::statement::Statement;
 use super::values::Operand;
 use super::{Source, locking};
@@ -29,6 +29,8 @@ pub struct Select {
     pub source: Source,
     /// WHERE.
     pub conditions: Conditions,
+    /// The key that they name, where that is all they do.
+    pub(super) key: Option<WholeKey>,
     /// Columns of the answer.
     pub columns: Arc<[AnswerColumn]>,
     /// Positions in the table of the answer's columns.
@@ -113,7 +115,8 @@ pub(super) fn matched(of: &Statement<'_>, source: Source) -> Option<Select> {
         return None;
     }
     let columns = of.bound.returns()?;
-    Some(Select { source, conditions, columns, output, distinct, order, limit, offset, lock })
+    let key = conditions.whole_key(&source.schema).filter(|_| lock.is_none());
+    Some(Select { source, conditions, key, columns, output, distinct, order, limit, offset, lock })
 }
 
 /// The column of an item of ORDER BY; `None` where it is no column, or comes in another order than an index has.
@@ -199,6 +202,12 @@ impl Wanted {
 impl Select {
     /// Runs it; `None` where its values need the planner.
     pub fn run(&self, scope: &Arc<Scope>, values: &[Parameter]) -> Result<Option<Answer>> {
+        if let Some(key) = self.key.as_ref().filter(|_| scope.past().is_none())
+            && let Some(values_of_key) = key.values(values)?
+        {
+            let Some(counts) = self.counts(values)? else { return Ok(None) };
+            return self.one_row(scope, &key.index, &values_of_key, counts);
+        }
         let Some(resolved) = self.conditions.resolve(&self.source.schema, values)? else {
             return Ok(None);
         };
@@ -212,15 +221,6 @@ impl Select {
             let Some(ids) = self.candidates(scope, &resolved, &plan)? else { return Ok(None) };
             let wanted = locking::Locking { mode, wait, limit, offset };
             return self.locked(scope, &resolved, ids, &wanted).map(Some);
-        }
-        // A single row by its whole key.
-        if let [(_, Some((index, choice)))] = &plan[..]
-            && choice.is_one_row()
-            && choice.used.len() == resolved.alternatives[0].len()
-            && resolved.rest.is_empty()
-            && scope.past().is_none()
-        {
-            return self.one_row(scope, index, &resolved.alternatives[0], choice, limit, offset);
         }
         let sorted = !self.order.is_empty() && !self.is_ordered(&plan);
         let wanted = self.wanted(&resolved, sorted);
@@ -404,21 +404,19 @@ impl Select {
         Ok(Part { rows, rest })
     }
 
+    /// A single row by its whole key; `offset` rows are left out, and `limit` wanted at most.
     fn one_row(
         &self,
         scope: &Scope,
         index: &str,
-        bounds: &[Bound],
-        choice: &Choice,
-        limit: Option<usize>,
-        offset: usize,
+        key: &[Value],
+        (offset, limit): (usize, Option<usize>),
     ) -> Result<Option<Answer>> {
-        let key: Vec<Value> = choice.used.iter().map(|i| bounds[*i].value.clone()).collect();
         let names: Vec<&str> =
             self.output.iter().map(|c| self.source.schema.columns[*c].name.as_str()).collect();
         let found = match limit == Some(0) || offset > 0 {
             true => None,
-            false => scope.tx()?.get_by(&self.source.table, index, &key, Some(&names))?,
+            false => scope.tx()?.get_by(&self.source.table, index, key, Some(&names))?,
         };
         let source = Box::new(Ready::new(vec![Chunk::Rows(found.into_iter().collect())]));
         Ok(Some(Answer::Rows(RowsAnswer::new(Arc::clone(&self.columns), source, "SELECT"))))

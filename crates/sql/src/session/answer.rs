@@ -135,9 +135,9 @@ impl AnswerColumn {
         AnswerColumn { name: name.into(), ty, sent: ty, size: ty.size(), origin: (0, 0), form }
     }
     /// For RowDescription.
-    pub fn field(&self) -> Field {
+    pub fn field(&self) -> Field<'_> {
         Field {
-            name: self.name.clone(),
+            name: &self.name,
             oid: self.sent.oid,
             size: self.size,
             modifier: self.sent.modifier,
@@ -316,7 +316,8 @@ impl RowsAnswer {
             return self.tag.to_string();
         }
         // What is read bit by bit says each time how much that was.
-        format!("{} {}", self.tag, self.sent_last)
+        let mut digits = itoa::Buffer::new();
+        [self.tag, " ", digits.format(self.sent_last)].concat()
     }
 }
 

@@ -99,7 +99,7 @@ impl Session {
         shape: Option<&Arc<Shape>>,
         client: &mut dyn Client,
     ) -> Result<Fetched> {
-        let text = defects::of_portal(self.portals.get(name));
+        let text = defects::of_portal(self.portals.get(name).map(|portal| &**portal));
         self.watched(text, |session| session.fetch_named(name, shape, client))
     }
 

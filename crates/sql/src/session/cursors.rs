@@ -153,7 +153,7 @@ impl Session {
             kept,
             open: self.open(tables),
         };
-        self.portals.insert(name, portal);
+        self.portals.insert(name, Box::new(portal));
         Ok(Answer::Done("DECLARE CURSOR".into()))
     }
 
@@ -162,7 +162,7 @@ impl Session {
             return Err(cannot_run(name));
         }
         let found = self.portals.get_mut(name).filter(|_| !name.is_empty());
-        found.ok_or_else(|| {
+        found.map(|portal| &mut **portal).ok_or_else(|| {
             SqlError::new(state::NO_CURSOR, format!("cursor \"{name}\" does not exist"))
         })
     }
@@ -191,7 +191,7 @@ impl Session {
     ///
     /// # Errors
     /// There is none; `55000`: it runs.
-    pub(super) fn start_portal(&mut self, name: &str) -> Result<Portal> {
+    pub(super) fn start_portal(&mut self, name: &str) -> Result<Box<Portal>> {
         if self.runs_portal(name) {
             return Err(cannot_run(name));
         }
@@ -206,7 +206,7 @@ impl Session {
     }
 
     /// Puts a portal back, unless its statement has ended the transaction, and so its portals.
-    pub(super) fn stop_portal(&mut self, portal: Portal) {
+    pub(super) fn stop_portal(&mut self, portal: Box<Portal>) {
         let Some(name) = self.running.pop() else { return };
         if self.block.is_some() || portal.hold {
             self.portals.insert(name, portal);
@@ -235,7 +235,7 @@ impl Session {
 
     /// Begins to run the statement of a portal that Bind made, for FETCH to go on in it from where it stands.
     fn begin_portal(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
-        let is_bound = |portal: &&mut Portal| !portal.cursor;
+        let is_bound = |portal: &&mut Box<Portal>| !portal.cursor;
         let Some(portal) = self.portals.get_mut(name).filter(is_bound) else { return Ok(()) };
         if portal.answer.is_none() {
             let (prepared, values) = (Arc::clone(&portal.prepared), portal.values.clone());

@@ -5,7 +5,6 @@
 //!
 //! Thread safety: a session belongs to one thread; others end its statements through [`Instance`].
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -17,7 +16,6 @@ use parking_lot::Mutex;
 use crate::between::Between;
 use crate::calls::{Call, Fingerprint, values_end};
 use crate::catalog::oids;
-use crate::encoding::{Encoding, Form};
 use crate::error::{Result, SqlError, state};
 use crate::fast::literals;
 use crate::functions::sequences::Taken;
@@ -27,9 +25,8 @@ use crate::parse;
 use crate::plan::room::{Kept, Running};
 use crate::rights::ask::database_oid;
 use crate::rights::{Action, Class, Judge, Key, Need};
-use crate::routine::VOID;
 use crate::settings::{Id, Settings, Value};
-use crate::types::{PgType, TOO_LONG, binary_value, oid, sent_text, text_value};
+use crate::types::TOO_LONG;
 use crate::view::{Listed, ListedCursor};
 use crate::wire::{Client, format_of, send_if_large};
 
@@ -119,7 +116,8 @@ pub struct Session {
     statements: HashMap<String, Arc<Prepared>>,
     /// Those with names, as the catalog lists them.
     listed: Arc<Mutex<Listed>>,
-    portals: HashMap<String, Portal>,
+    /// In boxes: each is put in twice for a statement.
+    portals: HashMap<String, Box<Portal>>,
     /// Names of those that run, each within the one before it.
     running: Vec<String>,
     /// The number of the last of them that was made or begun.
@@ -445,9 +443,9 @@ impl Session {
                 Ok(std::mem::take(tag))
             }
             Answer::Rows(rows) => {
-                let fields: Vec<_> = rows.columns.iter().map(AnswerColumn::field).collect();
                 let formats: &[i16] = if rows.binary { &[1] } else { &[] };
-                client.reply().row_description(&fields, formats);
+                let fields = rows.columns.iter().map(AnswerColumn::field);
+                client.reply().row_description(fields, formats);
                 let sent = rows.send(0, formats, self.style(), client);
                 self.warn(client);
                 sent?;
@@ -576,6 +574,7 @@ impl Session {
             let text = format!("cursor \"{portal}\" already exists");
             return Err(SqlError::new(state::DUPLICATE_CURSOR, text));
         }
+        values::check_formats(&prepared, values.len(), (formats, result_formats))?;
         let bytes = values.iter().flatten().map(|value| value.len()).sum();
         if !prepared.is_native() {
             self.check_values(bytes)?;
@@ -614,7 +613,7 @@ impl Session {
             kept,
             open: None,
         };
-        self.portals.insert(portal.to_string(), made);
+        self.portals.insert(portal.to_string(), Box::new(made));
         Ok(())
     }
 
@@ -646,7 +645,7 @@ impl Session {
     /// # Errors
     /// Those of the statement.
     pub fn execute(&mut self, name: &str, rows: usize, client: &mut dyn Client) -> Result<()> {
-        let text = defects::of_portal(self.portals.get(name));
+        let text = defects::of_portal(self.portals.get(name).map(|portal| &**portal));
         self.watched(text, |session| session.execute_named(name, rows, client))
     }
 
@@ -821,7 +820,8 @@ impl Session {
         if self.settings.text(Id::TrackStatements) == "none" {
             return;
         }
-        let rows = tag.rsplit(' ').next().and_then(|rows| rows.parse().ok()).unwrap_or(0);
+        let digits = tag.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let rows = tag[tag.len() - digits..].parse().unwrap_or(0);
         let ns = SystemClock.monotonic_ns().saturating_sub(self.begun_ns);
         let path = self.settings.path();
         let mut call = Call { rows, ns, native: self.native, path, ..Call::default() };
@@ -870,90 +870,11 @@ impl Drop for Session {
 fn describe(columns: Option<&[AnswerColumn]>, formats: &[i16], client: &mut dyn Client) {
     match columns {
         Some(columns) => {
-            let fields: Vec<_> = columns.iter().map(AnswerColumn::field).collect();
-            client.reply().row_description(&fields, formats);
+            let fields = columns.iter().map(AnswerColumn::field);
+            client.reply().row_description(fields, formats);
         }
         None => client.reply().no_data(),
     }
-}
-
-impl Session {
-    /// A parameter as a client sent it, with texts in UTF-8.
-    fn decoded<'v>(&self, ty: PgType, value: &'v [u8], format: i16) -> Result<Cow<'v, [u8]>> {
-        if value.is_ascii() {
-            return Ok(Cow::Borrowed(value));
-        }
-        let encoding = Encoding::named(self.settings.text(Id::ClientEncoding));
-        if encoding.is_plain() {
-            return Ok(Cow::Borrowed(value));
-        }
-        let is_enum = || {
-            let objects = self.instance.objects();
-            objects.made_types().get(ty.oid).is_some_and(|made| !made.labels().is_empty())
-        };
-        let form = match Form::of(ty.oid) {
-            _ if format == 0 => Form::Text,
-            Form::Bytes if is_enum() => Form::Text,
-            form => form,
-        };
-        form.turned(value, |text| encoding.decoded(text))
-    }
-
-    /// A parameter that a client gives. What a text says of a time depends on settings, and what a name means on the catalog.
-    fn parameter(&mut self, ty: PgType, value: Option<&[u8]>, format: i16) -> Result<Parameter> {
-        if ty.oid == VOID {
-            // It has no values, and is of no argument: drivers send it in the place of an OUT parameter.
-            return Ok(Parameter { ty, value: onlap::Value::Null });
-        }
-        let depends = matches!(ty.oid, oid::DATE | oid::TIMESTAMP | oid::TIMESTAMPTZ);
-        let is_named = matches!(ty.oid, oid::REGCLASS | oid::REGTYPE | oid::REGPROC)
-            || matches!(ty.oid, oid::REGPROCEDURE | oid::REGROLE | oid::REGNAMESPACE);
-        let is_plain = || self.writes_plainly() && self.settings.text(Id::TimeZone) == "UTC";
-        let looks = format == 0 && (is_named || depends && !is_plain());
-        match value.filter(|_| looks).and_then(|bytes| sent_text(bytes).ok()) {
-            Some(text) => {
-                let value =
-                    self.in_view(|_, view| crate::query::Reader::new(view).read(ty, text))?;
-                Ok(Parameter { ty, value })
-            }
-            _ => match value.filter(|bytes| format == 1 && is_sent(ty, bytes)) {
-                Some(bytes) => {
-                    // It travels on as its text.
-                    let text = self
-                        .in_view(|_, view| crate::query::Reader::new(view).sent_text(ty, bytes))?;
-                    Ok(Parameter { ty, value: onlap::Value::Text(text) })
-                }
-                None => parameter(ty, value, format),
-            },
-        }
-    }
-}
-
-/// Whether the binary form of a type's values is none of the engine's.
-fn is_sent(ty: PgType, bytes: &[u8]) -> bool {
-    let is_long = ty.oid == oid::NUMERIC && binary_value(ty, bytes).is_err();
-    is_long || ty.oid != 0 && (ty.engine().is_none() || matches!(ty.oid, oid::CHAR | oid::REGPROC))
-}
-
-fn parameter(ty: PgType, value: Option<&[u8]>, format: i16) -> Result<Parameter> {
-    let Some(bytes) = value else { return Ok(Parameter { ty, value: onlap::Value::Null }) };
-    let value = match format {
-        1 => binary_value(ty, bytes)?,
-        0 => {
-            let text = sent_text(bytes)?;
-            let known = if ty.oid == 0 { PgType::new(oid::TEXT) } else { ty };
-            match text_value(known, text) {
-                // PostgreSQL's numbers are longer than the engine's.
-                Err(_) if ty.oid == oid::NUMERIC => onlap::Value::Text(text.to_string()),
-                read => read?,
-            }
-        }
-        other => {
-            let text = format!("unsupported format code: {other}");
-            return Err(SqlError::new(state::BAD_PARAMETER, text));
-        }
-    };
-    Ok(Parameter { ty, value })
 }
 
 impl Portal {

@@ -79,8 +79,12 @@ pub struct Stamp {
     pub version: u64,
     /// The role whose rights count.
     pub role: u32,
-    /// A hash of the schemas that are looked at, and of whether policies are asked for.
+    /// A hash of the schemas that are looked at.
     pub path: u64,
+    /// The session's temporary tables, where it has made their schema.
+    pub temporary: Option<u64>,
+    /// Whether policies of tables hide rows, and not whole statements.
+    pub hides: bool,
 }
 
 impl Prepared {

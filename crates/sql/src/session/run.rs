@@ -3,7 +3,6 @@
 //! Transaction control and settings here; queries, changes of rows and of the catalog in their modules.
 //! [`Session::run`] is the one way in, for simple and prepared statements alike.
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use onlap::TableId;
@@ -313,11 +312,14 @@ impl Session {
 
     /// What a statement that is bound now is bound with.
     pub(crate) fn stamp(&self) -> Stamp {
-        let mut path = std::hash::DefaultHasher::new();
-        (self.settings.path(), self.temporary.is_made, self.temporary.version).hash(&mut path);
-        self.settings.flag(Id::RowSecurity).hash(&mut path);
-        let path = path.finish();
-        Stamp { version: self.instance.catalog_version(), role: self.roles.current, path }
+        let temporary = &self.temporary;
+        Stamp {
+            version: self.instance.catalog_version(),
+            role: self.roles.current,
+            path: self.settings.path(),
+            temporary: temporary.is_made.then_some(temporary.version),
+            hides: self.settings.flag(Id::RowSecurity),
+        }
     }
 
     /// Whether statements may go the short way.

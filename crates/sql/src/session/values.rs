@@ -1,8 +1,15 @@
 //! What are the values of a statement's parameters?
 
+use std::borrow::Cow;
+
 use onlap::Value;
 
-use crate::types::PgType;
+use super::{Prepared, Session};
+use crate::encoding::{Encoding, Form};
+use crate::error::{Result, SqlError, state};
+use crate::routine::VOID;
+use crate::settings::Id;
+use crate::types::{PgType, binary_value, oid, sent_text, text_value};
 
 /// A parameter's value and type.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,4 +18,114 @@ pub struct Parameter {
     pub ty: PgType,
     /// Its value, as the engine has it.
     pub value: Value,
+}
+
+/// Formats are none, one for all, or one each.
+pub(super) fn check_formats(
+    prepared: &Prepared,
+    values: usize,
+    (given, wanted): (&[i16], &[i16]),
+) -> Result<()> {
+    let columns = prepared.columns.as_ref().map(|columns| columns.len());
+    let text = match columns {
+        _ if given.len() > 1 && given.len() != values => {
+            let given = given.len();
+            format!("bind message has {given} parameter formats but {values} parameters")
+        }
+        Some(columns) if wanted.len() > 1 && wanted.len() != columns => {
+            let wanted = wanted.len();
+            format!("bind message has {wanted} result formats but query has {columns} columns")
+        }
+        _ => return Ok(()),
+    };
+    Err(SqlError::new(state::PROTOCOL, text))
+}
+
+impl Session {
+    /// A parameter as a client sent it, with texts in UTF-8.
+    pub(super) fn decoded<'v>(
+        &self,
+        ty: PgType,
+        value: &'v [u8],
+        format: i16,
+    ) -> Result<Cow<'v, [u8]>> {
+        if value.is_ascii() {
+            return Ok(Cow::Borrowed(value));
+        }
+        let encoding = Encoding::named(self.settings.text(Id::ClientEncoding));
+        if encoding.is_plain() {
+            return Ok(Cow::Borrowed(value));
+        }
+        let is_enum = || {
+            let objects = self.instance.objects();
+            objects.made_types().get(ty.oid).is_some_and(|made| !made.labels().is_empty())
+        };
+        let form = match Form::of(ty.oid) {
+            _ if format == 0 => Form::Text,
+            Form::Bytes if is_enum() => Form::Text,
+            form => form,
+        };
+        form.turned(value, |text| encoding.decoded(text))
+    }
+
+    /// A parameter that a client gives. What a text says of a time depends on settings, and what a name means on the catalog.
+    pub(super) fn parameter(
+        &mut self,
+        ty: PgType,
+        value: Option<&[u8]>,
+        format: i16,
+    ) -> Result<Parameter> {
+        if ty.oid == VOID {
+            // It has no values, and is of no argument: drivers send it in the place of an OUT parameter.
+            return Ok(Parameter { ty, value: Value::Null });
+        }
+        let depends = matches!(ty.oid, oid::DATE | oid::TIMESTAMP | oid::TIMESTAMPTZ);
+        let is_named = matches!(ty.oid, oid::REGCLASS | oid::REGTYPE | oid::REGPROC)
+            || matches!(ty.oid, oid::REGPROCEDURE | oid::REGROLE | oid::REGNAMESPACE);
+        let is_plain = || self.writes_plainly() && self.settings.text(Id::TimeZone) == "UTC";
+        let looks = format == 0 && (is_named || depends && !is_plain());
+        match value.filter(|_| looks).and_then(|bytes| sent_text(bytes).ok()) {
+            Some(text) => {
+                let value =
+                    self.in_view(|_, view| crate::query::Reader::new(view).read(ty, text))?;
+                Ok(Parameter { ty, value })
+            }
+            _ => match value.filter(|bytes| format == 1 && is_sent(ty, bytes)) {
+                Some(bytes) => {
+                    // It travels on as its text.
+                    let text = self
+                        .in_view(|_, view| crate::query::Reader::new(view).sent_text(ty, bytes))?;
+                    Ok(Parameter { ty, value: Value::Text(text) })
+                }
+                None => parameter(ty, value, format),
+            },
+        }
+    }
+}
+
+/// Whether the binary form of a type's values is none of the engine's.
+fn is_sent(ty: PgType, bytes: &[u8]) -> bool {
+    let is_long = ty.oid == oid::NUMERIC && binary_value(ty, bytes).is_err();
+    is_long || ty.oid != 0 && (ty.engine().is_none() || matches!(ty.oid, oid::CHAR | oid::REGPROC))
+}
+
+fn parameter(ty: PgType, value: Option<&[u8]>, format: i16) -> Result<Parameter> {
+    let Some(bytes) = value else { return Ok(Parameter { ty, value: Value::Null }) };
+    let value = match format {
+        1 => binary_value(ty, bytes)?,
+        0 => {
+            let text = sent_text(bytes)?;
+            let known = if ty.oid == 0 { PgType::new(oid::TEXT) } else { ty };
+            match text_value(known, text) {
+                // PostgreSQL's numbers are longer than the engine's.
+                Err(_) if ty.oid == oid::NUMERIC => Value::Text(text.to_string()),
+                read => read?,
+            }
+        }
+        other => {
+            let text = format!("unsupported format code: {other}");
+            return Err(SqlError::new(state::BAD_PARAMETER, text));
+        }
+    };
+    Ok(Parameter { ty, value })
 }
