@@ -147,6 +147,7 @@ impl Settings {
         let (key, value) = changeable(name, text, self.flag(Id::IsSuperuser))?;
         self.fits(&key, text)?;
         self.begin()?;
+        self.know(&key);
         if local {
             Arc::make_mut(&mut self.local).insert(key, value);
         } else {
@@ -165,7 +166,9 @@ impl Settings {
         if let Key::Known(id) = key {
             check_context(id.setting(), self.flag(Id::IsSuperuser))?;
         }
+        self.fits(&key, "")?;
         self.begin()?;
+        self.know(&key);
         Arc::make_mut(&mut self.local).remove(&key);
         Arc::make_mut(&mut self.session).remove(&key);
         self.refresh();
@@ -301,6 +304,14 @@ impl Settings {
         self.client.get(&Key::Known(id)).unwrap_or_else(|| self.base.value(id))
     }
 
+    /// A name with a dot that was set once is known to the session from then on, as in PostgreSQL, even where its transaction is
+    /// rolled back: it is empty.
+    fn know(&mut self, key: &Key) {
+        if matches!(key, Key::Custom(_)) && !self.client.contains_key(key) {
+            Arc::make_mut(&mut self.client).insert(key.clone(), Value::Text(String::new()));
+        }
+    }
+
     fn custom(&self, key: &Key) -> Option<&str> {
         let layers = [&self.local, &self.session, &self.client];
         layers.into_iter().find_map(|layer| layer.get(key)).map(text)
@@ -330,8 +341,10 @@ impl Settings {
         if !matches!(key, Key::Custom(_)) {
             return Ok(());
         }
-        let bytes = bytes_of(&self.session) + bytes_of(&self.local) + text.len();
-        match self.session.len() + self.local.len() >= CUSTOM || bytes > CUSTOM_BYTES {
+        let layers = [&self.client, &self.session, &self.local];
+        let bytes = layers.into_iter().map(bytes_of).sum::<usize>() + text.len();
+        let is_new = !self.client.contains_key(key);
+        match is_new && self.client.len() >= CUSTOM || bytes > CUSTOM_BYTES {
             true => Err(SqlError::new("54000", "too many settings of the session's own")),
             false => Ok(()),
         }
