@@ -39,6 +39,16 @@ pub(crate) fn not_null(
     })
 }
 
+/// A column that is not to be NULL any more is NULL in some row.
+pub(crate) fn has_null(schema: &TableSchema, column: &str) -> Error {
+    let text = format!("column {column} of table {} has NULL in some row", schema.name);
+    Error::new(ErrorKind::NotNull, text).about(Subject {
+        table: schema.name.clone(),
+        column: Some(column.to_owned()),
+        ..Subject::default()
+    })
+}
+
 /// After a table came or went: parents learn of their children.
 pub(crate) fn came_or_went(shared: &Shared, schema: &TableSchema) {
     if !schema.foreign_keys.is_empty() {

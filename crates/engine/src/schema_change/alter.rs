@@ -213,9 +213,7 @@ impl NotNull {
             let at = batch.columns.columns.iter().position(has_null);
             let name = at.map(|at| &self.names[at]).or(self.empty.as_ref());
             if let Some(name) = name {
-                let table = &state.schema().name;
-                let text = format!("column {name} of table {table} has NULL in some row");
-                return Err(Error::new(ErrorKind::NotNull, text));
+                return Err(rules::has_null(&state.schema(), name));
             }
         }
         Ok(end)

@@ -24,6 +24,10 @@ pub(super) fn broken(e: &Error, subject: &Subject) -> SqlError {
         (ErrorKind::LockNotAvailable, ..) => {
             (format!("could not obtain lock on row in relation \"{table}\""), None)
         }
+        // A rule that is to come knows of some row alone.
+        (ErrorKind::NotNull, ..) if subject.row.is_empty() => {
+            (format!("column \"{column}\" of relation \"{table}\" contains null values"), None)
+        }
         (ErrorKind::NotNull, ..) => (
             format!(
                 "null value in column \"{column}\" of relation \"{table}\" violates not-null \

@@ -6,6 +6,7 @@
 mod actions;
 mod columns;
 mod moves;
+mod passes;
 mod remade;
 mod steps;
 
@@ -140,21 +141,42 @@ impl Named<'_> {
                 let below = kin::all_below(self.view, table.schema().id)?;
                 below.iter().try_for_each(|of| super::index::must_be_unused(self.view, of, TAG))?;
             }
-            for change in changes {
+            for change in passes::of(changes).into_iter().flatten() {
                 let of = (&name, self.only);
                 kin::below_alter(self.session, source, of, change, self.client)?;
             }
             return Ok(TAG);
         }
-        let mut actions = Actions::new(self.view, source, &name, &table);
+        match &passes::of(changes)[..] {
+            [] => {}
+            [only] => self.pass(self.view, source, (&name, &table), only)?,
+            all => {
+                // What the engine does better outside of the transaction would stay where one of the others fails.
+                self.session.writes()?;
+                for pass in all {
+                    let view = self.session.view()?;
+                    let table = view.scope.tx()?.table(&table.name())?;
+                    self.pass(&view, source, (&name, &table), pass)?;
+                }
+            }
+        }
+        Ok(TAG)
+    }
+
+    /// Actions that go together.
+    fn pass(
+        &mut self,
+        view: &View,
+        source: Source<'_>,
+        (name, table): (&Name, &onlap::Table),
+        changes: &[&TableChange],
+    ) -> Result<()> {
+        let mut actions = Actions::new(view, source, name, table);
         for change in changes {
             actions.read(self.session, change, self.client)?;
         }
         let steps = actions.steps;
-        if !steps.is_empty() {
-            steps::run(self.session, self.view, table, steps)?;
-        }
-        Ok(TAG)
+        if steps.is_empty() { Ok(()) } else { steps::run(self.session, view, table.clone(), steps) }
     }
 
     /// ALTER MATERIALIZED VIEW: what may be changed of a table that is one.
