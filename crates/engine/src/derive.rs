@@ -83,8 +83,8 @@ impl Calculator {
     fn get(&self, schema: &TableSchema) -> Result<Arc<dyn Formulas>> {
         self.0.read().clone().ok_or_else(|| {
             let text = format!(
-                "table {} has a generated column, an index on an expression, or one of some of its rows; \
-                 open the database by SQL to change rows of the table",
+                "table {} has a check or a generated column of SQL, an index on an expression, or one of some of \
+                 its rows; open the database by SQL to change rows of the table",
                 schema.name
             );
             Error::new(ErrorKind::Unsupported, text)
@@ -106,6 +106,34 @@ impl Calculator {
             check_lists(schema, of, &made)?;
         }
         Ok(made)
+    }
+
+    /// What a condition is of some rows of a batch: true, false or NULL. The batch has the columns of the schema.
+    pub(crate) fn condition(
+        &self,
+        schema: &TableSchema,
+        of: (Formula<'_>, &[ColumnId]),
+        batch: &Batch,
+        rows: Range<usize>,
+    ) -> Result<Column> {
+        let place = |id| schema.position(id).expect("a condition reads columns of its table");
+        // A row that just comes in stands behind those that the batch counts.
+        let is_whole = |column: &Column| rows == (0..column.len());
+        let some = |id: &ColumnId| {
+            let from = &batch.columns[place(*id)];
+            let part = (!is_whole(from)).then(|| {
+                let mut part = Column::new(from.data.physical());
+                part.extend_range(from, rows.clone());
+                part
+            });
+            part.map(|part| (*id, part))
+        };
+        let some: Vec<(ColumnId, Column)> = of.1.iter().filter_map(some).collect();
+        let column = |id: ColumnId| -> &Column {
+            let found = some.iter().find(|(of, _)| *of == id);
+            found.map_or_else(|| &batch.columns[place(id)], |(_, column)| column)
+        };
+        self.values(schema, of, None, &column, rows.len())
     }
 
     /// The values of a column; with `wanted` those of these rows alone, and NULL in the others.

@@ -31,7 +31,7 @@ pub(crate) fn upgrade(calculator: &Calculator, write: &mut TableWrite) -> Result
     }
     let rows = rows(calculator, &write.schema, &schema, &write.rows)?;
     let counts = |row: usize| write.gone.binary_search(&(row as u32)).is_err();
-    judge_again(&write.schema, &schema, &rows, &counts)?;
+    judge_again(calculator, &write.schema, &schema, &rows, &counts)?;
     write.changes.retain(|c| schema.position(c.column).is_some());
     let takes_null = |c: &LoggedChange| {
         let column = schema.position(c.column).map(|p| &schema.columns[p]);

@@ -54,6 +54,9 @@ pub enum Expr<C = ColumnId> {
     Like(Box<Expr<C>>, String),
     /// A function of values.
     Call(Function, Vec<Expr<C>>),
+    /// What a program calculates of columns, in its order, as of `TableSchema::generated`: true, false or NULL. It is a whole
+    /// condition, and no part of another.
+    Formula(String, Vec<C>),
 }
 
 /// How two values are compared.
@@ -113,7 +116,7 @@ impl<C> Expr<C> {
     /// The parts directly below.
     pub fn children(&self) -> impl Iterator<Item = &Expr<C>> {
         let (fixed, listed): ([Option<&Expr<C>>; 3], &[Expr<C>]) = match self {
-            Expr::Column(_) | Expr::Constant(_) => ([None; 3], &[]),
+            Expr::Column(_) | Expr::Constant(_) | Expr::Formula(..) => ([None; 3], &[]),
             Expr::Compare(_, a, b) | Expr::Arithmetic(_, a, b) => ([Some(a), Some(b), None], &[]),
             Expr::And(parts) | Expr::Or(parts) | Expr::Call(_, parts) => ([None; 3], parts),
             Expr::Not(e) | Expr::IsNull(e) | Expr::Negate(e) | Expr::Like(e, _) => {
@@ -165,6 +168,10 @@ impl<C> Expr<C> {
                 Expr::In(e, all(items, name)?)
             }
             Expr::Call(f, args) => Expr::Call(*f, all(args, name)?),
+            Expr::Formula(program, reads) => {
+                let reads = reads.iter().map(name).collect::<Result<_>>()?;
+                Expr::Formula(program.clone(), reads)
+            }
         })
     }
 }
@@ -179,8 +186,10 @@ impl Expr {
         let mut columns = Vec::new();
         let mut open = vec![self];
         while let Some(expr) = open.pop() {
-            if let Expr::Column(c) = expr {
-                columns.push(*c);
+            match expr {
+                Expr::Column(c) => columns.push(*c),
+                Expr::Formula(_, reads) => columns.extend_from_slice(reads),
+                _ => {}
             }
             open.extend(expr.children());
         }

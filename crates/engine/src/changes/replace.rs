@@ -13,7 +13,7 @@ use onlap_format::{Batch, convert};
 use super::{is_free, no_longer_free};
 use crate::commit::{PendingMark, TableWrite};
 use crate::database::Shared;
-use crate::derive;
+use crate::derive::{self, Calculator};
 use crate::read::{ReadCounters, ReadView, Registration};
 use crate::rules::not_null;
 use crate::unique;
@@ -58,7 +58,7 @@ pub(crate) fn replace(shared: &Arc<Shared>, w: &mut TableWrite) -> Result<()> {
         }
     }
     derive::generate(&shared.calculator, &w.schema, &mut batch)?;
-    judge(w, &batch)?;
+    judge(&shared.calculator, w, &batch)?;
     if !w.schema.derived.is_empty() {
         derive::fill(&shared.calculator, &w.schema, &mut batch)?;
     }
@@ -78,7 +78,7 @@ pub(crate) fn replace(shared: &Arc<Shared>, w: &mut TableWrite) -> Result<()> {
 }
 
 /// New rows obey the rules of the moment.
-fn judge(w: &TableWrite, batch: &Batch) -> Result<()> {
+fn judge(calculator: &Calculator, w: &TableWrite, batch: &Batch) -> Result<()> {
     let columns = &w.schema.columns;
     for (column, values) in columns.iter().zip(&batch.columns) {
         if let Some(row) = (0..batch.rows).find(|i| !column.nullable && values.is_null(*i)) {
@@ -88,7 +88,7 @@ fn judge(w: &TableWrite, batch: &Batch) -> Result<()> {
         }
     }
     match w.state.checks(&w.schema)? {
-        Some(checks) => checks.judge(&w.schema, batch, 0..batch.rows),
+        Some(checks) => checks.judge(calculator, &w.schema, batch, 0..batch.rows),
         None => Ok(()),
     }
 }

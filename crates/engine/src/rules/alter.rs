@@ -22,6 +22,7 @@ use onlap_format::{Action, Batch, CheckSchema, Expr, ForeignKeySchema, TableSche
 use super::{Checks, Reference};
 use crate::changes::Fixed;
 use crate::database::{Shared, unknown_table};
+use crate::derive::Calculator;
 use crate::index_build::judge_view;
 use crate::read::{ReadView, Reader, Registration, Scan};
 use crate::schema_change::lock_table;
@@ -49,7 +50,9 @@ pub(crate) fn add_check(
         schema.checks.push(check.clone());
         Ok(())
     };
-    let mut judge = |rows: &TableSchema, batch: &Batch, _: bool| judge_check(&check, rows, batch);
+    let mut judge = |rows: &TableSchema, batch: &Batch, _: bool| {
+        judge_check(&shared.calculator, &check, rows, batch)
+    };
     Addition { shared, state: &state, columns, judge: &mut judge }.run(&add_to)
 }
 
@@ -107,7 +110,9 @@ pub(crate) fn broken(shared: &Arc<Shared>, state: &Arc<TableState>) -> Vec<Error
         errors.extend(judged.err());
     };
     for check in schema.checks.iter().filter(|check| !check.unproven) {
-        look(check.expr.columns(), &mut |rows, batch, _| judge_check(check, rows, batch));
+        look(check.expr.columns(), &mut |rows, batch, _| {
+            judge_check(&shared.calculator, check, rows, batch)
+        });
     }
     for key in schema.foreign_keys.iter().filter(|key| !key.unproven) {
         let judge: JudgeRows<'_> =
@@ -231,9 +236,14 @@ fn change(shared: &Arc<Shared>, state: &Arc<TableState>, mut schema: TableSchema
     Ok(())
 }
 
-pub(crate) fn judge_check(check: &CheckSchema, rows: &TableSchema, batch: &Batch) -> Result<bool> {
+pub(crate) fn judge_check(
+    calculator: &Calculator,
+    check: &CheckSchema,
+    rows: &TableSchema,
+    batch: &Batch,
+) -> Result<bool> {
     let alone = TableSchema { checks: vec![check.clone()], ..rows.clone() };
-    Checks::of(&alone)?.judge(&alone, batch, 0..batch.rows).map(|()| true)
+    Checks::of(&alone)?.judge(calculator, &alone, batch, 0..batch.rows).map(|()| true)
 }
 
 /// Looks for the parents of child rows.
@@ -270,6 +280,7 @@ fn judge_key(
 /// # Errors
 /// Those of checks; [`ErrorKind::Conflict`] where the table has a foreign key that it had not.
 pub(crate) fn judge_again(
+    calculator: &Calculator,
     from: &TableSchema,
     to: &TableSchema,
     rows: &Batch,
@@ -292,5 +303,5 @@ pub(crate) fn judge_again(
     }
     let checks = Checks::of(&new)?;
     let mut live = (0..rows.rows).filter(|row| counts(*row));
-    live.try_for_each(|row| checks.judge(&new, rows, row..row + 1))
+    live.try_for_each(|row| checks.judge(calculator, &new, rows, row..row + 1))
 }

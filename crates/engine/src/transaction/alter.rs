@@ -27,6 +27,7 @@ use crate::database::Table;
 use crate::index_build::{NOT_YET, changed_before};
 use crate::read::{Reader, Scan};
 use crate::rules::alter::judge_check;
+use crate::rules::has_null;
 use crate::schema_change::{Plan, cast};
 use crate::spec::{CheckSpec, ForeignKeySpec, TableChanges};
 
@@ -167,8 +168,8 @@ impl Transaction {
     }
 
     fn prove_check(&mut self, table: &Table, check: &CheckSchema) -> Result<()> {
-        self.each_batch(table, &check.expr.columns(), &mut |_, schema, batch| {
-            judge_check(check, schema, batch).map(|_| ())
+        self.each_batch(table, &check.expr.columns(), &mut |tx, schema, batch| {
+            judge_check(&tx.shared.calculator, check, schema, batch).map(|_| ())
         })
     }
 
@@ -385,9 +386,7 @@ fn unknown_constraint(schema: &TableSchema, name: &str) -> Error {
 fn judge_not_null(schema: &TableSchema, batch: &Batch) -> Result<()> {
     for (described, column) in schema.columns.iter().zip(&batch.columns) {
         if (0..batch.rows).any(|row| column.is_null(row)) {
-            let (name, table) = (&described.name, &schema.name);
-            let text = format!("column {name} of table {table} has NULL in some row");
-            return Err(Error::new(ErrorKind::NotNull, text));
+            return Err(has_null(schema, &described.name));
         }
     }
     Ok(())

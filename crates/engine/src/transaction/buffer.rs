@@ -234,7 +234,7 @@ impl Buffer {
         let calculator = &self.table.shared.calculator;
         let rows = upgrade::rows(calculator, &self.schema, &schema, &self.rows)?;
         let counts = |row| !self.dead.contains((self.first + row) as u64);
-        judge_again(&self.schema, &schema, &rows, &counts)?;
+        judge_again(calculator, &self.schema, &schema, &rows, &counts)?;
         self.rows = rows;
         self.schema = schema;
         self.keys.clear();

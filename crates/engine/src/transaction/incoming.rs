@@ -54,7 +54,7 @@ impl Buffer {
             }
         }
         one.rows = 1;
-        checks.judge(&self.schema, &one, 0..1)
+        checks.judge(&self.table.shared.calculator, &self.schema, &one, 0..1)
     }
 
     fn try_push_row(&mut self, row: &[Value], chosen: bool) -> Result<()> {
@@ -106,7 +106,7 @@ impl Buffer {
         }
         let at = self.rows.rows;
         if let Some(checks) = self.checks()? {
-            checks.judge(&self.schema, &self.rows, at..at + 1)?;
+            checks.judge(&self.table.shared.calculator, &self.schema, &self.rows, at..at + 1)?;
         }
         let derived = self.derive_last(at)?;
         self.rows.rows += 1;
@@ -141,7 +141,7 @@ impl Buffer {
         }
         convert::check_batch(&self.schema, &batch)?;
         if let Some(checks) = self.checks()? {
-            checks.judge(&self.schema, &batch, 0..batch.rows)?;
+            checks.judge(&self.table.shared.calculator, &self.schema, &batch, 0..batch.rows)?;
         }
         if !self.schema.derived.is_empty() {
             derive::fill(&self.table.shared.calculator, &self.schema, &mut batch)?;

@@ -190,6 +190,9 @@ impl Binder<'_> {
                 (Node::Negate(kind, Box::new(node)), kind)
             }
             Expr::Call(function, args) => self.call(*function, args)?,
+            Expr::Formula(..) => {
+                return Err(wrong_type("a formula is judged by who calculates it".into()));
+            }
         })
     }
 

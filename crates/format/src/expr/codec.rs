@@ -14,6 +14,7 @@
 //! | 11 | IN | number of items (varint); the value, then the items |
 //! | 12 | LIKE | pattern behind its length; one part |
 //! | 13 | call | 0 length, 1 octet_length, 2 lower, 3 upper, 4 trim, 5 abs, 6 coalesce; number of arguments (varint) |
+//! | 14 | formula, alone | program behind its length; number of columns (varint), their ids (varint each) |
 
 use onlap_base::{ColumnId, Result, limits};
 
@@ -84,6 +85,12 @@ pub fn put_expr(out: &mut Vec<u8>, expr: &Expr) {
             out.extend([13, code(&FUNCTIONS, function)]);
             put_varint(out, args.len() as u64);
         }
+        Expr::Formula(program, reads) => {
+            out.push(14);
+            put_bytes(out, program.as_bytes());
+            put_varint(out, reads.len() as u64);
+            reads.iter().for_each(|c| put_varint(out, c.0.into()));
+        }
     }
     expr.children().for_each(|child| put_expr(out, child));
 }
@@ -136,6 +143,12 @@ impl Decoder<'_, '_> {
                 Expr::Like(self.boxed(depth)?, pattern)
             }
             13 => Expr::Call(self.one_of(&FUNCTIONS)?, self.counted(depth)?),
+            14 if depth_left == limits::EXPR_DEPTH => {
+                let program = self.r.text()?.to_owned();
+                let n = self.r.varint_max(limits::COLUMNS, "the number of columns of a formula")?;
+                let reads = (0..n).map(|_| self.r.varint32().map(ColumnId));
+                Expr::Formula(program, reads.collect::<Result<_>>()?)
+            }
             _ => return Err(self.r.error("an unknown part of an expression")),
         })
     }

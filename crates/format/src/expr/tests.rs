@@ -101,6 +101,19 @@ proptest! {
 }
 
 #[test]
+fn a_formula_stands_alone() {
+    let formula = Expr::Formula("{}".into(), vec![ColumnId(3), ColumnId(300)]);
+    let back = |expr: &Expr| {
+        let mut bytes = Vec::new();
+        put_expr(&mut bytes, expr);
+        read_expr(&mut Reader::new(&bytes)).map_err(|e| e.kind())
+    };
+    assert_eq!(back(&formula).as_ref(), Ok(&formula));
+    assert_eq!(formula.columns(), [ColumnId(3), ColumnId(300)]);
+    assert_eq!(back(&Expr::Not(Box::new(formula))), Err(ErrorKind::Corruption));
+}
+
+#[test]
 fn depth_and_size_are_limited_on_both_ways_in() {
     let deep =
         |levels: usize| (1..levels).fold(Expr::Column(ColumnId(0)), |e, _| Expr::Not(Box::new(e)));

@@ -283,6 +283,24 @@ pub fn check(
     binder.alone(made, vec![entry])
 }
 
+/// A condition on each row of a table: the only target of a query about them. The tree says how it was written, too.
+///
+/// # Errors
+/// As [`bind()`]; what may not stand in a CHECK; `42804`: it is no condition.
+pub fn of_table(
+    tree: &Tree,
+    condition: ast::ExprId,
+    relation: &Relation,
+    schema: &dyn Schema,
+    catalog: &Catalog,
+) -> Result<(Bound, QueryId)> {
+    let mut binder = Binder::over(tree, relation, schema, catalog)?;
+    let made = binder.expr_in(condition, Clause::Check)?;
+    let made = binder.boolean(made, "CHECK")?;
+    let entries = std::mem::take(&mut binder.level().entries);
+    binder.alone(made, entries)
+}
+
 /// An expression of an index, or its condition where `filter` is set: the only target of a query about the rows of a table.
 /// The tree says how it was written, too.
 ///

@@ -4,6 +4,7 @@ use onlap::{Action, CheckSpec, ForeignKeySpec, IndexSpec, KeysKept, TableSchema,
 use onlap_pg::ast::{self, ColumnRule, Judged, KeyAction, Match, References, TableRule};
 use onlap_pg::bind::is_system_column;
 
+use super::checks::Checked;
 use super::columns::Declared;
 use super::naming::{self, choose};
 use super::{checks, defaults, keys, materialized, storage, temporary};
@@ -224,6 +225,16 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
+    /// The checks of a table that the new one is like.
+    pub fn like(&mut self, schema: &TableSchema) {
+        for check in &schema.checks {
+            let Some(condition) = checks::by_names(schema, check) else { continue };
+            self.names.push(check.name.clone());
+            let spec = CheckSpec::new(&check.name, condition).own(check.own);
+            self.all.push(Constraint::Check(spec));
+        }
+    }
+
     fn unique(&mut self, name: Option<String>, said: Said<'_>) -> Result<()> {
         let key = self.key(name, said, "key")?;
         self.all.push(Constraint::Unique(key));
@@ -256,9 +267,8 @@ impl<'a> Collector<'a> {
         column: Option<&str>,
         judged: Judged,
     ) -> Result<()> {
-        let known = self.columns.clone();
-        let find = |name: &str| known.iter().find(|(n, _)| n == name).map(|(_, ty)| *ty);
-        let condition = checks::condition(self.view, self.source, check, &find)?;
+        let table = Checked { name: &self.table.name, columns: &self.columns };
+        let condition = checks::condition(self.view, self.source, check, &table)?;
         let used = checks::columns_of(&condition);
         let one = match (column, &used[..]) {
             (Some(column), _) => column.to_string(),

@@ -112,7 +112,7 @@ pub fn create(
     if uses.iter().any(|used| Name::of_engine(&used.name).1.is_temporary()) {
         return refuse("materialized views must not use temporary tables or views");
     }
-    let place = temporary::place(session, view, &strings(&create.name), create.lasting)
+    let place = temporary::place_of_relation(session, view, &strings(&create.name), create.lasting)
         .map_err(|e| at_name(source, e, create.place))?;
     let Place { view, name } = &place;
     if !is_free(view, name, create.skip, client)? {

@@ -109,7 +109,7 @@ impl Made<'_> {
     ) -> Result<String> {
         let bound = Bound::must(view, &self.text, source.depth, &[])?;
         temporary::check_on_commit(self.kept.on_commit, self.lasting == Lasting::Temporary)?;
-        let place = temporary::place(session, view, &self.name, self.lasting)
+        let place = temporary::place_of_relation(session, view, &self.name, self.lasting)
             .map_err(|e| at_name(source, e, self.place))?;
         let Place { view, name } = &place;
         if !is_free(view, name, self.skip, client)? {

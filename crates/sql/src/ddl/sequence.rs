@@ -274,7 +274,7 @@ pub fn create(
     client: &mut dyn Client,
 ) -> Result<&'static str> {
     let options = Options::of(&create.options)?;
-    let place = temporary::place(session, view, &strings(&create.name), create.lasting)
+    let place = temporary::place_of_relation(session, view, &strings(&create.name), create.lasting)
         .map_err(|e| at_name(source, e, create.place))?;
     let Place { view, name } = &place;
     if let Err(e) = naming::check_free(view, name) {

@@ -35,7 +35,7 @@ pub fn create(
     client: &mut dyn Client,
 ) -> Result<String> {
     refuse(create)?;
-    let place = temporary::place(session, view, &strings(&create.name), create.lasting)
+    let place = temporary::place_of_relation(session, view, &strings(&create.name), create.lasting)
         .map_err(|e| at_name(source, e, create.place))?;
     let Place { view, name } = &place;
     temporary::check_on_commit(create.kept.on_commit, name.is_temporary())?;
@@ -59,6 +59,7 @@ pub fn create(
             collector.constraint(constraint)?;
         }
     }
+    like_checks(view, create, &mut collector)?;
     let of = if create.partition_by.is_some() { storage::Of::Divided } else { storage::Of::Table };
     let options = storage::options(of, &create.kept.settings)?;
     let own = std::mem::take(&mut collector.all);
@@ -421,6 +422,18 @@ pub fn sequence_name(view: &View, table: &Name, column: &Declared<'_>) -> Result
     Ok(name.engine(&view.database))
 }
 
+/// The checks of tables that a new one is like, where it is to have them.
+fn like_checks(view: &View, create: &CreateTable, collector: &mut Collector<'_>) -> Result<()> {
+    for element in &create.elements {
+        let TableElement::Like(table, options) = element else { continue };
+        let wanted = options.iter().rfind(|(_, what)| &**what == "constraints");
+        if wanted.is_some_and(|(including, _)| *including) {
+            collector.like(&view.table(&strings(table))?.1.schema());
+        }
+    }
+    Ok(())
+}
+
 /// The columns of another table.
 fn like_columns(
     view: &View,
@@ -432,7 +445,7 @@ fn like_columns(
         match &**what {
             "defaults" => with_defaults = *including,
             "generated" => with_generated = *including,
-            "storage" | "statistics" | "compression" => {}
+            "constraints" | "storage" | "statistics" | "compression" => {}
             _ if !*including => {}
             what => {
                 let what = what.to_uppercase();

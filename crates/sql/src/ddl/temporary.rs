@@ -67,6 +67,25 @@ pub fn place(
     Ok(Place { view, name: Name::new(own, name) })
 }
 
+/// The same for a relation: the system's own are not to be confused with any other.
+///
+/// # Errors
+/// As of [`place`]; `42501`: it is to be among them.
+pub fn place_of_relation(
+    session: &mut Session,
+    view: &View,
+    parts: &[String],
+    lasting: Lasting,
+) -> Result<Place> {
+    let place = place(session, view, parts, lasting)?;
+    if place.name.schema == "pg_catalog" {
+        let text = format!("permission denied to create \"pg_catalog.{}\"", place.name.name);
+        return Err(SqlError::new(state::NO_PRIVILEGE, text)
+            .detail("System catalog modifications are currently disallowed."));
+    }
+    Ok(place)
+}
+
 const UNLOGGED: &str = "only temporary relations may be created in temporary schemas";
 
 /// Makes the session's schema of temporary relations, which belongs to the system.

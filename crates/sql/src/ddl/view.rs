@@ -179,7 +179,7 @@ fn place(
         let name = create.name.last().map_or("", |name| name);
         notice(client, "00000", format!("view \"{name}\" will be a temporary view"));
     }
-    let place = temporary::place(session, view, &strings(&create.name), lasting);
+    let place = temporary::place_of_relation(session, view, &strings(&create.name), lasting);
     // PostgreSQL has no place where it was not said.
     let place = place.map_err(|e| if becomes { e } else { at_name(source, e, create.place) })?;
     match naming::claim(&place.view, &place.name)? {

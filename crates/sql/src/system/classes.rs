@@ -712,7 +712,12 @@ fn foreign_above(view: &View, model: &Model, table: &TableSchema, name: &str) ->
 }
 
 fn columns_in(table: &TableSchema, expr: &onlap::Expr, found: &mut Vec<i64>) {
-    if let onlap::Expr::Column(id) = expr {
+    let read = match expr {
+        onlap::Expr::Column(id) => std::slice::from_ref(id),
+        onlap::Expr::Formula(_, reads) => reads,
+        _ => &[],
+    };
+    for id in read {
         let number = number(table, *id);
         if !found.contains(&number) {
             found.push(number);

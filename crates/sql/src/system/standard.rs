@@ -1,5 +1,7 @@
 //! What does the SQL standard's information_schema say?
 
+use std::collections::HashSet;
+
 use onlap::{Action, TableSchema, Time};
 use onlap_pg::Oid;
 use onlap_pg::bound::{DEFAULT_COLLATION, collation_name};
@@ -389,7 +391,8 @@ fn constraints<'a>(view: &View, model: &'a Model) -> Vec<Constraint<'a>> {
             found.push(Constraint { relation, name, kind, columns, key, time, nulls_equal });
         }
         for check in &table.checks {
-            let (name, columns) = (check.name.clone(), Vec::new());
+            let (name, columns) =
+                (check.name.clone(), names_of(table, check.expr.columns().into_iter()));
             let (kind, time, nulls_equal) = ("CHECK", Time::Statement, false);
             found.push(Constraint { relation, name, kind, columns, key: None, time, nulls_equal });
         }
@@ -455,7 +458,7 @@ fn key_columns(view: &View, model: &Model) -> Rows {
          table_name column_name ordinal_position position_in_unique_constraint",
     );
     let sight = Sight::of(view);
-    for c in constraints(view, model) {
+    for c in constraints(view, model).into_iter().filter(|c| c.kind != "CHECK") {
         let name = &c.relation.name;
         let numbered = Sight::numbered(view, c.relation);
         let seen = |column: &String| {
@@ -570,13 +573,19 @@ fn references(view: &View, model: &Model) -> Rows {
 fn checks(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of("constraint_catalog constraint_schema constraint_name check_clause");
     let (sight, printed) = (Sight::of(view), Printed::new(view, model));
+    // Those that tables have from above are the same row, as the standard names no table.
+    let mut told = HashSet::new();
     for relation in model.relations.iter().filter(|r| sight.owns(r)) {
         let Some(table) = relation.table() else { continue };
         let schema = &relation.name.schema;
         for check in &table.checks {
             let clause = printed.condition(table, &check.expr, Look::PLAIN);
-            let clause = format!("({clause})");
-            rows.push(row![&view.database, schema, &check.name, clause]);
+            let own = if check.own { " NO INHERIT" } else { "" };
+            let unproven = if check.unproven { " NOT VALID" } else { "" };
+            let clause = format!("({clause}){own}{unproven}");
+            if told.insert((schema, &check.name, clause.clone())) {
+                rows.push(row![&view.database, schema, &check.name, clause]);
+            }
         }
         for (i, column) in table.columns.iter().enumerate().filter(|(_, c)| !c.nullable) {
             let oid = model.schema_oid(schema);
@@ -584,6 +593,9 @@ fn checks(view: &View, model: &Model) -> Rows {
             let clause = format!("{} IS NOT NULL", column.name);
             rows.push(row![&view.database, schema, name, clause]);
         }
+    }
+    for (schema, name, clause) in made_types::standard_checks(view, model) {
+        rows.push(row![&view.database, schema, name, clause]);
     }
     rows
 }

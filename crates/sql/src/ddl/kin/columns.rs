@@ -9,6 +9,7 @@ use onlap::{CheckSpec, ColumnDefault, Expr, Table, TableSchema};
 use onlap_pg::bound::collation_name;
 
 use super::super::change::notice;
+use super::super::checks::by_names;
 use super::super::columns::{Declared, Default};
 use super::super::constraints::Constraint;
 use super::super::defaults;
@@ -122,13 +123,8 @@ pub fn is_alone(schema: &TableSchema, name: &str) -> bool {
 
 /// The checks that tables below one get.
 pub fn checks_of(schema: &TableSchema) -> Vec<(String, Expr<String>)> {
-    let gone = || onlap::Error::new(onlap::ErrorKind::Corruption, "a check names no column");
-    let name = |id: &onlap::ColumnId| -> std::result::Result<String, onlap::Error> {
-        schema.position(*id).map(|at| schema.columns[at].name.clone()).ok_or_else(gone)
-    };
-    let named = schema.checks.iter().filter(|check| !check.own).filter_map(|check| {
-        Some((check.name.clone(), check.expr.with_columns(&mut |id| name(id)).ok()?))
-    });
+    let named = schema.checks.iter().filter(|check| !check.own);
+    let named = named.filter_map(|check| Some((check.name.clone(), by_names(schema, check)?)));
     named.collect()
 }
 

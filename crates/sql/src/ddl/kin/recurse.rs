@@ -11,7 +11,7 @@ use onlap_pg::bound::collation_name;
 use super::super::alter::{self, Step};
 use super::super::cascade::{self, Closure, Object};
 use super::super::change::notice;
-use super::super::checks;
+use super::super::checks::{self, Checked};
 use super::super::naming::Relation;
 use super::attach::{attach, detach, inherit, leave};
 use super::columns::{checks_of, inherited_by, is_alone, other_collation};
@@ -160,8 +160,10 @@ fn becomes_local(
         return Ok(false);
     }
     let types = Types::of(&view.objects, &schema);
-    let find = |name: &str| schema.position_by_name(name).map(|at| types[at]);
-    let condition = checks::condition(view, source, said, &find)?;
+    let columns = schema.columns.iter().map(|column| column.name.clone());
+    let columns: Vec<_> = columns.zip(types.iter().copied()).collect();
+    let table = Checked { name: &own.name.name, columns: &columns };
+    let condition = checks::condition(view, source, said, &table)?;
     let own = checks_of(&schema);
     if !own.iter().any(|(known, of)| **known == **name && *of == condition) {
         return Ok(false);
