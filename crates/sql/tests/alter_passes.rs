@@ -38,7 +38,7 @@ insert into n values (3, 1, 0)
 insert into n values (3, null, 1)
 alter table n add column z int default 3, add constraint wrong check (z > 5)
 select * from n order by id
-alter table n alter id type bigint, add constraint few check (id < 100), add column y bigint generated always as (more * 2) stored
+alter table n alter more type bigint, add constraint few check (id < 100), add column y bigint generated always as (more * 2) stored
 insert into n (id, up) values (100, 1)
 insert into n (id, up) values (4, 1) returning *
 alter table n alter up set not null, alter more set not null
