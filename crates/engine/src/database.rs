@@ -451,11 +451,11 @@ impl Database {
         Ok(Sequence::new(&self.shared, state))
     }
 
-    /// Gives a sequence another increment, range, cycle or cache; it goes on with the value that was
-    /// next. A start other than that is for [`Sequence::set_value`].
+    /// Gives a sequence another increment, range, cycle or cache; what comes next follows the
+    /// last value. A start other than that is for [`Sequence::set_value`].
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownSequence`]; [`ErrorKind::OutOfRange`] when the next value is outside the new
+    /// [`ErrorKind::UnknownSequence`]; [`ErrorKind::OutOfRange`] when the last value is outside the new
     /// range; as [`Database::create_sequence`].
     pub fn change_sequence(&self, spec: SequenceSpec) -> Result<()> {
         self.shared.check_writable()?;

@@ -177,6 +177,13 @@ fn few_changes_of_many_rows_are_few_ranges() {
     assert_eq!(follow(&then, &now, &table), 100 + 2 + 500);
     let refused = now.changed_rows(&table, &then, 2).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::LimitExceeded, "{refused}");
+    let mut asked = 0;
+    let mut room = |bytes| {
+        asked += bytes;
+        Err(onlap::Error::new(ErrorKind::LimitExceeded, "no room"))
+    };
+    let refused = now.changed_rows_within(&table, &then, 3, &mut room).unwrap_err();
+    assert_eq!((&*refused.to_string(), asked > 0), ("no room", true));
     let refused = then.changed_rows(&table, &now, MOST).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::InvalidInput, "{refused}");
 }

@@ -40,6 +40,7 @@ fn values_come_once_and_in_order() {
     s.set_value(7, true).unwrap();
     assert_eq!(take(&s, 1), [5]);
     s.set_value(7, false).unwrap();
+    assert_eq!((s.current(), s.standing()), (None, (7, false)));
     assert_eq!(take(&s, 1), [7]);
     assert_eq!(s.set_value(10, false).unwrap_err().kind(), ErrorKind::OutOfRange);
 
@@ -61,15 +62,59 @@ fn a_sequence_changes_and_goes_on() {
     let s = db.create_sequence(SequenceSpec::new("s")).unwrap();
     assert_eq!(take(&s, 3), [1, 2, 3]);
     let refused = |spec: SequenceSpec| db.change_sequence(spec).err().unwrap().kind();
-    assert_eq!(refused(SequenceSpec::new("s").max(3)), ErrorKind::OutOfRange);
+    assert_eq!(refused(SequenceSpec::new("s").max(2)), ErrorKind::OutOfRange);
     assert_eq!(refused(SequenceSpec::new("t")), ErrorKind::UnknownSequence);
     assert_eq!(take(&s, 1), [4]);
     db.change_sequence(SequenceSpec::new("s").increment(10).max(20).cycle()).unwrap();
-    assert_eq!(take(&s, 3), [5, 15, 1]);
+    assert_eq!(take(&s, 3), [14, 1, 11]);
     drop(s);
     db.close().unwrap();
     let db = open(&disk);
-    assert_eq!(take(&db.sequence("s").unwrap(), 2), [11, 1]);
+    assert_eq!(take(&db.sequence("s").unwrap(), 2), [1, 11]);
+    assert_eq!(db.sequence("s").unwrap().standing(), (11, true));
+}
+
+/// A renamed sequence and the one that it was share what they hand out, also where the transaction rolls back.
+#[test]
+fn renamed_sequences_hand_out_one_row_of_values() {
+    let disk = MemFs::new();
+    let db = open(&disk);
+    let s = db.create_sequence(SequenceSpec::new("s").increment(3)).unwrap();
+    assert_eq!(take(&s, 1), [1]);
+    let mut tx = db.begin().unwrap();
+    let undone = tx.rename_sequence("s", "r").unwrap();
+    assert_eq!((take(&undone, 1), take(&s, 1), take(&undone, 1)), (vec![4], vec![7], vec![10]));
+    let names = (undone.name(), undone.schema().name, undone.origin());
+    assert_eq!(names, ("r", "r".to_owned(), s.origin()));
+    tx.rollback();
+    assert_eq!(undone.next_value().unwrap_err().kind(), ErrorKind::UnknownSequence);
+    assert_eq!(take(&s, 1), [13]);
+
+    let mut tx = db.begin().unwrap();
+    let r = tx.rename_sequence("s", "r").unwrap();
+    assert_eq!((take(&s, 1), take(&r, 1)), (vec![16], vec![19]));
+    tx.commit().unwrap();
+    assert_eq!(s.next_value().unwrap_err().kind(), ErrorKind::UnknownSequence);
+    assert_eq!(take(&r, 2), [22, 25]);
+    assert!(db.sequence("s").is_err());
+    // One with another description begins there, and is refused where values were taken meanwhile.
+    let by = |step| SequenceSpec::new("r").increment(step);
+    let mut tx = db.begin().unwrap();
+    let changed = tx.replace_sequence(&by(10), None).unwrap();
+    assert_eq!(take(&changed, 2), [35, 45]);
+    assert_eq!(take(&r, 1), [28]);
+    assert_eq!(tx.commit().unwrap_err().kind(), ErrorKind::Conflict);
+    assert_eq!(take(&r, 1), [31]);
+    let mut tx = db.begin().unwrap();
+    tx.replace_sequence(&by(10), None).unwrap();
+    tx.commit().unwrap();
+    drop((s, r, changed, undone));
+    db.close().unwrap();
+    let db = open(&disk);
+    let r = db.sequence("r").unwrap();
+    assert_eq!((r.standing(), take(&r, 1)), ((31, true), vec![41]));
+    r.set_value(5, false).unwrap();
+    assert_eq!((r.standing(), r.current()), ((5, false), None));
 }
 
 #[test]

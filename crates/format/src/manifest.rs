@@ -38,7 +38,7 @@ mod state;
 mod tests;
 
 pub use edit::{Adopted, Edit, MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, WrittenTotals};
-pub use state::{IndexState, ManifestState, SequenceState, TableState};
+pub use state::{IndexState, ManifestState, SequencePoint, SequenceState, TableState};
 
 /// Version of the manifest's format; a newer one is refused. Version 2 does not say which log files were begun.
 pub const VERSION: u32 = 3;

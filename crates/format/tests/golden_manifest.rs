@@ -4,6 +4,7 @@ mod golden_files;
 
 use onlap_base::{ColumnId, FileId, IndexId, SequenceId, TableId};
 use onlap_format::log::LogBegun;
+use onlap_format::manifest::SequencePoint::{After, Next};
 use onlap_format::manifest::{
     Adopted, Edit, MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, WrittenTotals, encode_header,
     encode_record, load,
@@ -214,7 +215,9 @@ fn manifest_file() {
     assert_eq!(half.state.log_begun, Some(begun(3)));
     let table = &half.state.tables[&T];
     assert_eq!((half.state.next_file, half.state.csn, &table.schema), (17, 33, &ruled()));
-    assert_eq!((half.state.sequences[&S].next, half.state.next_sequence), (Some(-300), 10));
+    assert_eq!((half.state.sequences[&S].at, half.state.next_sequence), (Next(-300), 10));
+    // Of one that had come to its end it is not known with which value.
+    assert_eq!(half.state.sequences[&SequenceId(7)].at, After(i64::MIN));
     let runs = &table.indexes[&I].runs;
     assert_eq!((runs[0].id, runs[1].id, runs[1].files.len()), (16, 12, 1));
     assert_eq!((table.segments.len(), table.marks.len(), table.serials[&ColumnId(4)]), (1, 1, -7));
@@ -250,6 +253,27 @@ fn older_versions_still_read() {
     let state = load("manifest-00000004", 4, bytes).unwrap().state;
     assert_eq!(state.tables[&T].schema, schema());
     assert!(state.sequences.is_empty());
+}
+
+/// Sequences that stand behind a value.
+#[test]
+fn taken_values() {
+    let rising = SequenceSchema { increment: 3, ..sequence(SequenceId(7)) };
+    let records = [
+        vec![Edit::CreateSequence(sequence(S)), Edit::CreateSequence(rising.clone())],
+        vec![Edit::SequenceTaken(S, -300), Edit::SequenceNext(SequenceId(7), None)],
+    ];
+    let mut bytes = encode_header(4).to_vec();
+    for edits in &records {
+        bytes.extend(encode_record(4, bytes.len() as u64, edits));
+    }
+    golden_files::check("manifest-taken.bin", &bytes);
+    let state = load("manifest-00000004", 4, &bytes).unwrap().state;
+    assert_eq!(state.sequences[&S].at, After(-300));
+    assert_eq!(state.sequences[&SequenceId(7)].at, After(rising.max));
+    let mut snapshot = encode_header(5).to_vec();
+    snapshot.extend(encode_record(5, snapshot.len() as u64, &state.to_edits()));
+    assert_eq!(load("manifest-00000005", 5, &snapshot).unwrap().state, state);
 }
 
 /// A table with blind writes.

@@ -3,13 +3,14 @@
 //! Where collations collide the binder leaves a function without one ([`Bound::input_collation`]), and PostgreSQL refuses when the
 //! function is called: a statement whose rows never reach it is carried out. So its kernel becomes one that refuses. Pure.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, new_null_array};
 use arrow_schema::DataType;
 use onlap_kernels::aggregate::Aggregate;
-use onlap_kernels::{Col, Cx, Datum, Kernel};
+use onlap_kernels::{Col, Cx, Datum, Kernel, Repr};
 use onlap_pg::bound::{Bound, ExprId, collation_name};
 use onlap_pg::catalog::{Catalog, oids};
 use onlap_pg::{Error, Oid, Result};
@@ -45,20 +46,95 @@ fn refused(what: &str) -> Error {
 }
 
 /// That texts would be compared and none of their collations decides.
-pub fn collide() -> Error {
+fn collide() -> Error {
     refused(COMPARISON)
 }
 
-/// Whether GREATEST and LEAST of an expression's type compare texts without a collation.
-pub fn collides(bound: &Bound, catalog: &Catalog, id: ExprId) -> bool {
-    bound.input_collation(id) == Some(0) && is_text(catalog, bound.ty(id).oid)
+/// What is compared without a collation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collision {
+    /// Texts.
+    Texts,
+    /// Arrays of texts, of which some differ before two texts are compared.
+    Arrays,
 }
 
-/// Whether max or min compares texts without a collation.
-pub fn extreme_collides(bound: &Bound, catalog: &Catalog, id: ExprId, proc: Oid) -> bool {
-    let Some(row) = catalog.proc(proc) else { return false };
-    let of_text = row.arguments.first().is_some_and(|ty| is_text(catalog, *ty));
-    bound.input_collation(id) == Some(0) && of_text && matches!(&*row.name, "max" | "min")
+impl Collision {
+    fn of(catalog: &Catalog, ty: Oid) -> Option<Collision> {
+        let element = catalog.base_element(ty);
+        match is_text(catalog, element.unwrap_or(ty)) {
+            true if element.is_some() => Some(Collision::Arrays),
+            true => Some(Collision::Texts),
+            false => None,
+        }
+    }
+
+    fn front(self, values: &ArrayRef, row: usize) -> Front {
+        match self {
+            Collision::Texts => Front::default(),
+            Collision::Arrays => Front::of(values.as_binary::<i32>().value(row)),
+        }
+    }
+
+    fn compare(self, a: Front, b: Front) -> Result<Ordering> {
+        match self {
+            Collision::Texts => Err(collide()),
+            Collision::Arrays => a.compare(b),
+        }
+    }
+
+    /// Fails where texts of two values would be compared.
+    ///
+    /// # Errors
+    /// `42P22`.
+    pub fn check(self, a: &ArrayRef, b: &ArrayRef, row: usize) -> Result<()> {
+        self.compare(self.front(a, row), self.front(b, row)).map(drop)
+    }
+}
+
+/// What decides between two arrays before the first of their texts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Front {
+    length: u32,
+    /// NULLs before all else.
+    nulls: u32,
+}
+
+impl Front {
+    fn of(array: &[u8]) -> Front {
+        let array = onlap_kernels::array::Array::load(array, Repr::Text);
+        let nulls = (0..array.len()).take_while(|at| array.is_null(*at)).count();
+        Front { length: array.len() as u32, nulls: nulls as u32 }
+    }
+
+    /// NULL is above all texts; an array that another one begins with is below it.
+    fn compare(self, other: Front) -> Result<Ordering> {
+        if self.nulls.min(other.nulls) >= self.length.min(other.length) {
+            return Ok(self.length.cmp(&other.length));
+        }
+        match self.nulls.cmp(&other.nulls) {
+            Ordering::Equal => Err(collide()),
+            order => Ok(order),
+        }
+    }
+}
+
+/// How GREATEST and LEAST of an expression's type compare texts, if they do so without a collation.
+pub fn collides(bound: &Bound, catalog: &Catalog, id: ExprId) -> Option<Collision> {
+    let open = bound.input_collation(id) == Some(0);
+    open.then(|| Collision::of(catalog, bound.ty(id).oid)).flatten()
+}
+
+/// The same of max and min; whether it is min.
+pub fn extreme_collides(
+    bound: &Bound,
+    catalog: &Catalog,
+    id: ExprId,
+    proc: Oid,
+) -> Option<(Collision, bool)> {
+    let name = &*catalog.proc(proc)?.name;
+    let collision = collides(bound, catalog, id)?;
+    matches!(name, "max" | "min").then_some((collision, name == "min"))
 }
 
 /// Types of texts of the system: citext and its like compare by a collation of their own.
@@ -70,34 +146,44 @@ fn is_text(catalog: &Catalog, ty: Oid) -> bool {
 /// max or min of texts that have no collation: one value of a group is its result, two are compared.
 pub struct Colliding {
     inner: Box<dyn Aggregate>,
-    /// Whether each group has a value.
-    has_one: Vec<bool>,
+    collision: Collision,
+    least: bool,
+    /// What is known of each group's result, if it has one.
+    results: Vec<Option<Front>>,
 }
 
 impl Colliding {
     /// One whose results are those of another aggregate.
-    pub fn new(inner: Box<dyn Aggregate>) -> Colliding {
-        Colliding { inner, has_one: Vec::new() }
+    pub fn new(inner: Box<dyn Aggregate>, (collision, least): (Collision, bool)) -> Colliding {
+        Colliding { inner, collision, least, results: Vec::new() }
     }
 
-    fn take(&mut self, group: usize) -> Result<()> {
-        match std::mem::replace(&mut self.has_one[group], true) {
-            true => Err(collide()),
-            false => Ok(()),
+    fn take(&mut self, group: usize, front: Front) -> Result<()> {
+        if let Some(held) = self.results[group] {
+            let order = self.collision.compare(front, held)?;
+            if order == Ordering::Equal || order.is_lt() != self.least {
+                return Ok(());
+            }
         }
+        self.results[group] = Some(front);
+        Ok(())
     }
 }
 
+/// Bytes of what is saved of a group before the other aggregate's: whether it has a result, and what is known of that.
+const SAVED: usize = 9;
+
 impl Aggregate for Colliding {
     fn grow(&mut self, groups: usize) {
-        self.has_one.resize(groups.max(self.has_one.len()), false);
+        self.results.resize(groups.max(self.results.len()), None);
         self.inner.grow(groups);
     }
 
     fn update(&mut self, args: &[Col], groups: &[usize], cx: &mut Cx<'_>) -> Result<()> {
         for (row, group) in groups.iter().enumerate() {
-            if args.iter().all(|arg| !arg.is_null(row)) {
-                self.take(*group)?;
+            let [value] = args else { continue };
+            if !value.is_null(row) {
+                self.take(*group, self.collision.front(&value.array, value.at(row)))?;
             }
         }
         self.inner.update(args, groups, cx)
@@ -111,7 +197,10 @@ impl Aggregate for Colliding {
         let saved = self.inner.save(groups);
         let saved = saved.as_binary::<i32>();
         let one = |group: usize| {
-            let mut bytes = vec![u8::from(self.has_one[group])];
+            let front = self.results[group];
+            let mut bytes = vec![u8::from(front.is_some())];
+            let Front { length, nulls } = front.unwrap_or_default();
+            bytes.extend([length, nulls].map(u32::to_le_bytes).concat());
             bytes.extend(saved.value(group));
             bytes
         };
@@ -121,22 +210,23 @@ impl Aggregate for Colliding {
     fn merge(&mut self, saved: &ArrayRef, groups: &[usize], cx: &mut Cx<'_>) -> Result<()> {
         let saved = saved.as_binary::<i32>();
         for (row, group) in groups.iter().enumerate() {
-            if saved.value(row).first() == Some(&1) {
-                self.take(*group)?;
+            if let Some([1, a, b, c, d, e, f, g, h]) = saved.value(row).first_chunk::<SAVED>() {
+                let [length, nulls] = [[*a, *b, *c, *d], [*e, *f, *g, *h]].map(u32::from_le_bytes);
+                self.take(*group, Front { length, nulls })?;
             }
         }
-        let inner = (0..saved.len()).map(|row| saved.value(row).get(1..).unwrap_or_default());
+        let inner = (0..saved.len()).map(|row| saved.value(row).get(SAVED..).unwrap_or_default());
         let inner: ArrayRef = Arc::new(BinaryArray::from_iter_values(inner));
         self.inner.merge(&inner, groups, cx)
     }
 
     fn forget(&mut self, groups: usize) {
-        self.has_one.drain(..groups);
+        self.results.drain(..groups);
         self.inner.forget(groups);
     }
 
     fn size(&self) -> usize {
-        self.has_one.len() + self.inner.size()
+        self.results.capacity() * size_of::<Option<Front>>() + self.inner.size()
     }
 }
 

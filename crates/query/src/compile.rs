@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 
 use crate::apply::{Ask, Quantor, Results, SubQuery};
 use crate::build::Rel;
-use crate::collation::{self, Undetermined};
+use crate::collation::{self, Collision, Undetermined};
 use crate::containers::{Elements, FieldOf, RowOf};
 use crate::env::{Env, Tables, Wanted};
 use crate::layout::{CALCULATED, Layout, PRESENT, Var};
@@ -573,8 +573,8 @@ impl Compiler<'_> {
         collation::undetermined(self.bound, &self.env.catalog, id, proc)
     }
 
-    /// Whether max or min compares texts without a collation.
-    pub fn extreme_collides(&self, id: ExprId, proc: Oid) -> bool {
+    /// How max or min compares texts, if it does so without a collation; whether it is min.
+    pub fn extreme_collides(&self, id: ExprId, proc: Oid) -> Option<(Collision, bool)> {
         collation::extreme_collides(self.bound, &self.env.catalog, id, proc)
     }
 

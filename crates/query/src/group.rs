@@ -309,8 +309,8 @@ impl Compiler<'_> {
         }
         let kept = Types { args: types, result, catalog: Arc::clone(&self.env.catalog) };
         let mut states: MakeStates = match self.extreme_collides(id, call.proc) {
-            true => Arc::new(move || Box::new(Colliding::new(make(&kept)))),
-            false => Arc::new(move || make(&kept)),
+            Some(how) => Arc::new(move || Box::new(Colliding::new(make(&kept), how))),
+            None => Arc::new(move || make(&kept)),
         };
         let order = if call.distinct.is_empty() { &call.order } else { &call.distinct };
         if !order.is_empty() {

@@ -8,6 +8,7 @@ use onlap_kernels::Col;
 use onlap_pg::bound::RowOrder;
 use onlap_pg::{Oid, Result};
 
+use crate::collation::Collision;
 use crate::env::Env;
 use crate::keys::compare_keys;
 use crate::node::{Arm, Call, Node, Rows, Spread, truth};
@@ -176,7 +177,7 @@ pub struct Which {
     /// The least of them.
     pub least: bool,
     /// They are texts that have no collation, so that two of them cannot be compared.
-    pub collide: bool,
+    pub collide: Option<Collision>,
     /// Their type.
     pub ty: Oid,
 }
@@ -196,8 +197,8 @@ pub fn greatest(values: &[Node], which: Which, rows: &Rows<'_>, env: &Env) -> Re
     for row in 0..rows.count {
         let mut best: Option<usize> = None;
         for n in (0..arrays.len()).filter(|n| !arrays[*n].is_null(row)) {
-            if collide && best.is_some() {
-                return Err(crate::collation::collide());
+            if let (Some(collision), Some(best)) = (collide, best) {
+                collision.check(&arrays[n], &arrays[best], row)?;
             }
             let wins = best.is_none_or(|best| {
                 let compared = compare_keys(&keys[n], row, &keys[best], row);

@@ -189,8 +189,8 @@ impl Compiler<'_> {
                 let args = call.args.iter().map(|arg| bound.ty(*arg)).collect();
                 let types = Types { args, result, catalog: Arc::clone(&self.env.catalog) };
                 What::Aggregate(match collide {
-                    true => Arc::new(move || Box::new(Colliding::new(make(&types)))),
-                    false => Arc::new(move || make(&types)),
+                    Some(how) => Arc::new(move || Box::new(Colliding::new(make(&types), how))),
+                    None => Arc::new(move || make(&types)),
                 })
             }),
         };

@@ -355,6 +355,15 @@ impl SqlError {
         context.push_str(text);
         self
     }
+    /// With what was said around it since, where the other one is the same further out.
+    #[must_use]
+    pub(crate) fn further_out(mut self, outer: &SqlError) -> SqlError {
+        let own = self.0.context.as_deref().unwrap_or_default();
+        if let Some(all) = outer.0.context.as_ref().filter(|all| all.starts_with(own)) {
+            self.0.context = Some(all.clone());
+        }
+        self
+    }
     /// Whether it says what was under way.
     pub fn has_context(&self) -> bool {
         self.0.context.is_some()

@@ -13,11 +13,11 @@ use support::Fixture;
 
 /// What the catalogs and the standard say of collations.
 const SHOWN: &str = r#"
-select attrelid::regclass, attname, collname from pg_attribute a left join pg_collation c on c.oid = attcollation where attrelid::regclass::text in ('t', 't_i', 'v', 'k', 'm', 'l', 'q', 'p', 'p1', 'made', 'below', 'pair', 'g', 'sel') and attnum > 0 and not attisdropped order by attrelid::regclass::text, attname
+select attrelid::regclass, attname, collname from pg_attribute a left join pg_collation c on c.oid = attcollation where attrelid::regclass::text in ('t', 't_i', 'v', 'k', 'm', 'l', 'q', 'p', 'p1', 'made', 'below', 'pair', 'g', 'sel', 't_c', 't_e', 'kk_i') and attnum > 0 and not attisdropped order by attrelid::regclass::text, attname
 select table_name, column_name, collation_catalog is null, collation_schema, collation_name, domain_name from information_schema.columns where table_schema = 'public' order by table_name, column_name
 select domain_name, collation_schema, collation_name from information_schema.domains where domain_schema = 'public' order by 1
 select typname, collname from pg_type t left join pg_collation c on c.oid = typcollation where typname in ('word', 'text_c', 'deep', '_text_c', 'pair', 'citext_like') order by 1
-select indrelid::regclass, indcollation, pg_get_indexdef(indexrelid) from pg_index where indrelid::regclass::text in ('t', 'k') order by indexrelid::regclass::text
+select indrelid::regclass, indcollation, pg_get_indexdef(indexrelid) from pg_index where indrelid::regclass::text in ('t', 'k', 'kk') order by indexrelid::regclass::text
 select partrelid::regclass, partcollation, pg_get_partkeydef(partrelid) from pg_partitioned_table order by 1
 "#;
 
@@ -37,6 +37,23 @@ create table t (a text collate "C", b text, c varchar(3) collate "POSIX", d name
 create table wrong (a int collate "C")
 create table wrong (a text collate "C" collate "C")
 create index t_i on t (a, b, c)
+create index t_c on t (a collate "POSIX", b collate "C" desc, c collate "POSIX", n)
+create index t_e on t ((a || 'x'), lower(b collate "C"), (c || 'y') collate "C" desc nulls last, (b || 'x') collate "default")
+create index t_f on t (lower(a) collate "C", (b || 'x') collate "C") where a < 'z' collate "C"
+create unique index t_u on t (b collate "C", n)
+create index t_bad on t ((a || c))
+create index t_g on t ((a || c) collate "C")
+create index t_bad on t (n collate "C")
+create index t_bad on t ((n + 1) collate "C")
+select pg_get_indexdef('t_c'::regclass, 1, true), pg_get_indexdef('t_c'::regclass, 2, false), pg_get_indexdef('t_e'::regclass, 3, false), pg_get_indexdef('t_e'::regclass, 0, true)
+create table kk (a text collate "C", b text, c text)
+create index kk_i on kk (a, b collate "POSIX", c collate "C" desc)
+create index on kk (c collate "C", lower(c))
+insert into kk values ('a', 'b', 'c'), ('b', 'c', 'd')
+alter table kk alter a type varchar(9) collate "POSIX"
+alter table kk alter b type varchar(9)
+select a from kk where b = 'c' order by b collate "C"
+select a from kk where c collate "POSIX" > 'c' order by c collate "C" desc
 create table k (like t)
 create table m () inherits (t)
 create table l (a text) inherits (t)
@@ -72,6 +89,21 @@ select min(a || c) over () from t
 select min(a || c) over (partition by n) from t
 select max(a || c) filter (where n = 1) from t
 select max(distinct a || c) from t
+select max(array[a || c]) from t where n = 1
+select max(array[a || c]) from t
+select min(array[null, a || c]) from t
+select max(array[a || c]), min(array[a || c]) from t where a = 'a'
+select max(case a when 'a' then array[a || c] else array[null, c] end), min(case a when 'a' then array[a || c] else array[null, c] end) from t
+select max(case a when 'a' then array[a || c] else '{}' end), min(case a when 'a' then array[a || c] else '{}' end) from t
+select max(case a when 'a' then array[null, a || c] else array[null]::text[] end) from t
+select max(case a when 'a' then array[null, a || c] else array[null, null, c] end) from t
+select max(array[a, b || c]) over () from t
+select max(array[a || c]) over (order by a rows current row) from t order by 1
+select max(array[[a || c]]) from t
+select greatest(array[a], array[c]) from t
+select greatest(array[a], array[null, c]), least(array[a], array[null, c]), least(array[a], null) from t order by 1
+select greatest(array[a], '{}', array[c]) from t
+select greatest(array[a], array[b]) from t order by 1
 select greatest(a, c) from t
 select greatest(a, null, c) from t where n > 5
 select least(a, null::text collate "POSIX") from t order by 1

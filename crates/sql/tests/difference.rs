@@ -88,3 +88,55 @@ fn what_cannot_be_told_is_refused() {
     talk.rows("set role reader");
     assert_eq!(one(&mut talk, &changes), "1");
 }
+
+/// Ranges would tell of rows that policies hide.
+#[test]
+fn whom_policies_count_for_is_refused() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows("create role reader; create role passer bypassrls; create role owner");
+    talk.rows("create table t (id int primary key, n int) with (history = '1 hour')");
+    talk.rows("alter table t owner to owner; grant select on t to reader, passer");
+    let since = one(&mut talk, NEWEST);
+    talk.rows("insert into t values (1, 1), (2, 1)");
+    let changes = format!("select count(*) from onlap.changes('t', {since})");
+    talk.rows("create policy low on t using (id < 2)");
+    let told = |talk: &mut Talk, role: &str| {
+        talk.rows(&format!("set role {role}"));
+        let told = talk.run(&changes);
+        talk.rows("reset role");
+        told.error.map_or_else(|| texts(&told.rows).join(" "), |error| error.0)
+    };
+    assert_eq!(told(&mut talk, "reader"), "1", "policies are there, and do not count");
+    talk.rows("alter table t enable row level security");
+    assert_eq!(told(&mut talk, "reader"), "0A000");
+    for role in ["passer", "owner", "postgres"] {
+        assert_eq!(told(&mut talk, role), "1", "{role}");
+    }
+    talk.rows("alter table t force row level security");
+    assert_eq!(told(&mut talk, "owner"), "0A000");
+    assert_eq!(told(&mut talk, "postgres"), "1");
+    talk.rows("set row_security = off");
+    assert_eq!(told(&mut talk, "reader"), "42501");
+}
+
+/// Every second row went: as many ranges as rows that went, which a small budget has no room for.
+#[test]
+fn ranges_are_charged_before_they_are_made() {
+    let count = |memory: u64| {
+        let fixture = Fixture::with(false, memory);
+        let mut talk = fixture.session();
+        talk.rows("create table t (id int primary key) with (history = '1 hour')");
+        talk.rows("insert into t select i from generate_series(1, 240000) i");
+        let since = one(&mut talk, NEWEST);
+        // No transaction may change much where the budget is small.
+        for from in (0..240_000).step_by(20_000) {
+            let to = from + 20_000;
+            talk.rows(&format!("delete from t where id % 2 = 0 and id > {from} and id <= {to}"));
+        }
+        let found = talk.run(&format!("select count(*) from onlap.changes('t', {since})"));
+        found.error.map_or_else(|| texts(&found.rows).join(" "), |error| error.0)
+    };
+    assert_eq!(count(256 << 20), "120000");
+    assert_eq!(count(32 << 20), "53200");
+}

@@ -19,6 +19,9 @@ use onlap_base::{Csn, Error, ErrorKind, Result, RowId, stop};
 use super::ReadView;
 use super::dead::STRETCH_ROWS;
 
+/// Ranges for which there is place at once.
+const LEAST: usize = 64;
+
 /// What happened to the rows of a range between two snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Difference {
@@ -39,14 +42,16 @@ pub struct ChangedRows {
     pub rows: Range<RowId>,
 }
 
-/// The differences from `then` to `now`: inserted rows last, and each kind in the order of the ids.
+/// The differences from `then` to `now`: inserted rows last, and each kind in the order of the ids. `room` is asked before
+/// memory is taken, for the bytes that it grows by.
 ///
 /// # Errors
-/// `then` is the newer one; the table was rewritten in between; there are more ranges than `most`.
+/// `then` is the newer one; the table was rewritten in between; there are more ranges than `most`; those of `room`.
 pub(super) fn differences(
     then: &ReadView,
     now: &ReadView,
     most: usize,
+    room: Room<'_>,
 ) -> Result<Vec<ChangedRows>> {
     if now.csn < then.csn || now.count < then.count {
         let text = format!("commit {} is not older than commit {}", then.csn, now.csn);
@@ -63,7 +68,8 @@ pub(super) fn differences(
     if now.csn == then.csn {
         return Ok(Vec::new());
     }
-    let (mut deleted, mut changed) = (Ranges::new(most), Ranges::new(most));
+    let new = |what| Ranges { list: Vec::new(), what, most };
+    let (mut deleted, mut changed) = (new(Difference::Deleted), new(Difference::Changed));
     for start in (0..then.count).step_by(STRETCH_ROWS as usize) {
         stop::check()?;
         let stretch = start..then.count.min(start + STRETCH_ROWS);
@@ -71,19 +77,18 @@ pub(super) fn differences(
         if !dead.is_empty() {
             let before = now.view.dead_rows(stretch.clone(), then.csn)?;
             for &row in dead.iter().filter(|row| before.binary_search(row).is_err()) {
-                deleted.push(row)?;
+                deleted.push(row, room)?;
             }
         }
         if now.has_changes() {
             let alive: Vec<RowId> =
                 stretch.filter(|row| dead.binary_search(row).is_err()).collect();
-            now.changed_since(&alive, then.csn, &mut changed)?;
+            now.changed_since(&alive, then.csn, &mut changed, room)?;
         }
     }
-    let named =
-        |what, ranges: Ranges| ranges.list.into_iter().map(move |rows| ChangedRows { what, rows });
-    let mut all: Vec<ChangedRows> = named(Difference::Deleted, deleted).collect();
-    all.extend(named(Difference::Changed, changed));
+    let mut all = deleted.list;
+    grow(&mut all, changed.list.len() + 1, room)?;
+    all.append(&mut changed.list);
     if then.count < now.count {
         all.push(ChangedRows { what: Difference::Inserted, rows: then.count..now.count });
     }
@@ -99,27 +104,40 @@ fn too_many(most: usize) -> Error {
     Error::new(ErrorKind::LimitExceeded, text)
 }
 
+/// Asks before memory is taken, for bytes.
+type Room<'a> = &'a mut dyn FnMut(usize) -> Result<()>;
+
+/// Makes place for more elements, at least twice what there is.
+fn grow(list: &mut Vec<ChangedRows>, more: usize, room: Room<'_>) -> Result<()> {
+    let (filled, place) = (list.len(), list.capacity());
+    if place - filled >= more {
+        return Ok(());
+    }
+    let wanted = (filled + more).max(place * 2).max(LEAST);
+    room(wanted * size_of::<ChangedRows>())?;
+    list.reserve_exact(wanted - filled);
+    Ok(())
+}
+
 /// Ranges that grow at their end.
 struct Ranges {
-    list: Vec<Range<RowId>>,
+    list: Vec<ChangedRows>,
+    what: Difference,
     most: usize,
 }
 
 impl Ranges {
-    fn new(most: usize) -> Ranges {
-        Ranges { list: Vec::new(), most }
-    }
-
     /// Adds a row behind all others.
-    fn push(&mut self, row: RowId) -> Result<()> {
-        if let Some(last) = self.list.last_mut().filter(|last| last.end == row) {
-            last.end += 1;
+    fn push(&mut self, row: RowId, room: Room<'_>) -> Result<()> {
+        if let Some(last) = self.list.last_mut().filter(|last| last.rows.end == row) {
+            last.rows.end += 1;
             return Ok(());
         }
         if self.list.len() == self.most {
             return Err(too_many(self.most));
         }
-        self.list.push(row..row + 1);
+        grow(&mut self.list, 1, room)?;
+        self.list.push(ChangedRows { what: self.what, rows: row..row + 1 });
         Ok(())
     }
 }
@@ -127,16 +145,22 @@ impl Ranges {
 impl ReadView {
     /// Adds those of rows (rising) that a commit after `since` changed: halves are looked at as long as
     /// one of their rows was.
-    fn changed_since(&self, rows: &[RowId], since: Csn, out: &mut Ranges) -> Result<()> {
+    fn changed_since(
+        &self,
+        rows: &[RowId],
+        since: Csn,
+        out: &mut Ranges,
+        room: Room<'_>,
+    ) -> Result<()> {
         if !self.is_any_changed(rows, since)? {
             return Ok(());
         }
         if let [row] = rows {
-            return out.push(*row);
+            return out.push(*row, room);
         }
         let (first, second) = rows.split_at(rows.len() / 2);
-        self.changed_since(first, since, out)?;
-        self.changed_since(second, since, out)
+        self.changed_since(first, since, out, room)?;
+        self.changed_since(second, since, out, room)
     }
 
     fn is_any_changed(&self, rows: &[RowId], since: Csn) -> Result<bool> {

@@ -133,10 +133,24 @@ impl Snapshot {
         since: &Snapshot,
         most: usize,
     ) -> Result<Vec<ChangedRows>> {
+        self.changed_rows_within(table, since, most, &mut |_| Ok(()))
+    }
+
+    /// The same, where the caller counts memory: `room` is asked before the answer grows, for so many bytes.
+    ///
+    /// # Errors
+    /// As [`Snapshot::changed_rows`]; those of `room`.
+    pub fn changed_rows_within(
+        &self,
+        table: &Table,
+        since: &Snapshot,
+        most: usize,
+        room: &mut dyn FnMut(usize) -> Result<()>,
+    ) -> Result<Vec<ChangedRows>> {
         table.check_same(&self.registration.shared)?;
         let then = ReadView::new(&table.state, &since.registration)?;
         let now = ReadView::new(&table.state, &self.registration)?;
-        difference::differences(&then, &now, most)
+        difference::differences(&then, &now, most, room)
     }
 
     /// All rows in the order of their ids, which is the order of their commits.

@@ -5,19 +5,23 @@
 //! transaction that asked, and values may be skipped. Closing records where the sequence stands.
 //!
 //! Who finds the block empty records the next one, without a lock: others wait for an event (I9).
+//!
+//! A sequence stands at the last value handed out, so that another increment counts from there as in PostgreSQL. One that has
+//! another name shares the counter of the one that it was: what either hands out counts for both, whatever becomes of the transaction that
+//! renames it.
 //! Readers of tables never come here.
 //!
 //! Thread safety: any number of threads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use onlap_base::tasks::Event;
 use onlap_base::{Error, ErrorKind, Result, SequenceId, limits};
-use onlap_format::manifest::Edit;
+use onlap_format::manifest::{Edit, SequencePoint};
 use onlap_format::{ColumnDefault, SequenceSchema, TableSchema};
 use parking_lot::{Mutex, RwLock};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::database::Shared;
 use crate::locks::RowLock;
@@ -79,6 +83,11 @@ impl Sequences {
         self.known.read().by_id.get(&id).cloned()
     }
 
+    /// The id that it had before others took its place.
+    pub(crate) fn origin(&self, id: SequenceId) -> SequenceId {
+        self.known.read().by_id.get(&id).map_or(id, |state| state.origin)
+    }
+
     /// All sequences, by name.
     pub(crate) fn all(&self) -> Vec<Arc<SequenceState>> {
         let known = self.known.read();
@@ -90,8 +99,17 @@ impl Sequences {
 pub(crate) struct SequenceState {
     id: SequenceId,
     name: String,
-    /// Created by a transaction that has not committed: nothing of it is recorded.
+    /// The id of the one in whose place it came, and so on; its own, where it came anew.
+    origin: SequenceId,
+    /// Created by a transaction that has not committed.
     unborn: AtomicBool,
+    counter: Arc<Counter>,
+    /// No value is handed out any more, for this reason. Set while the counter is locked.
+    ended: Mutex<Option<ErrorKind>>,
+}
+
+/// What hands out the values of a sequence, and of one that takes its place under another name.
+struct Counter {
     standing: Mutex<Standing>,
     /// A block was recorded, or could not be.
     recorded: Arc<Event>,
@@ -100,35 +118,43 @@ pub(crate) struct SequenceState {
 /// Where a sequence stands.
 struct Standing {
     schema: SequenceSchema,
+    /// The sequence of the manifest for which blocks are recorded; `None` where it has not come to be.
+    recorded_as: Option<SequenceId>,
+    /// What was handed out.
+    at: SequencePoint,
     /// Values that may be handed out.
     block: Block,
     /// Somebody is recording what comes behind the block.
     recording: bool,
-    /// The last value handed out since the database was opened.
-    last: Option<i64>,
     /// Size of the last block, and when it was made.
     made: (u32, u64),
-    /// No value is handed out any more, for this reason.
-    ended: Option<ErrorKind>,
 }
 
 impl SequenceState {
-    /// A sequence whose next value has not been handed out.
-    pub(crate) fn new(shared: &Shared, schema: SequenceSchema, next: Option<i64>) -> SequenceState {
-        let block = Block { first: schema.start, count: 0, after: next };
+    /// A sequence that the manifest knows, or will know.
+    pub(crate) fn new(
+        shared: &Shared,
+        schema: SequenceSchema,
+        at: SequencePoint,
+        is_known: bool,
+    ) -> SequenceState {
         SequenceState {
             id: schema.id,
             name: schema.name.clone(),
-            unborn: AtomicBool::new(false),
-            standing: Mutex::new(Standing {
-                schema,
-                block,
-                recording: false,
-                last: None,
-                made: (0, 0),
-                ended: None,
+            origin: schema.id,
+            unborn: AtomicBool::new(!is_known),
+            counter: Arc::new(Counter {
+                standing: Mutex::new(Standing {
+                    recorded_as: is_known.then_some(schema.id),
+                    schema,
+                    at,
+                    block: Block::NONE,
+                    recording: false,
+                    made: (0, 0),
+                }),
+                recorded: shared.tasks.event(),
             }),
-            recorded: shared.tasks.event(),
+            ended: Mutex::new(None),
         }
     }
 
@@ -143,108 +169,121 @@ impl SequenceState {
     /// Takes up to `wanted` neighbouring values, one at least: the first, how many, their distance.
     pub(crate) fn take(&self, shared: &Shared, wanted: u32) -> Result<(i64, u32, i64)> {
         loop {
-            let seen = self.recorded.epoch();
+            let seen = self.counter.recorded.epoch();
             let plan = {
-                let mut standing = self.standing.lock();
-                if let Some(taken) = standing.take(&self.name, wanted)? {
+                let mut standing = self.counter.standing.lock();
+                self.check()?;
+                if let Some(taken) = standing.take(wanted) {
                     return Ok(taken);
                 }
-                if standing.recording { None } else { Some(standing.plan(shared, wanted)?) }
+                match standing.recording {
+                    true => None,
+                    false => Some(standing.plan(shared, &self.name, wanted)?),
+                }
             };
             match plan {
                 None => {
-                    self.recorded.wait(seen, None);
+                    self.counter.recorded.wait(seen, None);
                 }
-                Some(block) => self.record(shared, block.after, |standing| {
-                    standing.made = (block.count, shared.clock.monotonic_ns());
-                    standing.block = block;
-                })?,
+                Some(block) => {
+                    self.record(shared, SequencePoint::After(block.last), |standing| {
+                        standing.made = (block.count, shared.clock.monotonic_ns());
+                        standing.block = block;
+                    })?
+                }
             }
         }
     }
 
-    /// Makes what comes after all values handed out durable, then takes over. Whoever calls has set
+    /// Makes a point behind all values handed out durable, then takes over. Whoever calls has set
     /// `recording`.
     fn record(
         &self,
         shared: &Shared,
-        next: Option<i64>,
+        point: SequencePoint,
         then: impl FnOnce(&mut Standing),
     ) -> Result<()> {
-        let recorded = match self.unborn.load(Ordering::Acquire) {
-            true => Ok(()),
-            false => shared.commit_edits(&[Edit::SequenceNext(self.id, next)], |_| ()),
+        let recorded_as = self.counter.standing.lock().recorded_as;
+        let recorded = match recorded_as {
+            None => Ok(()),
+            Some(id) => shared.commit_edits(&[point.edit(id)], |_| ()),
         };
-        let mut standing = self.standing.lock();
+        let mut standing = self.counter.standing.lock();
         assert!(standing.recording, "one caller records at a time");
         standing.recording = false;
         if recorded.is_ok() {
             then(&mut standing);
         }
         drop(standing);
-        self.recorded.notify();
+        self.counter.recorded.notify();
         recorded
     }
 
     /// Waits until nobody records, and keeps others from it.
     fn begin_recording(&self) -> Result<()> {
         loop {
-            let seen = self.recorded.epoch();
+            let seen = self.counter.recorded.epoch();
             {
-                let mut standing = self.standing.lock();
-                standing.check(&self.name)?;
+                let mut standing = self.counter.standing.lock();
+                self.check()?;
                 if !standing.recording {
                     standing.recording = true;
                     return Ok(());
                 }
             }
-            self.recorded.wait(seen, None);
+            self.counter.recorded.wait(seen, None);
         }
+    }
+
+    /// Where it stands; values that were set aside are not handed out. Whoever calls has set `recording`, so that others wait.
+    fn withdraw(&self) -> SequencePoint {
+        let mut standing = self.counter.standing.lock();
+        assert!(standing.recording, "others would record meanwhile");
+        standing.block = Block::NONE;
+        standing.at
+    }
+
+    /// Others may record again.
+    fn end_recording(&self) {
+        self.counter.standing.lock().recording = false;
+        self.counter.recorded.notify();
     }
 
     /// Hands no value out any more.
     fn end(&self, why: ErrorKind) {
-        self.standing.lock().ended = Some(why);
+        let _standing = self.counter.standing.lock();
+        *self.ended.lock() = Some(why);
     }
-}
 
-impl Standing {
-    fn check(&self, name: &str) -> Result<()> {
-        match self.ended {
+    fn check(&self) -> Result<()> {
+        match *self.ended.lock() {
             None => Ok(()),
             Some(ErrorKind::Closed) => {
                 Err(Error::new(ErrorKind::Closed, "the database was closed"))
             }
-            Some(_) => Err(unknown_sequence(name)),
+            Some(_) => Err(unknown_sequence(&self.name)),
         }
     }
+}
 
-    /// What is handed out next.
-    fn next(&self) -> Option<i64> {
-        match self.block.count {
-            0 => self.block.after,
-            _ => Some(self.block.first),
-        }
-    }
-
-    fn take(&mut self, name: &str, wanted: u32) -> Result<Option<(i64, u32, i64)>> {
-        self.check(name)?;
+impl Standing {
+    fn take(&mut self, wanted: u32) -> Option<(i64, u32, i64)> {
         let (n, step) = (wanted.min(self.block.count), self.schema.increment);
         if n == 0 {
-            return Ok(None);
+            return None;
         }
         let first = self.block.first;
         // The last value fits its type; what leads there, and what lies behind it, need not.
         let last = first.wrapping_add(step.wrapping_mul(i64::from(n - 1)));
         self.block.count -= n;
         self.block.first = last.wrapping_add(step);
-        self.last = Some(last);
-        Ok(Some((first, n, step)))
+        self.at = SequencePoint::After(last);
+        Some((first, n, step))
     }
 
-    fn plan(&mut self, shared: &Shared, wanted: u32) -> Result<Block> {
-        let next = self.block.after.ok_or_else(|| {
-            let text = format!("sequence {} has no values left", self.schema.name);
+    fn plan(&mut self, shared: &Shared, name: &str, wanted: u32) -> Result<Block> {
+        let next = counter::next(&self.schema, self.at).ok_or_else(|| {
+            let text = format!("sequence {name} has no values left");
             Error::new(ErrorKind::SequenceExhausted, text)
         })?;
         let (last, began) = self.made;
@@ -274,7 +313,15 @@ impl Sequence {
 
     /// The description.
     pub fn schema(&self) -> SequenceSchema {
-        self.state.standing.lock().schema.clone()
+        let schema = self.state.counter.standing.lock().schema.clone();
+        // The counter may be that of another name.
+        SequenceSchema { id: self.state.id, name: self.state.name.clone(), ..schema }
+    }
+
+    /// The id of the sequence in whose place this one came, with another description or name, since the database was opened; its
+    /// own, where it came anew. What callers remember of a sequence is known by it.
+    pub fn origin(&self) -> SequenceId {
+        self.state.origin
     }
 
     /// Takes the next value. Nobody else gets it, also when this transaction rolls back, and after a
@@ -288,22 +335,21 @@ impl Sequence {
         self.state.take(&self.shared, 1).map(|(first, ..)| first)
     }
 
-    /// The value handed out last, by any thread, since the database was opened.
+    /// The value handed out last, by any thread; of values that a crash skipped the last. `None` where none was, and after
+    /// [`Sequence::set_value`] to one that is not taken.
     pub fn current(&self) -> Option<i64> {
-        self.state.standing.lock().last
+        match self.standing() {
+            (last, true) => Some(last),
+            _ => None,
+        }
     }
 
-    /// Where it stands, as PostgreSQL's relation of a sequence says it: the last value, and true, if a call since the database
-    /// was opened took it and the next one follows it; else the next value, and false.
+    /// Where it stands, as PostgreSQL's relation of a sequence says it: the last value, and true, if it was taken; else the
+    /// next value, and false.
     pub fn standing(&self) -> (i64, bool) {
-        let standing = self.state.standing.lock();
-        let (next, schema) = (standing.next(), &standing.schema);
-        match (standing.last, next) {
-            (Some(last), next) if counter::plan(schema, last, 1).after == next => (last, true),
-            (_, Some(next)) => (next, false),
-            // All were taken before the database was opened.
-            (_, None) if schema.increment > 0 => (schema.max, true),
-            (_, None) => (schema.min, true),
+        match self.state.counter.standing.lock().at {
+            SequencePoint::After(last) => (last, true),
+            SequencePoint::Next(next) => (next, false),
         }
     }
 
@@ -322,14 +368,13 @@ impl Sequence {
             );
             return Err(Error::new(ErrorKind::OutOfRange, text));
         }
-        let next = match is_taken {
-            true => counter::plan(&schema, value, 1).after,
-            false => Some(value),
+        let point = match is_taken {
+            true => SequencePoint::After(value),
+            false => SequencePoint::Next(value),
         };
         self.state.begin_recording()?;
-        self.state.record(&self.shared, next, |standing| {
-            standing.block = Block { first: value, count: 0, after: next };
-            standing.last = if is_taken { Some(value) } else { standing.last };
+        self.state.record(&self.shared, point, |standing| {
+            (standing.at, standing.block) = (point, Block::NONE);
         })
     }
 }
@@ -343,8 +388,8 @@ pub(crate) fn create(shared: &Arc<Shared>, spec: &SequenceSpec) -> Result<Arc<Se
     let schema = next_schema(shared, spec)?;
     let edits = [Edit::CreateSequence(schema.clone())];
     shared.commit_edits(&edits, |_| {
-        let start = Some(schema.start);
-        shared.sequences.insert(SequenceState::new(shared, schema.clone(), start))
+        let at = SequencePoint::Next(schema.start);
+        shared.sequences.insert(SequenceState::new(shared, schema.clone(), at, true))
     })
 }
 
@@ -362,6 +407,19 @@ fn next_schema(shared: &Shared, spec: &SequenceSpec) -> Result<SequenceSchema> {
     spec.build(SequenceId(shared.versions.state(|s| s.next_sequence)))
 }
 
+/// Refuses that a sequence goes on at a place that another description does not have.
+fn check_point(schema: &SequenceSchema, at: SequencePoint) -> Result<()> {
+    let (SequencePoint::Next(value) | SequencePoint::After(value)) = at;
+    if (schema.min..=schema.max).contains(&value) {
+        return Ok(());
+    }
+    let SequenceSchema { name, min, max, .. } = schema;
+    let text = format!(
+        "sequence {name} stands at {value}, which is outside {min} to {max}; set another value first"
+    );
+    Err(Error::new(ErrorKind::OutOfRange, text))
+}
+
 /// Gives a sequence another description; it goes on where it is.
 pub(crate) fn change(shared: &Arc<Shared>, spec: &SequenceSpec) -> Result<()> {
     let _names = hold_names(shared, [(spec.name(), RowLock::Update)])?;
@@ -369,29 +427,15 @@ pub(crate) fn change(shared: &Arc<Shared>, spec: &SequenceSpec) -> Result<()> {
     let state = state.ok_or_else(|| unknown_sequence(spec.name()))?;
     let schema = spec.build(state.id)?;
     state.begin_recording()?;
-    let next = state.standing.lock().next();
-    let fits = next.is_none_or(|v| (schema.min..=schema.max).contains(&v));
-    let changed = if fits {
-        let edits = [Edit::ChangeSequence(schema.clone()), Edit::SequenceNext(state.id, next)];
+    let at = state.withdraw();
+    let changed = check_point(&schema, at).and_then(|()| {
+        let edits = [Edit::ChangeSequence(schema.clone()), at.edit(state.id)];
         shared.commit_edits(&edits, |_| ())
-    } else {
-        let text = format!(
-            "sequence {} goes on with {}, which is outside {} to {}; set another value first",
-            schema.name,
-            next.expect("None fits"),
-            schema.min,
-            schema.max
-        );
-        Err(Error::new(ErrorKind::OutOfRange, text))
-    };
-    let mut standing = state.standing.lock();
-    standing.recording = false;
+    });
     if changed.is_ok() {
-        standing.block = Block { first: schema.start, count: 0, after: next };
-        standing.schema = schema;
+        state.counter.standing.lock().schema = schema;
     }
-    drop(standing);
-    state.recorded.notify();
+    state.end_recording();
     changed
 }
 
@@ -404,8 +448,7 @@ pub(crate) fn drop_sequence(shared: &Arc<Shared>, name: &str) -> Result<()> {
         state.end(ErrorKind::UnknownSequence);
         shared.sequences.remove(&state);
     });
-    state.standing.lock().recording = false;
-    state.recorded.notify();
+    state.end_recording();
     dropped
 }
 
@@ -431,7 +474,7 @@ pub(crate) fn check_unused(
 pub(crate) fn load(shared: &Shared) {
     let known = shared.versions.state(|s| s.sequences.clone());
     for (_, sequence) in known {
-        shared.sequences.insert(SequenceState::new(shared, sequence.schema, sequence.next));
+        shared.sequences.insert(SequenceState::new(shared, sequence.schema, sequence.at, true));
     }
 }
 
@@ -442,14 +485,13 @@ pub(crate) fn close(shared: &Shared) -> Result<()> {
         if state.begin_recording().is_err() {
             continue;
         }
-        let mut standing = state.standing.lock();
+        let standing = state.counter.standing.lock();
         if standing.block.count > 0 {
-            edits.push(Edit::SequenceNext(state.id, Some(standing.block.first)));
+            edits.push(standing.at.edit(state.id));
         }
-        standing.ended = Some(ErrorKind::Closed);
-        standing.recording = false;
+        *state.ended.lock() = Some(ErrorKind::Closed);
         drop(standing);
-        state.recorded.notify();
+        state.end_recording();
     }
     if edits.is_empty() { Ok(()) } else { shared.commit_edits(&edits, |_| ()) }
 }

@@ -2,18 +2,20 @@
 //!
 //! One that a transaction creates hands out values as any other, to those who know its id: the
 //! transaction alone. Nothing of it is recorded before the commit, whose record brings it with the value
-//! that comes next; without a commit it is forgotten. One that a transaction drops is everybody's until
+//! where it stands; without a commit it is forgotten. One that a transaction drops is everybody's until
 //! the commit; nobody takes a value while that is recorded.
 //!
 //! Thread safety: as [`super`].
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use onlap_base::{Error, ErrorKind, Result};
-use onlap_format::manifest::Edit;
+use onlap_format::SequenceSchema;
+use onlap_format::manifest::{Edit, SequencePoint};
+use parking_lot::Mutex;
 
-use super::{Block, SequenceState, next_schema};
+use super::{Block, SequenceState, check_point, next_schema};
 use crate::database::Shared;
 use crate::spec::SequenceSpec;
 
@@ -22,7 +24,7 @@ pub(crate) struct NewSequence {
     shared: Arc<Shared>,
     state: Arc<SequenceState>,
     /// The one that it goes on for, and where that was.
-    goes_on: Option<(Arc<SequenceState>, Option<i64>)>,
+    goes_on: Option<(Arc<SequenceState>, SequencePoint)>,
 }
 
 impl NewSequence {
@@ -31,11 +33,14 @@ impl NewSequence {
         let _ids = shared.schema_lock.lock();
         let schema = next_schema(shared, spec)?;
         shared.commit_edits(&[Edit::NextSequence(schema.id.0 + 1)], |_| ())?;
-        let start = Some(schema.start);
-        let state = Arc::new(SequenceState::new(shared, schema, start));
-        state.unborn.store(true, Ordering::Release);
+        let start = SequencePoint::Next(schema.start);
+        Ok(NewSequence::noted(shared, SequenceState::new(shared, schema, start, false)))
+    }
+
+    fn noted(shared: &Arc<Shared>, state: SequenceState) -> NewSequence {
+        let state = Arc::new(state);
         shared.sequences.note(&state);
-        Ok(NewSequence { shared: Arc::clone(shared), state, goes_on: None })
+        NewSequence { shared: Arc::clone(shared), state, goes_on: None }
     }
 
     pub(crate) fn state(&self) -> &Arc<SequenceState> {
@@ -49,47 +54,65 @@ impl NewSequence {
         old: &Arc<SequenceState>,
         next: Option<i64>,
     ) -> Result<NewSequence> {
-        let mut new = NewSequence::new(shared, spec)?;
-        let mut standing = new.state.standing.lock();
-        let goes_on = old.standing.lock().next();
-        let begin = next.or(goes_on);
-        let (min, max) = (standing.schema.min, standing.schema.max);
-        if let Some(value) = begin.filter(|v| !(min..=max).contains(v)) {
-            let name = &standing.schema.name;
-            let text = format!(
-                "sequence {name} goes on with {value}, which is outside {min} to {max}; set another \
-                 value first"
-            );
-            return Err(Error::new(ErrorKind::OutOfRange, text));
-        }
-        standing.block = Block { first: standing.schema.start, count: 0, after: begin };
-        drop(standing);
+        let ids = shared.schema_lock.lock();
+        let schema = next_schema(shared, spec)?;
+        let goes_on = old.counter.standing.lock().at;
+        let at = next.map_or(goes_on, SequencePoint::Next);
+        check_point(&schema, at)?;
+        shared.commit_edits(&[Edit::NextSequence(schema.id.0 + 1)], |_| ())?;
+        let state = SequenceState::new(shared, schema, at, false);
+        let mut new = NewSequence::noted(shared, SequenceState { origin: old.origin, ..state });
+        drop(ids);
         new.goes_on = next.is_none().then(|| (Arc::clone(old), goes_on));
         Ok(new)
+    }
+
+    /// One that is another in all but the name: values of either are taken of both.
+    pub(crate) fn renamed(
+        shared: &Arc<Shared>,
+        name: &str,
+        old: &Arc<SequenceState>,
+    ) -> Result<NewSequence> {
+        let _ids = shared.schema_lock.lock();
+        let id = next_schema(shared, &SequenceSpec::new(name))?.id;
+        shared.commit_edits(&[Edit::NextSequence(id.0 + 1)], |_| ())?;
+        let state = SequenceState {
+            id,
+            name: name.to_owned(),
+            origin: old.origin,
+            unborn: AtomicBool::new(true),
+            counter: Arc::clone(&old.counter),
+            ended: Mutex::new(None),
+        };
+        Ok(NewSequence::noted(shared, state))
     }
 
     /// Refuses a commit where others took values that this one takes too.
     pub(crate) fn check(&self) -> Result<()> {
         let Some((old, at)) = &self.goes_on else { return Ok(()) };
-        if old.standing.lock().next() == *at {
+        if old.counter.standing.lock().at == *at {
             return Ok(());
         }
         let text = format!("values of sequence {} were taken meanwhile; run it again", old.name);
         Err(Error::new(ErrorKind::Conflict, text))
     }
 
-    /// What makes it everybody's. The values of its block are as good as taken.
+    /// What makes it everybody's. No value is taken of its block any more: of a counter that others know, they wait for the end of
+    /// the one that it was ([`Dropping`]).
     pub(crate) fn edits(&self) -> [Edit; 2] {
-        let standing = self.state.standing.lock();
-        let next = Edit::SequenceNext(self.state.id, standing.next());
-        [Edit::CreateSequence(standing.schema.clone()), next]
+        let mut standing = self.state.counter.standing.lock();
+        standing.block = Block::NONE;
+        let (id, name) = (self.state.id, self.state.name.clone());
+        let schema = SequenceSchema { id, name, ..standing.schema.clone() };
+        [Edit::CreateSequence(schema), standing.at.edit(id)]
     }
 
     /// After that was recorded.
     pub(crate) fn born(&self) {
-        let mut standing = self.state.standing.lock();
-        let next = standing.next();
-        standing.block = Block { first: standing.schema.start, count: 0, after: next };
+        let mut standing = self.state.counter.standing.lock();
+        let (id, name) = (self.state.id, self.state.name.clone());
+        standing.schema = SequenceSchema { id, name, ..standing.schema.clone() };
+        standing.recorded_as = Some(id);
         drop(standing);
         self.state.unborn.store(false, Ordering::Release);
         self.shared.sequences.name(&self.state);
@@ -111,6 +134,7 @@ pub(crate) struct Dropping<'a>(&'a SequenceState);
 impl<'a> Dropping<'a> {
     pub(crate) fn new(state: &'a SequenceState) -> Result<Dropping<'a>> {
         state.begin_recording()?;
+        state.withdraw();
         Ok(Dropping(state))
     }
 
@@ -123,7 +147,6 @@ impl<'a> Dropping<'a> {
 
 impl Drop for Dropping<'_> {
     fn drop(&mut self) {
-        self.0.standing.lock().recording = false;
-        self.0.recorded.notify();
+        self.0.end_recording();
     }
 }

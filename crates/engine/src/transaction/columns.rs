@@ -1,6 +1,6 @@
 //! How does a row come in of which only some columns are given?
 
-use onlap_base::{Csn, Error, ErrorKind, Result};
+use onlap_base::{Csn, Error, ErrorKind, Result, SequenceId};
 use onlap_format::{Batch, Column, Row, TableSchema, Value};
 
 use super::Transaction;
@@ -64,6 +64,11 @@ impl Table {
         shared.check_open()?;
         let at = schema.position_by_name(column).ok_or_else(|| no_column(&schema, column))?;
         defaults::default_value(shared, &schema.columns[at])
+    }
+
+    /// The sequence that callers know one by, whose id a default has: [`crate::Sequence::origin`].
+    pub fn sequence_origin(&self, id: SequenceId) -> SequenceId {
+        self.shared().sequences.origin(id)
     }
 
     /// What inserts of so many rows that leave a column out store there, in physical form: as

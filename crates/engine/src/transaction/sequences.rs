@@ -13,7 +13,7 @@ use super::schema::{SchemaSteps, Step};
 use crate::database::Shared;
 use crate::locks::RowLock;
 use crate::sequences::{self, NewSequence, Sequence, SequenceState};
-use crate::spec::{SequenceSpec, TableChanges};
+use crate::spec::{SequenceSpec, TableChanges, check_name};
 
 impl SchemaSteps {
     fn has_dropped_sequence(&self, id: SequenceId) -> bool {
@@ -126,33 +126,36 @@ impl Transaction {
         self.changing()?;
         self.lock_name(spec.name(), RowLock::Update)?;
         let old = self.find_sequence(spec.name())?;
-        self.put_in_place(old, spec, next)
+        self.put_in_place(old, spec.name(), |shared, old| {
+            NewSequence::in_place_of(shared, spec, old, next)
+        })
     }
 
-    /// The same for a sequence of another name, which nothing has: it goes on where the other one is.
+    /// Gives a sequence another name, which nothing has. Values that are taken meanwhile, of either name, are taken for ever.
     ///
     /// # Errors
-    /// As [`Transaction::replace_sequence`].
-    pub fn rename_sequence(&mut self, name: &str, spec: &SequenceSpec) -> Result<Sequence> {
+    /// As [`Transaction::create_sequence`] and [`Transaction::alter_table`].
+    pub fn rename_sequence(&mut self, name: &str, to: &str) -> Result<Sequence> {
         self.changing()?;
+        check_name("sequence", to)?;
         self.lock_name(name, RowLock::Update)?;
-        self.lock_name(spec.name(), RowLock::Update)?;
-        if self.find_sequence(spec.name()).is_ok() {
-            let text = format!("there is a sequence named {} already", spec.name());
+        self.lock_name(to, RowLock::Update)?;
+        if self.find_sequence(to).is_ok() {
+            let text = format!("there is a sequence named {to} already");
             return Err(Error::new(ErrorKind::AlreadyExists, text));
         }
         let old = self.find_sequence(name)?;
-        self.put_in_place(old, spec, None)
+        self.put_in_place(old, to, |shared, old| NewSequence::renamed(shared, to, old))
     }
 
     fn put_in_place(
         &mut self,
         old: Arc<SequenceState>,
-        spec: &SequenceSpec,
-        next: Option<i64>,
+        name: &str,
+        make: impl FnOnce(&Arc<Shared>, &Arc<SequenceState>) -> Result<NewSequence>,
     ) -> Result<Sequence> {
         self.all_or_nothing(|tx| {
-            let new = NewSequence::in_place_of(&tx.shared, spec, &old, next)?;
+            let new = make(&tx.shared, &old)?;
             let state = Arc::clone(new.state());
             tx.schema.steps.push(Step::DroppedSequence(Arc::clone(&old)));
             tx.schema.steps.push(Step::CreatedSequence(new));
@@ -160,8 +163,7 @@ impl Transaction {
             for table in tx.tables() {
                 let schema = table.schema();
                 for column in schema.columns.iter().filter(|c| c.default == uses) {
-                    let changes =
-                        TableChanges::new().set_default_sequence(&column.name, spec.name());
+                    let changes = TableChanges::new().set_default_sequence(&column.name, name);
                     tx.alter_table(&table, &changes)?;
                 }
             }

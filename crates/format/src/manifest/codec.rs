@@ -16,6 +16,8 @@
 //! Kinds 80 and 81 are 21 and 22 of a table of whose rules there is more to say, which follows them behind
 //! flags (1 blind writes, 2 derived columns, 4 generated columns), and then the derived and the generated columns.
 //!
+//! Kind 28 says where a sequence stands by its last value; kind 26, by the next one, is all that older files have.
+//!
 //! Kind 70 is the newest log file that was begun: number (varint), stamp (8 bytes), length (varint).
 //!
 //! Schemas of tables and sequences lie as [`schema`] says. Kinds 1 and 2 are what version 1 of the
@@ -150,6 +152,10 @@ pub(super) fn put_edit(out: &mut Vec<u8>, edit: &Edit) {
             out.push(u8::from(next.is_some()));
             next.iter().for_each(|v| put_signed(out, *v));
         }
+        Edit::SequenceTaken(id, last) => {
+            put_numbers(out, 28, &[id.0.into()]);
+            put_signed(out, *last);
+        }
         Edit::NextSequence(next) => put_numbers(out, 27, &[(*next).into()]),
         Edit::HistoryFloor(table, csn) => {
             put_numbers(out, HISTORY_FLOOR, &[table.0.into(), *csn]);
@@ -210,6 +216,7 @@ pub(super) fn read_edit(r: &mut Reader<'_>) -> Result<Edit> {
             Edit::SequenceNext(id, if r.flag()? { Some(r.signed()?) } else { None })
         }
         27 => Edit::NextSequence(r.varint32()?),
+        28 => Edit::SequenceTaken(SequenceId(r.varint32()?), r.signed()?),
         CREATE_BLIND => Edit::CreateTable(read_blind_table(r)?),
         CHANGE_BLIND => Edit::ChangeTable(read_blind_table(r)?),
         CREATE_RULED => Edit::CreateTable(read_ruled(r)?),

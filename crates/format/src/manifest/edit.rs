@@ -172,13 +172,15 @@ pub enum Edit {
     WrittenIndex(IndexId, u64, u64),
     /// A new sequence, whose next value is its first.
     CreateSequence(SequenceSchema),
-    /// Another description of a sequence; its next value stays.
+    /// Another description of a sequence, which stands where it stood.
     ChangeSequence(SequenceSchema),
     /// A sequence goes.
     DropSequence(SequenceId),
     /// Every value of a sequence before this one may have been handed out; `None` where the sequence
     /// has come to its end.
     SequenceNext(SequenceId, Option<i64>),
+    /// Every value of a sequence up to this one may have been handed out; the next follows it.
+    SequenceTaken(SequenceId, i64),
     /// Every sequence id below is taken; only ever raised.
     NextSequence(u32),
     /// What died in a table at or below this CSN may be gone: no older commit can be read.
@@ -239,6 +241,7 @@ impl Edit {
             | Edit::ChangeSequence(_)
             | Edit::DropSequence(_)
             | Edit::SequenceNext(..)
+            | Edit::SequenceTaken(..)
             | Edit::NextSequence(_)
             | Edit::Timeline(..) => None,
         }
@@ -252,6 +255,7 @@ impl Edit {
                 | Edit::ChangeSequence(_)
                 | Edit::DropSequence(_)
                 | Edit::SequenceNext(..)
+                | Edit::SequenceTaken(..)
         )
     }
 

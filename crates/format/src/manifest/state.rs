@@ -26,8 +26,36 @@ pub struct IndexState {
 pub struct SequenceState {
     /// The description.
     pub schema: SequenceSchema,
-    /// Every value before this one may have been handed out; `None` at the end.
-    pub next: Option<i64>,
+    /// What may have been handed out.
+    pub at: SequencePoint,
+}
+
+/// Where a sequence stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SequencePoint {
+    /// This value comes next.
+    Next(i64),
+    /// This value was the last, and what follows it comes next.
+    After(i64),
+}
+
+impl SequencePoint {
+    /// Where one stands of which the next value is known; it has come to its end where there is none.
+    fn before(next: Option<i64>, schema: &SequenceSchema) -> SequencePoint {
+        match next {
+            Some(next) => SequencePoint::Next(next),
+            None if schema.increment > 0 => SequencePoint::After(schema.max),
+            None => SequencePoint::After(schema.min),
+        }
+    }
+
+    /// The edit that says so.
+    pub fn edit(self, id: SequenceId) -> Edit {
+        match self {
+            SequencePoint::Next(next) => Edit::SequenceNext(id, Some(next)),
+            SequencePoint::After(last) => Edit::SequenceTaken(id, last),
+        }
+    }
 }
 
 /// A table and its files.
@@ -238,6 +266,7 @@ impl ManifestState {
             | Edit::ChangeSequence(_)
             | Edit::DropSequence(_)
             | Edit::SequenceNext(..)
+            | Edit::SequenceTaken(..)
             | Edit::NextSequence(_) => return self.apply_to_sequence(edit),
             Edit::Timeline(upto, points) => self.add_points(*upto, points)?,
             _ => return self.apply_to_table(edit),
@@ -264,15 +293,21 @@ impl ManifestState {
                     return Err(misfit(format!("sequence {} is there already", schema.id)));
                 }
                 self.next_sequence = self.next_sequence.max(schema.id.0.saturating_add(1));
-                let next = Some(schema.start);
-                self.sequences.insert(schema.id, SequenceState { schema: schema.clone(), next });
+                let (schema, at) = (schema.clone(), SequencePoint::Next(schema.start));
+                self.sequences.insert(schema.id, SequenceState { schema, at });
             }
             Edit::ChangeSequence(schema) => self.sequence_mut(schema.id)?.schema = schema.clone(),
             Edit::DropSequence(id) => {
                 self.sequence_mut(*id)?;
                 self.sequences.remove(id);
             }
-            Edit::SequenceNext(id, next) => self.sequence_mut(*id)?.next = *next,
+            Edit::SequenceNext(id, next) => {
+                let sequence = self.sequence_mut(*id)?;
+                sequence.at = SequencePoint::before(*next, &sequence.schema);
+            }
+            Edit::SequenceTaken(id, last) => {
+                self.sequence_mut(*id)?.at = SequencePoint::After(*last);
+            }
             Edit::NextSequence(next) => self.next_sequence = self.next_sequence.max(*next),
             _ => unreachable!("the caller picks the edits of sequences"),
         }
@@ -369,7 +404,7 @@ impl ManifestState {
         }
         for (id, sequence) in &self.sequences {
             edits.push(Edit::CreateSequence(sequence.schema.clone()));
-            edits.push(Edit::SequenceNext(*id, sequence.next));
+            edits.push(sequence.at.edit(*id));
         }
         if !self.timeline.is_empty() {
             edits.push(Edit::Timeline(0, self.timeline.to_vec()));

@@ -23,6 +23,7 @@ mod store;
 pub(crate) mod text;
 
 pub use compare::compare_records;
+pub(crate) use form::ELEMENT;
 pub use form::{Array, Builder, Dim, MAX_DIMENSIONS, MAX_ITEMS};
 pub(crate) use gather::extreme;
 pub use make::{any, collect};

@@ -4,7 +4,7 @@
 
 use onlap_pg::Result;
 
-use super::form::Array;
+use super::form::{Array, ELEMENT};
 use super::join::parts;
 use super::{of_element, own_array};
 use crate::misc::rows::{boolean, int4};
@@ -96,7 +96,11 @@ fn table(_: &Types) -> Box<dyn Series> {
     Box::new(|args: &[Datum<'_>], cx: &mut crate::Cx<'_>| -> Result<Rows> {
         let Datum::Text(whole) = &args[0] else { return Ok(none()) };
         cx.room(whole.len())?;
-        let rows: Vec<Datum<'static>> = parts(args).map(Datum::into_owned).collect();
+        let mut rows = Vec::new();
+        for part in parts(args) {
+            cx.worked(ELEMENT + part.size())?;
+            rows.push(part.into_owned());
+        }
         Ok(Box::new(rows.into_iter().map(|part| Ok(vec![part]))))
     })
 }

@@ -5,6 +5,7 @@
 
 use md5::{Digest as _, Md5};
 use onlap_pg::Result;
+use ring::digest::Context;
 
 use crate::{Cx, Entry, Text, Uuid, none, two};
 
@@ -18,13 +19,20 @@ pub const ENTRIES: &[Entry] = &[
     ("uuid_generate_v1()", |_| none::<Uuid>(|cx| Ok(of_time(cx)))),
     ("uuid_generate_v1mc()", |_| none::<Uuid>(|cx| Ok(of_time(cx)))),
     ("uuid_generate_v3(uuid,text)", |_| {
-        two::<Uuid, Text, Uuid>(|space, name, _| of_digest(&Md5::digest(joined(&space, name)), 3))
+        two::<Uuid, Text, Uuid>(|space, name, cx| {
+            let mut hash = Md5::new();
+            hash.update(space);
+            cx.pieces(name.as_bytes(), |piece| hash.update(piece))?;
+            of_digest(&hash.finalize(), 3)
+        })
     }),
     ("uuid_generate_v4()", |_| none::<Uuid>(|cx| Ok(random(cx)))),
     ("uuid_generate_v5(uuid,text)", |_| {
-        two::<Uuid, Text, Uuid>(|space, name, _| {
-            let sha1 = &ring::digest::SHA1_FOR_LEGACY_USE_ONLY;
-            of_digest(ring::digest::digest(sha1, &joined(&space, name)).as_ref(), 5)
+        two::<Uuid, Text, Uuid>(|space, name, cx| {
+            let mut hash = Context::new(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY);
+            hash.update(&space);
+            cx.pieces(name.as_bytes(), |piece| hash.update(piece))?;
+            of_digest(hash.finish().as_ref(), 5)
         })
     }),
 ];
@@ -35,10 +43,6 @@ const GREGORIAN: i64 = 0x01b2_1dd2_1381_4000 + 946_684_800 * 10_000_000;
 /// A namespace of RFC 4122: they differ in one byte.
 fn namespace(which: u8) -> [u8; 16] {
     [0x6b, 0xa7, 0xb8, which, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0, 0xc0, 0x4f, 0xd4, 0x30, 0xc8]
-}
-
-fn joined(space: &[u8; 16], name: &str) -> Vec<u8> {
-    [space, name.as_bytes()].concat()
 }
 
 /// Bytes as a uuid of a version.

@@ -7,7 +7,7 @@ use onlap_pg::{Error, Result};
 
 use super::access::index;
 use super::form::{Encoder, Node, node};
-use crate::array::Array;
+use crate::array::{Array, ELEMENT};
 use crate::misc::rows::{bytes, text};
 use crate::{Cx, Datum, Repr};
 
@@ -48,8 +48,11 @@ pub(super) fn at_path(
     cx: &Cx<'_>,
 ) -> Result<Datum<'static>> {
     let path = Array::load(bytes(path), Repr::Text);
-    let steps: Vec<Option<String>> =
-        path.iter().map(|step| (!step.is_null()).then(|| text(&step).to_owned())).collect();
+    let mut steps: Vec<Option<String>> = Vec::new();
+    for step in path.iter() {
+        cx.worked(ELEMENT + step.size())?;
+        steps.push((!step.is_null()).then(|| text(&step).to_owned()));
+    }
     let empty = match node(value) {
         Node::Array(items) => items.is_empty(),
         Node::Object(pairs) => pairs.is_empty(),

@@ -4,10 +4,11 @@
 
 use std::cmp::Ordering;
 
+use onlap_base::stop::STRIDE;
 use onlap_pg::value::numeric::Numeric;
-use onlap_pg::{Error, Result};
+use onlap_pg::{Error, Result, worked};
 
-use super::form::{Node, node};
+use super::form::{Items, Node, node};
 use super::order;
 use crate::misc::rows::{bytes, strict};
 use crate::{Datum, Entry, Kernel, Types};
@@ -21,10 +22,10 @@ pub(super) const ENTRIES: &[Entry] = &[
     ("jsonb_gt(jsonb,jsonb)", |types| compared(types, Ordering::is_gt)),
     ("jsonb_ge(jsonb,jsonb)", |types| compared(types, Ordering::is_ge)),
     ("jsonb_contains(jsonb,jsonb)", |types| {
-        strict(types, |args, _| Ok(Datum::Bool(contains(bytes(&args[0]), bytes(&args[1])))))
+        strict(types, |args, _| contains(bytes(&args[0]), bytes(&args[1])).map(Datum::Bool))
     }),
     ("jsonb_contained(jsonb,jsonb)", |types| {
-        strict(types, |args, _| Ok(Datum::Bool(contains(bytes(&args[1]), bytes(&args[0])))))
+        strict(types, |args, _| contains(bytes(&args[1]), bytes(&args[0])).map(Datum::Bool))
     }),
     ("bool(jsonb)", |types| {
         strict(types, |args, _| match node(bytes(&args[0])) {
@@ -49,18 +50,37 @@ pub(super) const ENTRIES: &[Entry] = &[
 ];
 
 fn compared(types: &Types, test: fn(Ordering) -> bool) -> Box<dyn Kernel> {
-    strict(types, move |args, _| Ok(Datum::Bool(test(compare(bytes(&args[0]), bytes(&args[1]))))))
+    strict(types, move |args, _| {
+        compare(bytes(&args[0]), bytes(&args[1])).map(|order| Datum::Bool(test(order)))
+    })
 }
 
 /// PostgreSQL's order of two values.
-pub(crate) fn compare(a: &[u8], b: &[u8]) -> Ordering {
-    if a == b {
-        return Ordering::Equal;
+///
+/// # Errors
+/// `57014`.
+pub(crate) fn compare(a: &[u8], b: &[u8]) -> Result<Ordering> {
+    if is_alike(a, b)? {
+        return Ok(Ordering::Equal);
     }
     let (mut left, mut right) = (Vec::new(), Vec::new());
-    order::key(a, &mut left);
-    order::key(b, &mut right);
-    left.cmp(&right)
+    order::key_asking(a, &mut left)?;
+    order::key_asking(b, &mut right)?;
+    Ok(left.cmp(&right))
+}
+
+/// Whether the bytes are the same.
+fn is_alike(a: &[u8], b: &[u8]) -> Result<bool> {
+    if a.len() != b.len() {
+        return Ok(false);
+    }
+    for (a, b) in a.chunks(STRIDE).zip(b.chunks(STRIDE)) {
+        worked(a.len())?;
+        if a != b {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn no_cast(value: &Node<'_>, to: &str) -> Error {
@@ -98,26 +118,50 @@ fn same(a: &Node<'_>, b: &Node<'_>) -> bool {
 }
 
 /// `whole @> part`: a scalar is in an array that has it, too, at the top.
-fn contains(whole: &[u8], part: &[u8]) -> bool {
+fn contains(whole: &[u8], part: &[u8]) -> Result<bool> {
     match (node(whole), node(part)) {
         (Node::Array(items), scalar) if !matches!(scalar, Node::Array(_) | Node::Object(_)) => {
-            items.iter().any(|item| same(&node(item), &scalar))
+            has(&items, part)
         }
         _ => inside(whole, part),
     }
 }
 
-fn inside(whole: &[u8], part: &[u8]) -> bool {
+/// Whether one of the elements of an array has a value inside.
+fn has(items: &Items<'_>, wanted: &[u8]) -> Result<bool> {
+    for held in items.iter() {
+        worked(8)?;
+        if inside(held, wanted)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Of two arrays this takes the product of their lengths.
+fn inside(whole: &[u8], part: &[u8]) -> Result<bool> {
     match (node(whole), node(part)) {
         (Node::Object(whole), Node::Object(part)) => {
-            let found = |(key, value): (&str, &[u8])| {
-                whole.raw(key).is_some_and(|held| inside(held, value))
-            };
-            whole.len() >= part.len() && part.iter().all(found)
+            if whole.len() < part.len() {
+                return Ok(false);
+            }
+            for (key, value) in part.iter() {
+                worked(key.len() + 8)?;
+                match whole.raw(key) {
+                    Some(held) if inside(held, value)? => {}
+                    _ => return Ok(false),
+                }
+            }
+            Ok(true)
         }
         (Node::Array(whole), Node::Array(part)) => {
-            part.iter().all(|wanted| whole.iter().any(|held| inside(held, wanted)))
+            for wanted in part.iter() {
+                if !has(&whole, wanted)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
         }
-        (a, b) => same(&a, &b),
+        (a, b) => Ok(same(&a, &b)),
     }
 }

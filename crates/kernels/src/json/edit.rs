@@ -2,7 +2,7 @@
 //!
 //! Thread safety: pure functions.
 
-use onlap_pg::{Error, Result};
+use onlap_pg::{Error, Result, worked};
 
 use super::access::keys;
 use super::at_path::{Change, at_path, refused};
@@ -110,15 +110,23 @@ fn without(value: &[u8], keys: &[&str]) -> Result<Vec<u8>> {
     match node(value) {
         Node::Object(pairs) => {
             out.begin_object();
-            for (key, value) in pairs.iter().filter(|pair| !keys.contains(&pair.0)) {
-                out.key(key)?;
-                out.raw(value)?;
+            for (key, value) in pairs.iter() {
+                worked(keys.len())?;
+                if !keys.contains(&key) {
+                    out.key(key)?;
+                    out.raw(value)?;
+                }
             }
         }
         Node::Array(items) => {
             out.begin_array();
             let gone = |item: &[u8]| matches!(node(item), Node::Text(text) if keys.contains(&text));
-            items.iter().filter(|item| !gone(item)).try_for_each(|item| out.raw(item))?;
+            for item in items.iter() {
+                worked(keys.len())?;
+                if !gone(item) {
+                    out.raw(item)?;
+                }
+            }
         }
         _ => return Err(refused("cannot delete from scalar")),
     }

@@ -3,7 +3,7 @@
 //! The text of a multirange is gone over for the texts of its ranges, each of which is read as one.
 //! Thread safety: pure functions.
 
-use onlap_pg::{Error, Oid, Result, TypeRef};
+use onlap_pg::{Error, Oid, Result, TypeRef, worked};
 
 use super::form::{
     Bound, EMPTY, LOWER_IN, NO_LOWER, NO_UPPER, Range, Ranges, UPPER_IN, store, store_all,
@@ -157,6 +157,7 @@ fn split(text: &str) -> Result<Vec<(usize, usize)>> {
     at += 1;
     let (mut place, mut found, mut start, mut seen) = (Place::Before, Vec::new(), 0, false);
     loop {
+        worked(1)?;
         let byte = *bytes.get(at).ok_or_else(|| bad("Unexpected end of input."))?;
         let next = bytes.get(at + 1);
         // Blanks count for nothing, not even behind a backslash.

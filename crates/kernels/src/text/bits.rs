@@ -28,19 +28,22 @@ pub const ENTRIES: &[Entry] = &[
     ("bitnot(bit)", |_| {
         one::<Bytes, Bytes>(|a, _| {
             let bits = Bits::load(a);
-            Ok(store(bits.length, bits.bytes.iter().map(|byte| !byte)))
+            store(bits.length, bits.bytes.iter().map(|byte| !byte))
         })
     }),
-    ("bitshiftleft(bit,int4)", |_| two::<Bytes, Int4, Bytes>(|a, n, _| Ok(shift(a, i64::from(n))))),
-    ("bitshiftright(bit,int4)", |_| {
-        two::<Bytes, Int4, Bytes>(|a, n, _| Ok(shift(a, -i64::from(n))))
-    }),
+    ("bitshiftleft(bit,int4)", |_| two::<Bytes, Int4, Bytes>(|a, n, _| shift(a, i64::from(n)))),
+    ("bitshiftright(bit,int4)", |_| two::<Bytes, Int4, Bytes>(|a, n, _| shift(a, -i64::from(n)))),
     ("bitcat(varbit,varbit)", |_| two::<Bytes, Bytes, Bytes>(|a, b, cx| concat(&[a, b], cx))),
     ("length(bit)", |_| one::<Bytes, Int4>(|a, _| Ok(Bits::load(a).length as i32))),
     ("bit_length(bit)", |_| one::<Bytes, Int4>(|a, _| Ok(Bits::load(a).length as i32))),
     ("octet_length(bit)", |_| one::<Bytes, Int4>(|a, _| Ok(a.len() as i32 - 4))),
     ("bit_count(bit)", |_| {
-        one::<Bytes, Int8>(|a, _| Ok(a[4..].iter().map(|byte| i64::from(byte.count_ones())).sum()))
+        one::<Bytes, Int8>(|a, cx| {
+            let mut count = 0;
+            let ones = |byte: &u8| i64::from(byte.count_ones());
+            cx.pieces(&a[4..], |piece| count += piece.iter().map(ones).sum::<i64>())?;
+            Ok(count)
+        })
     }),
     ("bit(int4,int4)", |_| {
         two::<Int4, Int4, Bytes>(|a, modifier, cx| of_number(i64::from(a), modifier, cx))
@@ -66,7 +69,7 @@ pub const ENTRIES: &[Entry] = &[
     }),
     ("substring(bit,int4)", |_| {
         two::<Bytes, Int4, Bytes>(|a, from, _| {
-            Ok(Bits::load(a).part(from.max(1) as usize - 1, usize::MAX))
+            Bits::load(a).part(from.max(1) as usize - 1, usize::MAX)
         })
     }),
     ("substring(bit,int4,int4)", |_| three::<Bytes, Int4, Int4, Bytes>(part)),
@@ -101,18 +104,18 @@ fn joined<const OP: u8>(a: &[u8], b: &[u8]) -> Result<Vec<u8>> {
         return Err(Error::new("22026", message));
     }
     let pairs = a.bytes.iter().zip(b.bytes);
-    Ok(store(
+    store(
         a.length,
         pairs.map(|(a, b)| match OP {
             AND => a & b,
             OR => a | b,
             _ => a ^ b,
         }),
-    ))
+    )
 }
 
 /// Shifted to the left, or to the right by a number below 0; zeros come in.
-fn shift(stored: &[u8], by: i64) -> Vec<u8> {
+fn shift(stored: &[u8], by: i64) -> Result<Vec<u8>> {
     let bits = Bits::load(stored);
     let count = bits.bytes.len();
     let far = by.unsigned_abs().min(bits.length as u64) as usize;
@@ -140,6 +143,7 @@ fn concat(parts: &[&[u8]], cx: &Cx<'_>) -> Result<Vec<u8>> {
     let mut at = 0;
     for part in parts {
         for (i, byte) in part.bytes.iter().enumerate() {
+            cx.worked(1)?;
             let first = at + i * 8;
             bytes[first / 8] |= byte >> (first % 8);
             if first % 8 > 0 {
@@ -148,7 +152,7 @@ fn concat(parts: &[&[u8]], cx: &Cx<'_>) -> Result<Vec<u8>> {
         }
         at += part.length;
     }
-    Ok(store(length, bytes.into_iter()))
+    store(length, bytes.into_iter())
 }
 
 /// The lowest bits of a number, so many as the type has; its sign before them.
@@ -163,7 +167,7 @@ fn of_number(value: i64, modifier: i32, cx: &mut Cx<'_>) -> Result<Vec<u8>> {
             _ => (value << -right) as u8,
         }
     };
-    Ok(store(length, (0..length.div_ceil(8)).map(byte)))
+    store(length, (0..length.div_ceil(8)).map(byte))
 }
 
 fn number(stored: &[u8], most: usize, refused: &'static str) -> Result<u64> {
@@ -177,14 +181,14 @@ fn number(stored: &[u8], most: usize, refused: &'static str) -> Result<u64> {
 
 fn part(stored: &[u8], from: i32, length: i32, _: &mut Cx<'_>) -> Result<Vec<u8>> {
     let (start, end) = range(from, length)?.unwrap_or((0, 0));
-    Ok(Bits::load(stored).part(start, end))
+    Bits::load(stored).part(start, end)
 }
 
 fn overlay(a: &[u8], new: &[u8], from: i32, length: i32, cx: &mut Cx<'_>) -> Result<Vec<u8>> {
     let (from, after) = laid(from, length)?;
     let bits = Bits::load(a);
-    let before = bits.part(0, from as usize - 1);
-    let after = bits.part(after.max(1) as usize - 1, usize::MAX);
+    let before = bits.part(0, from as usize - 1)?;
+    let after = bits.part(after.max(1) as usize - 1, usize::MAX)?;
     concat(&[&before, new, &after], cx)
 }
 
@@ -194,11 +198,11 @@ fn position(stored: &[u8], part: &[u8], cx: &mut Cx<'_>) -> Result<i32> {
         return Ok(i32::from(bits.length > 0));
     }
     for at in 0..(bits.length + 1).saturating_sub(part.length) {
-        if at % 4096 == 0 {
-            cx.go_on()?;
-        }
         let whole = part.length / 8;
-        let same = (0..whole).all(|i| bits.eight(at + i * 8) == part.bytes[i]);
+        let alike = (0..whole).take_while(|i| bits.eight(at + i * 8) == part.bytes[*i]).count();
+        // Where many places have nearly all of it, this is the product of the lengths.
+        cx.worked(1 + alike)?;
+        let same = alike == whole;
         let rest = part.length % 8;
         let mask = !(0xff_u8.checked_shr(rest as u32).unwrap_or(0));
         if same && (rest == 0 || bits.eight(at + whole * 8) & mask == part.bytes[whole]) {

@@ -3,7 +3,7 @@
 use onlap_pg::{Error, Result};
 
 use crate::text::basic::bits;
-use crate::text::parts::{laid, range};
+use crate::text::parts::{find_first, laid, range};
 use crate::{Bytes, Cx, Entry, Int4, Int8, Uuid, four, none, one, three, two};
 
 /// Functions.
@@ -30,7 +30,7 @@ pub const ENTRIES: &[Entry] = &[
         })
     }),
     ("overlay(bytea,bytea,int4,int4)", |_| four::<Bytes, Bytes, Int4, Int4, Bytes>(overlay)),
-    ("position(bytea,bytea)", |_| two::<Bytes, Bytes, Int4>(|a, b, _| Ok(position(a, b)))),
+    ("position(bytea,bytea)", |_| two::<Bytes, Bytes, Int4>(position)),
     ("btrim(bytea,bytea)", |_| {
         two::<Bytes, Bytes, Bytes>(|a, set, cx| trim(a, set, (true, true), cx))
     }),
@@ -116,11 +116,9 @@ fn overlay(bytes: &[u8], new: &[u8], from: i32, length: i32, cx: &mut Cx<'_>) ->
 }
 
 /// Where bytes begin in others, counted from 1; 0 if they are not there.
-fn position(bytes: &[u8], part: &[u8]) -> i32 {
-    if part.is_empty() {
-        return 1;
-    }
-    memchr::memmem::find(bytes, part).map_or(0, |at| at as i32 + 1)
+fn position(bytes: &[u8], part: &[u8], cx: &mut Cx<'_>) -> Result<i32> {
+    let found = find_first(part, bytes, cx)?;
+    Ok(found.map_or(0, |at| at as i32 + 1))
 }
 
 /// Without the bytes of a set at its front and its back.

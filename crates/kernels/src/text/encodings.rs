@@ -12,14 +12,14 @@ pub const ENTRIES: &[Entry] = &[
         two::<Bytes, Text, Text>(|bytes, name, cx| {
             let encoding = named(name, "source")?;
             cx.room(bytes.len().saturating_mul(2))?;
-            from(bytes, encoding)
+            from(bytes, encoding, cx)
         })
     }),
     ("convert_to(text,name)", |_| {
         two::<Text, Text, Bytes>(|text, name, cx| {
             let encoding = named(name, "destination")?;
             cx.room(text.len())?;
-            to(text, encoding)
+            to(text, encoding, cx)
         })
     }),
     ("convert(bytea,name,name)", |_| three::<Bytes, Text, Text, Bytes>(convert)),
@@ -42,14 +42,14 @@ pub const ENTRIES: &[Entry] = &[
         })
     }),
     ("length(bytea,name)", |_| {
-        two::<Bytes, Text, Int4>(|bytes, name, _| {
+        two::<Bytes, Text, Int4>(|bytes, name, cx| {
             let Some(encoding) = find(name) else {
                 return Err(Error::new("22023", format!("invalid encoding name \"{name}\"")));
             };
             if encoding == Encoding::Ascii {
                 return without_zero(bytes, "SQL_ASCII").map(|()| bytes.len() as i32);
             }
-            Ok(from(bytes, encoding)?.chars().count() as i32)
+            Ok(from(bytes, encoding, cx)?.chars().count() as i32)
         })
     }),
 ];
@@ -211,14 +211,16 @@ fn without_zero(bytes: &[u8], encoding: &str) -> Result<()> {
 }
 
 /// Bytes that are a text of an encoding.
-fn from(bytes: &[u8], encoding: Encoding) -> Result<String> {
+fn from(bytes: &[u8], encoding: Encoding, cx: &Cx<'_>) -> Result<String> {
     if encoding == Encoding::Ascii {
         without_zero(bytes, "SQL_ASCII")?;
     }
     match encoding {
         Encoding::Latin1 => {
             without_zero(bytes, "LATIN1")?;
-            Ok(bytes.iter().map(|byte| char::from(*byte)).collect())
+            let mut out = String::with_capacity(bytes.len());
+            cx.pieces(bytes, |piece| out.extend(piece.iter().map(|byte| char::from(*byte))))?;
+            Ok(out)
         }
         // What is not ASCII is taken for what the server writes.
         Encoding::Utf8 | Encoding::Ascii => match std::str::from_utf8(bytes) {
@@ -243,12 +245,13 @@ fn from(bytes: &[u8], encoding: Encoding) -> Result<String> {
     }
 }
 
-fn to(text: &str, encoding: Encoding) -> Result<Vec<u8>> {
+fn to(text: &str, encoding: Encoding, cx: &Cx<'_>) -> Result<Vec<u8>> {
     match encoding {
         Encoding::Utf8 | Encoding::Ascii => Ok(text.as_bytes().into()),
         Encoding::Latin1 => text
             .chars()
             .map(|c| {
+                cx.worked(1)?;
                 u8::try_from(u32::from(c)).map_err(|_| {
                     let mut bytes = [0; 4];
                     let message = format!(
@@ -274,15 +277,15 @@ fn convert(bytes: &[u8], source: &str, target: &str, cx: &mut Cx<'_>) -> Result<
     }
     let plain = source == target || source == Encoding::Ascii || target == Encoding::Ascii;
     match (plain, source) {
-        (false, _) => to(&from(bytes, source)?, target),
+        (false, _) => to(&from(bytes, source, cx)?, target, cx),
         // What has no encoding is taken for what it becomes.
         (true, Encoding::Ascii) => {
             without_zero(bytes, "SQL_ASCII")?;
             if target == Encoding::Utf8 {
-                from(bytes, target)?;
+                from(bytes, target, cx)?;
             }
             Ok(bytes.into())
         }
-        (true, _) => from(bytes, source).map(|_| bytes.into()),
+        (true, _) => from(bytes, source, cx).map(|_| bytes.into()),
     }
 }

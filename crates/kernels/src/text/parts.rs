@@ -2,6 +2,8 @@
 //!
 //! Positions count characters from 1.
 
+use memchr::memmem::{self, Finder};
+use onlap_base::stop::STRIDE;
 use onlap_pg::{Error, Result};
 
 use crate::{Cx, Entry, Int4, Text, four, three, two};
@@ -18,8 +20,8 @@ pub const ENTRIES: &[Entry] = &[
         })
     }),
     ("overlay(text,text,int4,int4)", |_| four::<Text, Text, Int4, Int4, Text>(overlay)),
-    ("position(text,text)", |_| two::<Text, Text, Int4>(|a, b, _| Ok(position(a, b)))),
-    ("strpos(text,text)", |_| two::<Text, Text, Int4>(|a, b, _| Ok(position(a, b)))),
+    ("position(text,text)", |_| two::<Text, Text, Int4>(position)),
+    ("strpos(text,text)", |_| two::<Text, Text, Int4>(position)),
     ("left(text,int4)", |_| two::<Text, Int4, Text>(|a, n, _| Ok(split(a, n).0.into()))),
     ("right(text,int4)", |_| two::<Text, Int4, Text>(|a, n, _| Ok(right(a, n).into()))),
     ("split_part(text,text,int4)", |_| three::<Text, Text, Int4, Text>(split_part)),
@@ -85,9 +87,40 @@ fn overlay(text: &str, new: &str, from: i32, length: i32, cx: &mut Cx<'_>) -> Re
 }
 
 /// Where a text begins in another, 0 if it is not there.
-fn position(text: &str, part: &str) -> i32 {
-    let found = memchr::memmem::find(text.as_bytes(), part.as_bytes());
-    found.map_or(0, |at| text[..at].chars().count() as i32 + 1)
+fn position(text: &str, part: &str, cx: &mut Cx<'_>) -> Result<i32> {
+    let Some(at) = find_first(part.as_bytes(), text.as_bytes(), cx)? else { return Ok(0) };
+    let mut before = 0;
+    cx.text_pieces(&text[..at], |piece| before += piece.chars().count())?;
+    Ok(before as i32 + 1)
+}
+
+/// Where bytes lie in others.
+pub(super) fn find_first(part: &[u8], bytes: &[u8], cx: &Cx<'_>) -> Result<Option<usize>> {
+    // Of few bytes no search is prepared.
+    if bytes.len() <= STRIDE {
+        cx.worked(bytes.len())?;
+        return Ok(memmem::find(bytes, part));
+    }
+    find(&Finder::new(part), bytes, 0, cx)
+}
+
+/// Where bytes lie in others, from a place on. It looks at stretches, and asks between them.
+fn find(finder: &Finder<'_>, bytes: &[u8], from: usize, cx: &Cx<'_>) -> Result<Option<usize>> {
+    let part = finder.needle().len();
+    let (mut from, stretch) = (from, STRIDE.max(part));
+    loop {
+        // What begins in a stretch may end behind it.
+        let end = bytes.len().min(from + stretch + part);
+        if let Some(at) = finder.find(&bytes[from..end]) {
+            cx.worked(at + part)?;
+            return Ok(Some(from + at));
+        }
+        cx.worked(stretch)?;
+        if end == bytes.len() {
+            return Ok(None);
+        }
+        from += stretch;
+    }
 }
 
 /// Splits after so many characters, or before so many of the last ones.
@@ -119,15 +152,14 @@ fn split_part(text: &str, by: &str, n: i32, cx: &mut Cx<'_>) -> Result<String> {
     if by.is_empty() {
         return Ok(if matches!(n, 1 | -1) { text.into() } else { String::new() });
     }
-    let at = n.unsigned_abs() as usize - 1;
+    let (at, finder) = (n.unsigned_abs() as usize - 1, Finder::new(by));
     let at = match n > 0 {
         true => at,
         // Fields are those that are found from the beginning on.
         false => {
-            let mut fields = 1_usize;
-            for _ in memchr::memmem::find_iter(text.as_bytes(), by) {
-                cx.worked(by.len())?;
-                fields += 1;
+            let (mut fields, mut from) = (1_usize, 0);
+            while let Some(at) = find(&finder, text.as_bytes(), from, cx)? {
+                (fields, from) = (fields + 1, at + by.len());
             }
             match fields.checked_sub(at + 1) {
                 Some(at) => at,
@@ -136,8 +168,7 @@ fn split_part(text: &str, by: &str, n: i32, cx: &mut Cx<'_>) -> Result<String> {
         }
     };
     let (mut begin, mut field) = (0, 0);
-    for end in memchr::memmem::find_iter(text.as_bytes(), by) {
-        cx.worked(by.len())?;
+    while let Some(end) = find(&finder, text.as_bytes(), begin, cx)? {
         if field == at {
             return Ok(text[begin..end].into());
         }

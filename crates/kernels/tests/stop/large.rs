@@ -71,6 +71,52 @@ pub fn wrong() -> Vec<String> {
     ]
 }
 
+/// What an argument of a function is where others are large, if the usual small value would be refused at once.
+pub fn fitting(signature: &str, at: usize) -> Option<&'static str> {
+    let name = signature.split('(').next().unwrap_or_default();
+    let last = signature.matches(',').count();
+    Some(match (name, at) {
+        ("encode", 1) => "base64",
+        ("decode", 1) => "escape",
+        ("digest", 1) | ("hmac", 2) => "sha256",
+        ("convert_from" | "convert_to" | "convert", 1) => "LATIN1",
+        ("convert", 2) | ("length", 1) => "UTF8",
+        ("normalize" | "is_normalized", 1) => "NFC",
+        ("set_bit", 2) => "1",
+        ("regexp_instr", 4) => "1",
+        ("regexp_replace", 3) if last == 3 && signature.ends_with("text)") => "g",
+        ("regexp_replace", 5) | ("regexp_count", 3) | ("regexp_instr", 5) => "i",
+        ("regexp_substr", 4) => "i",
+        ("regexp_instr", 6) | ("regexp_substr", 5) => "0",
+        ("regexp_like" | "regexp_match" | "regexp_split_to_array", 2) => "i",
+        ("regexp_matches" | "regexp_split_to_table", 2) => "gi",
+        ("date_part" | "extract", 0) => "day",
+        ("date_trunc", 0) => "day",
+        ("date_trunc", 2) | ("timezone", 0) => "UTC",
+        ("jsonb_set_lax", 4) => "use_json_null",
+        (name, 2) if name.starts_with("jsonb_path_") => "{}",
+        (name, 2) if name.ends_with("range") => "[]",
+        _ => return None,
+    })
+}
+
+/// The large document of a function of objects.
+fn object(signature: &str) -> Option<String> {
+    const OF_OBJECTS: [&str; 4] = ["each", "each_text", "object_keys", "object_field"];
+    let name = signature.split('(').next()?.trim_start_matches("jsonb_");
+    let name = name.trim_start_matches("json_").trim_end_matches("_text");
+    OF_OBJECTS.contains(&name).then(|| {
+        let pairs: Vec<String> = (0..BYTES / 20).map(|n| format!("\"key {n}\": [{n}]")).collect();
+        format!("{{{}}}", pairs.join(","))
+    })
+}
+
+/// As [`large`], of an argument of a function.
+pub fn large_for(catalog: &Catalog, signature: &str, oid: Oid) -> Option<String> {
+    let document = matches!(oid, 114 | 3802).then(|| object(signature)).flatten();
+    document.or_else(|| large(catalog, oid))
+}
+
 /// Texts of small values.
 pub fn small(catalog: &Catalog, oid: Oid) -> &'static [&'static str] {
     match oid {

@@ -3,7 +3,7 @@
 //! Each function, set function, input and output is called with values of some megabytes. What is counted is how often it
 //! asked, so that no clock is looked at: once for each megabyte that it was given or made, at least, in addition to the once that
 //! every loop over rows does. Those that need not, as they look at some bytes of it or go over it at the speed of memory, stand
-//! in a list, which is checked, too.
+//! in a list, which is checked, too, and so do those that ask, but are done before with some values.
 
 mod large;
 mod quick;
@@ -33,8 +33,9 @@ const PER_QUESTION: usize = 1 << 20;
 struct World {
     catalog: Arc<Catalog>,
     settings: Settings,
-    /// Calls that asked too seldom, and how.
+    /// What asked too seldom in some call, and what asked often enough in one with a large value.
     silent: BTreeSet<String>,
+    loud: BTreeSet<String>,
     called: BTreeSet<String>,
     /// Whether each call is told of.
     reports: bool,
@@ -46,6 +47,7 @@ impl World {
             catalog: Arc::new(Catalog::new()),
             settings: Settings::default(),
             silent: BTreeSet::new(),
+            loud: BTreeSet::new(),
             called: BTreeSet::new(),
             reports: std::env::var("ONLAP_REPORT").is_ok(),
         }
@@ -86,6 +88,8 @@ impl World {
         let wanted = (work / PER_QUESTION) as u64 + rows;
         if asked < wanted {
             self.silent.insert(name.to_string());
+        } else if work >= PER_QUESTION {
+            self.loud.insert(name.to_string());
         }
         if self.reports {
             eprintln!(
@@ -113,11 +117,11 @@ impl World {
         let result = own(&proc.result);
         let small: Vec<Vec<Datum<'static>>> = types
             .iter()
-            .map(|oid| {
-                large::small(&self.catalog, *oid)
-                    .iter()
-                    .filter_map(|text| self.value(*oid, text))
-                    .collect()
+            .enumerate()
+            .map(|(at, oid)| {
+                let fitting = large::fitting(&name, at);
+                let usual = large::small(&self.catalog, *oid);
+                fitting.iter().chain(usual).filter_map(|text| self.value(*oid, text)).collect()
             })
             .collect();
         if small.iter().any(|values| values.is_empty()) {
@@ -125,7 +129,10 @@ impl World {
         }
         let big: Vec<Option<Datum<'static>>> = types
             .iter()
-            .map(|oid| large::large(&self.catalog, *oid).and_then(|text| self.value(*oid, &text)))
+            .map(|oid| {
+                let text = large::large_for(&self.catalog, &name, *oid)?;
+                self.value(*oid, &text)
+            })
             .collect();
         for at in 0..types.len() {
             let Some(value) = &big[at] else { continue };
@@ -225,10 +232,16 @@ fn kernels_ask_within_one_value() {
             world.forms(ty.oid);
         }
     }
-    let allowed: BTreeSet<String> = quick::QUICK.iter().map(|name| name.to_string()).collect();
+    let set = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<BTreeSet<_>>();
+    let (quick, early) = (set(quick::QUICK), set(quick::EARLY));
+    let allowed: BTreeSet<String> = quick.union(&early).cloned().collect();
     let new: Vec<&String> = world.silent.difference(&allowed).collect();
     assert!(new.is_empty(), "they do not ask within one value: {new:#?}");
     if only.is_empty() {
+        let loud: Vec<&String> = quick.intersection(&world.loud).collect();
+        assert!(loud.is_empty(), "they ask, and stand among those that need not: {loud:#?}");
+        let never: Vec<&String> = early.difference(&world.loud).collect();
+        assert!(never.is_empty(), "they never ask: {never:#?}");
         let unknown: Vec<&String> = allowed.difference(&world.called).collect();
         assert!(unknown.is_empty(), "they stand in the list, and are not called: {unknown:#?}");
     }
@@ -252,6 +265,53 @@ fn long_numbers_ask() {
     ask("quotient", &|| long.div(&short));
     ask("remainder", &|| long.rem(&short));
     ask("power", &|| Numeric::from(7).power(&Numeric::from(40_000)));
+}
+
+/// What takes the product of the sizes of its arguments, and what looks for a part that is not there.
+#[test]
+fn products_and_searches_ask() {
+    let world = World::new();
+    let list = |from: usize, to: usize| {
+        let items: Vec<String> = (from..to).map(|n| format!("\"{n}\"")).collect();
+        items.join(",")
+    };
+    let ones = |zeros: &str, count: usize| format!("{}{zeros}", "1".repeat(count));
+    let (array, keys) = (format!("[{}]", list(0, 3000)), format!("{{{}}}", list(5000, 7000)));
+    let (last, long) = (format!("[{}]", list(2000, 3000)), "a".repeat(8 << 20));
+    let bytes = format!("\\x{}", "61".repeat(8 << 20));
+    for (name, args, work) in [
+        ("jsonb_contains(jsonb,jsonb)", vec![&*array, &last], 1000 * 2000 * 8),
+        ("jsonb_contained(jsonb,jsonb)", vec![&last, &array], 1000 * 2000 * 8),
+        ("jsonb_delete(jsonb,_text)", vec![&array, &keys], 3000 * 2000),
+        ("position(bit,bit)", vec![&ones("", 20_000), &ones("0", 5_000)], 15_000 * 600),
+        ("strpos(text,text)", vec![&long, "b"], 8 << 20),
+        ("position(text,text)", vec![&long, "ab"], 8 << 20),
+        ("position(bytea,bytea)", vec![&bytes, "b"], 8 << 20),
+        ("split_part(text,text,int4)", vec![&long, "b", "2"], 8 << 20),
+        ("split_part(text,text,int4)", vec![&long, "b", "-1"], 8 << 20),
+        ("string_to_table(text,text)", vec![&long, "a"], 8 << 20),
+    ] {
+        let named = |proc: &&Proc| signature(&world.catalog, proc) == name;
+        let proc = world.catalog.procs().iter().find(named).expect(name);
+        let read = |(oid, text): (&Oid, &&str)| world.value(*oid, text).expect(name);
+        let args: Vec<Datum<'static>> = proc.arguments.iter().zip(&args).map(read).collect();
+        let types = world.types(&proc.arguments, proc.result);
+        let before = stop::asked();
+        match (find(proc.oid), find_series(proc.oid)) {
+            (Some(make), _) => {
+                let column = |(oid, value): (&Oid, &Datum<'static>)| {
+                    let repr = repr(&world.catalog, *oid).expect("its values were made");
+                    Col::new(Datum::column(repr, [value].into_iter()).expect("one value fits"))
+                };
+                let columns: Vec<Col> = proc.arguments.iter().zip(&args).map(column).collect();
+                make(&types).eval(&columns, 1, &mut world.cx()).expect(name);
+            }
+            (None, Some(make)) => drop(make(&types).start(&args, &mut world.cx()).expect(name)),
+            (None, None) => panic!("{name} is not there"),
+        }
+        let asked = stop::asked() - before;
+        assert!(asked >= (work / stop::STRIDE) as u64, "{name}: {asked}");
+    }
 }
 
 /// A statement that is to end does so within the value.

@@ -12,6 +12,9 @@ use crate::{Error, Result, worked};
 /// VARBITMAXLEN: the most bits of a value.
 pub const MAX_BITS: usize = i32::MAX as usize - 7;
 
+/// Bytes between two questions whether the work is still wanted.
+const AT_ONCE: usize = 16 << 10;
+
 /// Whether a type takes as many bits as it says, or up to as many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -55,7 +58,10 @@ impl<'a> Bits<'a> {
     }
 
     /// The bits from a place on, up to another one.
-    pub fn part(&self, from: usize, to: usize) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// `57014`.
+    pub fn part(&self, from: usize, to: usize) -> Result<Vec<u8>> {
         let to = to.min(self.length);
         let length = to.saturating_sub(from);
         store(length, (0..length.div_ceil(8)).map(|i| self.eight(from + i * 8)))
@@ -111,18 +117,27 @@ impl Ord for Bits<'_> {
 
 /// A value of so many bits, which lie in these bytes.
 ///
+/// # Errors
+/// `57014`.
+///
 /// # Panics
 /// Too few bytes come.
-pub fn store(length: usize, bytes: impl Iterator<Item = u8>) -> Vec<u8> {
+pub fn store(length: usize, mut bytes: impl Iterator<Item = u8>) -> Result<Vec<u8>> {
     let count = length.div_ceil(8);
     let mut out = Vec::with_capacity(4 + count);
     out.extend((length as u32).to_be_bytes());
-    out.extend(bytes.take(count));
+    let mut left = count;
+    while left > 0 {
+        let some = left.min(AT_ONCE);
+        worked(some)?;
+        out.extend(bytes.by_ref().take(some));
+        left -= some;
+    }
     assert_eq!(out.len(), 4 + count, "there are bytes for all bits");
     if let (Some(last), spare @ 1..) = (out.last_mut(), count * 8 - length) {
         *last &= 0xff << spare;
     }
-    out
+    Ok(out)
 }
 
 /// bit_in, varbit_in: zeros and ones, `b` before them; or hexadecimal digits behind `x`.
@@ -181,10 +196,10 @@ pub fn cast(stored: &[u8], modifier: i32, explicit: bool, kind: Kind) -> Result<
     match kind {
         _ if !explicit => fit(bits.length, modifier, kind).map(|_| stored.into()),
         Kind::Varying if bits.length <= length => Ok(stored.into()),
-        Kind::Varying => Ok(bits.part(0, length)),
+        Kind::Varying => bits.part(0, length),
         Kind::Fixed => {
             let zeros = std::iter::repeat(0);
-            Ok(store(length, bits.bytes.iter().copied().chain(zeros)))
+            store(length, bits.bytes.iter().copied().chain(zeros))
         }
     }
 }
@@ -200,6 +215,6 @@ pub fn recv(bytes: &[u8], modifier: i32, kind: Kind) -> Result<Vec<u8>> {
     match bytes.len().cmp(&length.div_ceil(8)) {
         Ordering::Less => Err(bad_binary()),
         Ordering::Greater => Err(Error::new("22P03", "incorrect binary data format")),
-        Ordering::Equal => Ok(store(length, bytes.iter().copied())),
+        Ordering::Equal => store(length, bytes.iter().copied()),
     }
 }

@@ -3,8 +3,9 @@
 //! Parameters of storage (`fillfactor=70`), and the key parts of an index whose NULLs were declared to stand at the other end than
 //! here ([`Storage::nulls`]). Both are kept for the catalogs and for pg_dump. Next to them stands what statements go by: whether an
 //! index is invisible to them. A row of the catalog per relation, by its OID:
-//! `{"options": ["name=value"], "nulls": [positions], "invisible": true}`; what is not said is not there. Releases that do not know
-//! `invisible` use the index. Thread safety: plain data.
+//! `{"options": ["name=value"], "nulls": [positions], "invisible": true, "collations": [[position, collation, said]]}`; what is not
+//! said is not there. Releases that do not know `invisible` use the index. All collations order alike, so that an index serves whatever
+//! its own is. Thread safety: plain data.
 
 use onlap::IndexId;
 use serde_json::{Value as Json, json};
@@ -24,6 +25,19 @@ pub struct Storage {
     pub nulls: Vec<usize>,
     /// Whether it is an index that no statement reads by; rules that it keeps are kept.
     pub invisible: bool,
+    /// The collations of parts of an index's key that are not their columns', or not the default ones of expressions.
+    pub collations: Vec<PartCollation>,
+}
+
+/// The collation of a part of an index's key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartCollation {
+    /// Which part.
+    pub at: usize,
+    /// Its OID.
+    pub oid: u32,
+    /// Whether COLLATE of the index says it, and the column or expression itself another one.
+    pub said: bool,
 }
 
 impl Storage {
@@ -34,10 +48,18 @@ impl Storage {
         };
         let list = |word: &str| object.body[word].as_array().into_iter().flatten();
         let number = |json: &Json| usize::try_from(json.as_u64()?).ok();
+        let collation = |json: &Json| {
+            Some(PartCollation {
+                at: number(&json[0])?,
+                oid: u32::try_from(json[1].as_u64()?).ok()?,
+                said: json[2].as_bool()?,
+            })
+        };
         Storage {
             options: list("options").filter_map(|o| Some(o.as_str()?.to_string())).collect(),
             nulls: list("nulls").filter_map(number).collect(),
             invisible: object.body["invisible"].as_bool().unwrap_or(false),
+            collations: list("collations").filter_map(collation).collect(),
         }
     }
 
@@ -50,7 +72,16 @@ impl Storage {
         if self.invisible {
             body["invisible"] = json!(true);
         }
+        if !self.collations.is_empty() {
+            let of = |part: &PartCollation| json!([part.at, part.oid, part.said]);
+            body["collations"] = self.collations.iter().map(of).collect();
+        }
         Some(body)
+    }
+
+    /// What is kept of the collation of a part of an index's key.
+    pub fn collation(&self, at: usize) -> Option<&PartCollation> {
+        self.collations.iter().find(|part| part.at == at)
     }
 
     /// Whether an index is invisible to statements.

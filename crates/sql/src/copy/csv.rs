@@ -23,6 +23,8 @@ pub struct Csv {
     seen: usize,
     open: bool,
     ended: bool,
+    /// The byte of the first row's end by which lines within rows are counted.
+    ends: Option<u8>,
 }
 
 impl Csv {
@@ -43,6 +45,7 @@ impl Csv {
             seen: 0,
             open: false,
             ended: false,
+            ends: None,
         }
     }
 
@@ -72,15 +75,22 @@ impl Csv {
     }
 
     fn row(&mut self, row: &[u8], sink: &mut Sink<'_>) -> Result<()> {
-        sink.line += 1;
-        let inside = row.iter().filter(|b| **b == b'\n').count() as u64;
-        let row = row.strip_suffix(b"\r").unwrap_or(row);
+        let (row, ends) = match row.strip_suffix(b"\r") {
+            Some(row) => (row, b'\r'),
+            None => (row, b'\n'),
+        };
+        // As PostgreSQL counts, which knows of the first row only at its end how lines end.
+        let counted = self.ends.replace(ends).unwrap_or(b'\r');
+        let inside = row.iter().filter(|b| **b == counted).count() as u64;
+        sink.begin_line(1 + inside, row);
         if row == b"\\." {
             self.ended = true;
+            sink.leave_line();
             return Ok(());
         }
         let header = std::mem::replace(&mut self.header, Header::Off);
         if header == Header::On {
+            sink.leave_line();
             return Ok(());
         }
         let mut names = Vec::new();
@@ -102,7 +112,6 @@ impl Csv {
                 break;
             }
         }
-        sink.line += inside;
         match header {
             Header::Match => check_header(&names, sink),
             _ if sink.is_complete() => sink.end_row(),

@@ -8,6 +8,7 @@
 mod binary;
 mod csv;
 mod filter;
+mod lines;
 mod options;
 mod out;
 mod sink;
@@ -148,7 +149,7 @@ fn copy_in(
     let due = Queue::default();
     let encoding = client.reply().encoding();
     let calls = filter.as_ref().map_or_else(Vec::new, |filter| filter.calls.clone());
-    let mut sink = Sink::new(view, &name, &table, columns, &due)?.with(encoding, filter);
+    let mut sink = Sink::new(view, &name, &table, columns, &due)?.with(encoding, filter, !binary);
     client.reply().copy_response(b'G', binary, width);
     view.must(&calls)?;
     session.current()?.changed = true;
@@ -193,6 +194,7 @@ fn take(
             }
             CopyData::Done => break,
             CopyData::Failed(why) => {
+                sink.next_line();
                 let text = format!("COPY from stdin failed: {why}");
                 return Err(sink.located(SqlError::new(state::CANCELLED, text)));
             }

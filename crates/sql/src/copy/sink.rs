@@ -1,12 +1,14 @@
 //! Where do the values of a COPY go?
 //!
 //! Into the columns of a batch, as the engine has them; integers and text without a detour. Full batches
-//! go to the transaction.
+//! go to the transaction. Of one that it refuses the rows are judged once more, one after the other, so that the error is that of the
+//! first one that is wrong, and tells its line.
 
 use arrow_array::RecordBatch;
 use onlap::{Batch, DataType, Row, Table, Value, Vector, convert};
 
 use super::filter::Filter;
+use super::lines::{Lines, shown};
 use crate::catalog::Name;
 use crate::change::fires::{Event, Fires, Queue};
 use crate::change::{Router, hold};
@@ -24,8 +26,8 @@ use crate::view::View;
 const ROWS: usize = 8192;
 /// Bytes after which it does: long values make long rows.
 const BYTES: usize = 4 << 20;
-/// Bytes of a value that an error shows.
-const SHOWN: usize = 100;
+/// Rows of which PostgreSQL judges each by itself before it looks at the keys of any.
+const KEYS_TOGETHER: usize = 1000;
 
 /// A column that is given.
 struct Target {
@@ -51,8 +53,10 @@ pub struct Sink<'a> {
     encoding: Encoding,
     /// WHERE.
     filter: Option<Filter>,
-    /// The lines of the batch's rows, where there is one.
-    lines: Vec<u64>,
+    /// The lines of the batch's rows.
+    lines: Lines,
+    /// Whether lines are texts, which errors show.
+    has_text: bool,
     /// Whether all columns are given, in their order.
     whole: bool,
     batch: Batch,
@@ -64,6 +68,8 @@ pub struct Sink<'a> {
     pub line: u64,
     /// The value that errors name: column and text.
     failed: Option<(usize, Option<String>)>,
+    /// The row of a batch that errors name: its line, where one is known, and the text of that, where it is shown.
+    failed_row: Option<(Option<u64>, Option<String>)>,
     /// Triggers, if there are any.
     fires: Option<Fires<'a>>,
 }
@@ -109,7 +115,8 @@ impl<'a> Sink<'a> {
             by_settings: depends,
             encoding: Encoding::default(),
             filter: None,
-            lines: Vec::new(),
+            lines: Lines::default(),
+            has_text: true,
             whole: columns.iter().copied().eq(0..schema.columns.len()),
             batch: Batch::new(targets.iter().map(|t| t.ty.engine.physical())),
             targets,
@@ -118,13 +125,15 @@ impl<'a> Sink<'a> {
             rows: 0,
             line: 0,
             failed: None,
+            failed_row: None,
             fires: Fires::of(view, &TableHandle::new(view, table.clone()), due)?,
         })
     }
 
-    /// Texts within binary values are in this encoding; rows are taken that a condition holds for.
-    pub fn with(mut self, encoding: Encoding, filter: Option<Filter>) -> Self {
-        (self.encoding, self.filter) = (encoding, filter);
+    /// Texts within binary values are in this encoding; rows are taken that a condition holds for; there are lines, or rows in binary
+    /// form.
+    pub fn with(mut self, encoding: Encoding, filter: Option<Filter>, has_text: bool) -> Self {
+        (self.encoding, self.filter, self.has_text) = (encoding, filter, has_text);
         self
     }
 
@@ -174,7 +183,7 @@ impl<'a> Sink<'a> {
     pub fn text(&mut self, bytes: &[u8]) -> Result<()> {
         let pushed = self.push_text(bytes);
         if pushed.is_err() {
-            self.failed = Some((self.at, Some(format!("\"{}\"", shown(bytes)))));
+            self.failed = Some((self.at, Some(shown(bytes))));
         }
         self.bytes += bytes.len() + 8;
         self.at += 1;
@@ -267,10 +276,24 @@ impl<'a> Sink<'a> {
             self.batch.columns[at] = made.inspect_err(|_| self.failed = Some((at, None)))?;
         }
         self.batch.rows = rows.num_rows();
-        if self.filter.is_some() {
-            self.lines.resize(self.batch.rows, 0);
-        }
         self.flush()
+    }
+
+    /// A line begins, of which this is the text.
+    pub fn begin_line(&mut self, lines: u64, text: &[u8]) {
+        self.line += lines;
+        self.lines.begin(text);
+    }
+
+    /// The line under way is no row.
+    pub fn leave_line(&mut self) {
+        self.lines.leave();
+    }
+
+    /// The line behind all that has come is what fails.
+    pub fn next_line(&mut self) {
+        self.lines.leave();
+        self.line += 1;
     }
 
     /// Ends a row that has too few values.
@@ -291,11 +314,11 @@ impl<'a> Sink<'a> {
     pub fn end_row(&mut self) -> Result<()> {
         self.at = 0;
         self.batch.rows += 1;
-        let mut most = ROWS;
-        if let Some(filter) = &self.filter {
-            self.lines.push(self.line);
-            most = if filter.is_volatile() { 1 } else { ROWS };
-        }
+        self.lines.end_row(self.line);
+        let most = match &self.filter {
+            Some(filter) if filter.is_volatile() => 1,
+            _ => ROWS,
+        };
         if self.batch.rows >= most || self.bytes >= BYTES {
             self.flush()?;
         }
@@ -304,22 +327,31 @@ impl<'a> Sink<'a> {
 
     fn flush(&mut self) -> Result<()> {
         let fresh = Batch::new(self.targets.iter().map(|t| t.ty.engine.physical()));
-        let mut batch = std::mem::replace(&mut self.batch, fresh);
+        let batch = std::mem::replace(&mut self.batch, fresh);
         self.bytes = 0;
         if batch.rows == 0 {
             return Ok(());
         }
+        self.put(batch)?;
+        self.lines.clear();
+        Ok(())
+    }
+
+    fn put(&mut self, batch: Batch) -> Result<()> {
         if self.filter.is_some() {
             return self.put_filtered(batch);
         }
-        if self.fires.is_some() {
-            let rows = self.completed(batch)?;
-            return rows.into_iter().try_for_each(|row| self.put_fired(row));
+        if self.fires.is_some() || self.routes.is_some() {
+            let rows = self.completed(batch).map_err(|e| self.at_row(0, true, e))?;
+            return self.put_rows(rows.into_iter().enumerate().collect());
         }
         self.rows += batch.rows as u64;
-        if self.routes.is_some() {
-            return self.route(batch);
-        }
+        let again = batch.clone();
+        self.insert(batch).or_else(|e| self.judge_again(again, e))
+    }
+
+    /// Hands a batch over as it is.
+    fn insert(&self, mut batch: Batch) -> Result<()> {
         if self.whole {
             return Ok(self.view.scope.tx()?.insert_batch(self.table, batch)?);
         }
@@ -333,36 +365,85 @@ impl<'a> Sink<'a> {
         Ok(self.view.scope.tx()?.insert_batch_columns(self.table, &names, batch)?)
     }
 
+    /// Finds the first row that is wrong in a batch that was refused, of which nothing was kept.
+    fn judge_again(&mut self, batch: Batch, refused: SqlError) -> Result<()> {
+        if !is_of_row(&refused) {
+            self.failed_row = Some((None, None));
+            return Err(refused);
+        }
+        let rows = self.completed(batch).map_err(|e| self.at_row(0, true, e))?;
+        for (at, some) in rows.chunks(KEYS_TOGETHER).enumerate() {
+            let at = at * KEYS_TOGETHER;
+            self.view.scope.go_on()?;
+            for (row, values) in some.iter().enumerate() {
+                let judged = self.view.scope.tx()?.judge_new(self.table, values);
+                judged.map_err(|e| self.at_row(at + row, true, e.into()))?;
+            }
+            for (row, values) in some.iter().enumerate() {
+                let inserted = self.view.scope.tx()?.insert(self.table, values).map(drop);
+                inserted.map_err(|e| self.at_row(at + row, false, e.into()))?;
+            }
+        }
+        // What was in the way is gone.
+        self.failed_row = Some((None, None));
+        Err(refused)
+    }
+
+    /// Names the line of a row in the error. PostgreSQL writes rows together, and does not have their lines any more when it finds that
+    /// a key is there; where it writes `alone`, it has.
+    fn at_row(&mut self, row: usize, alone: bool, error: SqlError) -> SqlError {
+        let shows = alone || !matches!(error.state(), "23505" | "23P01");
+        let text = self.lines.text(row).filter(|_| shows && self.has_text);
+        self.failed_row = Some((self.lines.number(row), text));
+        error
+    }
+
     /// Hands over the rows that the condition holds for.
     fn put_filtered(&mut self, batch: Batch) -> Result<()> {
-        let (rows, lines) = (self.completed(batch)?, std::mem::take(&mut self.lines));
+        let rows = self.completed(batch).map_err(|e| self.at_row(0, true, e))?;
         self.view.scope.go_on()?;
         let Some(filter) = &self.filter else { return Ok(()) };
         let (taken, failed) = filter.takes(&rows);
-        let line = lines.get(taken.len()).copied();
-        let kept = rows.into_iter().zip(taken).filter_map(|(row, taken)| taken.then_some(row));
-        self.put_rows(kept.collect())?;
-        match failed {
-            Some(e) => {
-                self.line = line.unwrap_or(self.line);
-                Err(e)
-            }
-            None => Ok(()),
-        }
+        let count = taken.len();
+        let kept = rows.into_iter().enumerate().zip(taken);
+        self.put_rows(kept.filter_map(|(row, taken)| taken.then_some(row)).collect())?;
+        failed.map_or(Ok(()), |e| Err(self.at_row(count, true, e)))
     }
 
-    fn put_rows(&mut self, rows: Vec<Row>) -> Result<()> {
+    /// Hands rows over, each with its place in the batch.
+    fn put_rows(&mut self, rows: Vec<(usize, Row)>) -> Result<()> {
         if self.fires.is_some() {
-            return rows.into_iter().try_for_each(|row| self.put_fired(row));
+            return rows.into_iter().try_for_each(|(at, row)| {
+                self.put_fired(row).map_err(|e| self.at_row(at, true, e))
+            });
         }
         self.rows += rows.len() as u64;
-        match &mut self.routes {
-            Some(routes) => routes.put(&rows),
-            None => {
-                let mut tx = self.view.scope.tx()?;
-                Ok(rows.iter().try_for_each(|row| tx.insert(self.table, row).map(drop))?)
+        if self.routes.is_some() {
+            return self.route(rows);
+        }
+        let alone = self.filter.as_ref().is_some_and(Filter::is_volatile);
+        rows.iter().try_for_each(|(at, row)| {
+            let inserted = self.view.scope.tx()?.insert(self.table, row).map(drop);
+            inserted.map_err(|e| self.at_row(*at, alone, e.into()))
+        })
+    }
+
+    /// Hands rows over to the tables that they go to.
+    fn route(&mut self, rows: Vec<(usize, Row)>) -> Result<()> {
+        let Some(routes) = &mut self.routes else { return Ok(()) };
+        let (places, rows): (Vec<usize>, Vec<Row>) = rows.into_iter().unzip();
+        let before = self.view.scope.tx()?.savepoint();
+        let Err(refused) = routes.put(&rows) else { return Ok(()) };
+        if is_of_row(&refused) {
+            self.view.scope.tx()?.rollback_to(&before)?;
+            for (at, row) in places.iter().zip(&rows) {
+                self.view.scope.go_on()?;
+                let Err(e) = routes.put(std::slice::from_ref(row)) else { continue };
+                return Err(self.at_row(*at, false, e));
             }
         }
+        self.failed_row = Some((None, None));
+        Err(refused)
     }
 
     /// Hands a row over to the table that it goes to, with the triggers of that.
@@ -389,15 +470,6 @@ impl<'a> Sink<'a> {
         self.view.scope.tx()?.insert(&handle.table, &row)?;
         self.rows += 1;
         fires.after_row(&handle, Event::Insert, (None, Some(row)), &[])
-    }
-
-    /// Hands rows over to the tables that they go to.
-    fn route(&mut self, batch: Batch) -> Result<()> {
-        let rows = self.completed(batch)?;
-        match &mut self.routes {
-            Some(routes) => routes.put(&rows),
-            None => Ok(()),
-        }
     }
 
     /// Whole rows, with defaults for what is not given.
@@ -427,7 +499,7 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// Those of the transaction.
     pub fn finish(mut self) -> Result<u64> {
-        self.flush()?;
+        self.flush().map_err(|e| self.located(e))?;
         if let Some(fires) = &self.fires {
             fires.after_statement(Event::Insert, &[])?;
         }
@@ -436,27 +508,34 @@ impl<'a> Sink<'a> {
 
     /// An error with its place in the data.
     pub fn located(&self, error: SqlError) -> SqlError {
-        let mut place = format!("COPY {}", self.name.name);
-        if self.line > 0 {
-            place += &format!(", line {}", self.line);
+        // PostgreSQL reads a header in binary form, and judges foreign keys, where no line is under way.
+        let is_header = !self.has_text && self.line == 0;
+        if is_header || error.state() == "23503" && !error.has_context() {
+            return error;
         }
-        match &self.failed {
-            Some((at, Some(text))) => {
-                place += &format!(", column {}: {text}", self.targets[*at].name);
+        let mut place = format!("COPY {}", self.name.name);
+        let (line, text) = match &self.failed_row {
+            Some((line, text)) => (line.unwrap_or(0), text.clone()),
+            None => (self.line, self.lines.open().filter(|_| self.has_text)),
+        };
+        if line > 0 {
+            place += &format!(", line {line}");
+        }
+        match (&self.failed, text) {
+            (Some((at, Some(value))), _) => {
+                place += &format!(", column {}: {value}", self.targets[*at].name);
             }
-            Some((at, None)) => place += &format!(", column {}", self.targets[*at].name),
-            None => {}
+            (Some((at, None)), _) => place += &format!(", column {}", self.targets[*at].name),
+            (None, Some(text)) if line > 0 => place += &format!(": {text}"),
+            (None, _) => {}
         }
         if error.has_context() { error.around(&place) } else { error.context(place) }
     }
 }
 
-fn shown(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    match text.char_indices().nth(SHOWN) {
-        Some((at, _)) => format!("{}...", &text[..at]),
-        None => text.into_owned(),
-    }
+/// Whether an error is that of one row of those that came together, which would come again.
+fn is_of_row(error: &SqlError) -> bool {
+    error.state() != "23503" && matches!(error.state().get(..2), Some("22" | "23" | "42" | "P0"))
 }
 
 fn too_long(error: SqlError, ty: DataType) -> SqlError {

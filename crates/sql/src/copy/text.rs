@@ -44,15 +44,19 @@ impl Text {
     }
 
     fn line(&mut self, line: &[u8], sink: &mut Sink<'_>) -> Result<()> {
-        sink.line += 1;
         let line = line.strip_suffix(b"\r").unwrap_or(line);
+        sink.begin_line(1, line);
         if line == b"\\." {
             self.ended = true;
+            sink.leave_line();
             return Ok(());
         }
         match std::mem::replace(&mut self.header, Header::Off) {
             Header::Off => {}
-            Header::On => return Ok(()),
+            Header::On => {
+                sink.leave_line();
+                return Ok(());
+            }
             Header::Match => {
                 let names = line.split(|b| *b == self.delimiter);
                 return check_header(&names.map(<[u8]>::to_vec).collect::<Vec<_>>(), sink);
@@ -161,7 +165,7 @@ fn unescape(field: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Compares a line of names with the columns.
-pub fn check_header(names: &[Vec<u8>], sink: &Sink<'_>) -> Result<()> {
+pub fn check_header(names: &[Vec<u8>], sink: &mut Sink<'_>) -> Result<()> {
     if names.len() != sink.width() {
         let text = format!(
             "wrong number of fields in header line: got {}, expected {}",
@@ -181,6 +185,7 @@ pub fn check_header(names: &[Vec<u8>], sink: &Sink<'_>) -> Result<()> {
             return Err(SqlError::new(state::BAD_COPY, text));
         }
     }
+    sink.leave_line();
     Ok(())
 }
 

@@ -128,7 +128,7 @@ pub fn value(view: &View, table: &Table, at: usize) -> Result<Value> {
     }
     let value = table.default_value(&column.name)?;
     if let (Some(ColumnDefault::NextVal(id)), Value::Int(v)) = (&column.default, &value) {
-        view.taken.lock().note(*id, *v);
+        view.taken.lock().note(table.sequence_origin(*id), *v);
     }
     Ok(value)
 }

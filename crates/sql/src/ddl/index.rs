@@ -3,13 +3,14 @@
 use onlap::{ErrorKind, IndexSpec, Judged, KeysKept, LockMode, Table, TableSchema};
 use onlap_pg::ast::{CreateIndex, IndexElement, SortOrder};
 use onlap_pg::bind::is_system_column;
+use onlap_pg::bound::collation_named;
 
 use super::change::{notice, of_waiting};
 use super::columns::collation;
 use super::index_parts::{Part, Parts};
 use super::{kin, naming, storage};
 use crate::catalog::families::Divided;
-use crate::catalog::storage::Storage;
+use crate::catalog::storage::{PartCollation, Storage};
 use crate::catalog::{Kind, Name, oids};
 use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
@@ -57,7 +58,7 @@ pub fn create(
         return Err(e);
     }
     spec = spec.named(&name);
-    let storage = storage_of(view, &table, create)?;
+    let storage = storage_of(view, source, (&table_name, &table), create)?;
     must_be_unused(view, &table, "CREATE INDEX")?;
     let families = view.objects.families();
     if let Some(divided) = families.divided(table.schema().id).cloned() {
@@ -105,7 +106,12 @@ pub fn free_name(view: &View, table: &Name, columns: &[String]) -> String {
 
 /// What is kept next to an index: parameters, and parts of its key whose NULLs are declared to stand at the other end than in
 /// its keys, where NULL is above all.
-fn storage_of(view: &View, table: &Table, create: &CreateIndex) -> Result<Storage> {
+fn storage_of(
+    view: &View,
+    source: Source<'_>,
+    (name, table): (&Name, &Table),
+    create: &CreateIndex,
+) -> Result<Storage> {
     must_have_rows(view, &table.schema(), !create.invisible)?;
     let is_swapped = |element: &IndexElement| {
         let descending = element.order == SortOrder::Descending;
@@ -120,7 +126,49 @@ fn storage_of(view: &View, table: &Table, create: &CreateIndex) -> Result<Storag
         Some("brin") => Vec::new(),
         _ => storage::options(storage::Of::Index, &create.settings)?,
     };
-    Ok(Storage { options, nulls, invisible: create.invisible })
+    let collations = match create.method.as_deref() {
+        Some("gin") => Vec::new(),
+        _ => collations_of(view, source, (name, &table.schema()), create)?,
+    };
+    Ok(Storage { options, nulls, invisible: create.invisible, collations })
+}
+
+/// The collations of an index's key that are to be kept.
+fn collations_of(
+    view: &View,
+    source: Source<'_>,
+    (name, schema): (&Name, &TableSchema),
+    create: &CreateIndex,
+) -> Result<Vec<PartCollation>> {
+    let types = Types::of(&view.objects, schema);
+    let catalog = view.objects.made_types().catalog();
+    let parts = Parts::of(view, source, name, schema)?;
+    let mut kept = Vec::new();
+    for (at, element) in create.elements.iter().enumerate() {
+        let said = element.collation.as_ref().and_then(|name| collation_named(name.last()?));
+        // The collation that goes without saying, and that of the part itself.
+        let (silent, own) = match (&element.column, element.value) {
+            (None, Some(value)) => {
+                let (ty, own) = parts.collation(value)?;
+                (catalog.collation(ty), own)
+            }
+            (column, _) => {
+                let column = column.iter().map(|name| name.to_string()).collect::<String>();
+                let Some(column) = schema.position_by_name(&column) else { continue };
+                (types.collation(column), types.collation(column))
+            }
+        };
+        if own == 0 && silent != 0 && said.is_none() {
+            let text = "could not determine which collation to use for index expression";
+            let hint = "Use the COLLATE clause to set the collation explicitly.";
+            return Err(SqlError::new("42P22", text).hint(hint));
+        }
+        let oid = said.unwrap_or(own);
+        if oid != silent {
+            kept.push(PartCollation { at, oid, said: oid != own });
+        }
+    }
+    Ok(kept)
 }
 
 /// ALTER INDEX … VISIBLE and INVISIBLE: whether statements use it.

@@ -122,6 +122,18 @@ impl<'a> Parts<'a> {
         Ok(Part::Expression(Box::new((program, spec, ty))))
     }
 
+    /// The type of an expression, and its collation; 0 where it has none, or cannot be told.
+    ///
+    /// # Errors
+    /// As [`Parts::expression`].
+    pub fn collation(&self, expr: ExprId) -> Result<(Oid, Oid)> {
+        let (bound, query) = self.bind(expr, false)?;
+        let root = bound.query(query).targets[0].value;
+        let ty = bound.ty(root).oid;
+        let own = bound.collation(root);
+        Ok((ty, own.unwrap_or_else(|| self.names.catalog().collation(ty))))
+    }
+
     /// The list of keys of a column or an expression, of whose type it is said how keys are made.
     ///
     /// # Errors

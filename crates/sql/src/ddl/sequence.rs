@@ -94,6 +94,7 @@ impl Options {
     /// # Errors
     /// `22023`: they do not go together.
     pub fn spec(&self, engine: &str, before: Option<&Sequence>) -> Result<SequenceSpec> {
+        let stood = before.map(|sequence| sequence.standing().0);
         let before = before.map(Sequence::schema);
         let increment = self.increment.or(before.as_ref().map(|b| b.increment)).unwrap_or(1);
         let (low, high) = convert::int_range(self.ty.unwrap_or(DataType::Int8));
@@ -128,6 +129,16 @@ impl Options {
         }
         if start > max {
             return bad(format!("START value ({start}) cannot be greater than MAXVALUE ({max})"));
+        }
+        let last = match self.restart {
+            Some(value) => value.unwrap_or(start),
+            None => stood.unwrap_or(start),
+        };
+        if last < min {
+            return bad(format!("RESTART value ({last}) cannot be less than MINVALUE ({min})"));
+        }
+        if last > max {
+            return bad(format!("RESTART value ({last}) cannot be greater than MAXVALUE ({max})"));
         }
         let cache = self.cache.or(before.as_ref().map(|b| b.cache.into())).unwrap_or(1);
         let Some(cache) = u32::try_from(cache).ok().filter(|c| *c > 0) else {
@@ -193,7 +204,6 @@ pub fn replace(
     view.scope.tx()?.hold_sequence(old)?;
     let new = view.scope.tx()?.replace_sequence(spec, next)?;
     session.catalog_changed()?;
-    view.taken.lock().follow(old.schema().id, new.schema().id);
     let key = |s: &Sequence| oids::of_sequence(s.schema().id.0).to_string();
     let (before, after) = (key(old), key(&new));
     if let Some(object) = view.objects.get(Kind::Privileges, &before) {
@@ -241,12 +251,10 @@ pub fn rename(
 /// Those of the engine.
 pub fn moved(session: &mut Session, view: &View, old: &Sequence, made: &str) -> Result<()> {
     let engine = old.name().to_string();
-    let spec = Options::default().spec(made, Some(old))?;
     let before = oids::of_sequence(old.schema().id.0);
     view.scope.tx()?.hold_sequence(old)?;
-    let new = view.scope.tx()?.rename_sequence(&engine, &spec)?;
+    let new = view.scope.tx()?.rename_sequence(&engine, made)?;
     session.catalog_changed()?;
-    view.taken.lock().follow(old.schema().id, new.schema().id);
     let after = oids::of_sequence(new.schema().id.0);
     let moves = [
         (Kind::Privileges, before.to_string(), after.to_string()),
@@ -362,17 +370,29 @@ pub fn alter(
         found => found?,
     };
     view.must_own(Action::Alter, &name, naming::Relation::Sequence)?;
-    let options = Options::of(&alter.options)?;
+    change(session, view, &sequence, &Options::of(&alter.options)?)?;
+    Ok("ALTER SEQUENCE")
+}
+
+/// Gives a sequence what options say.
+///
+/// # Errors
+/// Options that do not go together.
+pub fn change(
+    session: &mut Session,
+    view: &View,
+    sequence: &Sequence,
+    options: &Options,
+) -> Result<()> {
     let engine = sequence.name().to_string();
     let only_owner = Options { owned_by: None, ..options.clone() }.says_nothing();
     if !only_owner || options.restart.is_some() {
-        let spec = options.spec(&engine, Some(&sequence))?;
+        let spec = options.spec(&engine, Some(sequence))?;
         let start = options.start.unwrap_or(sequence.schema().start);
         let next = options.restart.map(|restart| restart.unwrap_or(start));
-        replace(session, view, &sequence, &spec, next)?;
+        replace(session, view, sequence, &spec, next)?;
     }
-    own(session, view, &engine, &options)?;
-    Ok("ALTER SEQUENCE")
+    own(session, view, &engine, options)
 }
 
 impl Options {

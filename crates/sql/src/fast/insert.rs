@@ -171,7 +171,7 @@ impl Insert {
                 };
                 row[at] = self.source.table.default_value(&columns[at].name)?;
                 if let Value::Int(taken) = row[at] {
-                    self.taken.lock().note(*id, taken);
+                    self.taken.lock().note(self.source.table.sequence_origin(*id), taken);
                 }
             }
         }

@@ -286,7 +286,7 @@ impl Literals<'_> {
                 // The session remembers what it took.
                 let values = table.default_values(&column.name, rows)?;
                 if let Value::Int(last) = convert::read_value(column.ty, &values, rows - 1) {
-                    view.taken.lock().note(id, last);
+                    view.taken.lock().note(table.sequence_origin(id), last);
                 }
                 names.push(&column.name);
                 batch.columns.push(values);

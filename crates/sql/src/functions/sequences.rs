@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use onlap::{Database, Sequence};
+use onlap::{Database, ErrorKind, Sequence};
 use onlap_base::SequenceId;
 use parking_lot::Mutex;
 
@@ -21,7 +21,8 @@ use crate::rights::{Action, Class, Judge, Key, Need};
 use crate::system::rows::Datum;
 use crate::view::{OF_OTHERS, View, no_table};
 
-/// The values that a session took.
+/// The values that a session took, of each sequence by its [`Sequence::origin`]: another description or name, and a transaction
+/// that gives one and rolls back, leave what was taken.
 #[derive(Default)]
 pub struct Taken {
     of: HashMap<SequenceId, i64>,
@@ -41,16 +42,6 @@ impl Taken {
     pub fn note(&mut self, sequence: SequenceId, value: i64) {
         self.of.insert(sequence, value);
         self.last = Some(sequence);
-    }
-
-    /// A sequence took the place of another one: what was taken of that is known of it.
-    pub fn follow(&mut self, from: SequenceId, to: SequenceId) {
-        if let Some(value) = self.of.get(&from).copied() {
-            self.of.insert(to, value);
-        }
-        if self.last == Some(from) {
-            self.last = Some(to);
-        }
     }
 }
 
@@ -150,7 +141,7 @@ impl SequenceFunction {
     }
 
     fn one(&self, sequence: &Sequence, value: Option<i64>, is_called: bool) -> Result<i64> {
-        let id = sequence.schema().id;
+        let (id, origin) = (sequence.schema().id, sequence.origin());
         let action = match self.which {
             Which::Next => Action::NextValue,
             Which::Set => Action::SetValue,
@@ -168,11 +159,11 @@ impl SequenceFunction {
         }
         match self.which {
             Which::Next => {
-                let value = sequence.next_value()?;
-                self.taken.lock().note(id, value);
+                let value = sequence.next_value().map_err(|e| exhausted(e, sequence))?;
+                self.taken.lock().note(origin, value);
                 Ok(value)
             }
-            Which::Current => self.taken.lock().of.get(&id).copied().ok_or_else(|| {
+            Which::Current => self.taken.lock().of.get(&origin).copied().ok_or_else(|| {
                 let name = Name::of_engine(sequence.name()).1.name;
                 let text =
                     format!("currval of sequence \"{name}\" is not yet defined in this session");
@@ -191,7 +182,7 @@ impl SequenceFunction {
                 }
                 sequence.set_value(value, is_called)?;
                 if is_called {
-                    self.taken.lock().of.insert(id, value);
+                    self.taken.lock().of.insert(origin, value);
                 }
                 Ok(value)
             }
@@ -214,15 +205,28 @@ impl SequenceFunction {
 
     fn last(&self) -> Result<i64> {
         let taken = self.taken.lock();
-        let last = taken.last.and_then(|id| taken.of.get(&id).copied());
-        if let Some(id) = taken.last {
-            let all = taken.own.clone().unwrap_or_else(|| self.db.sequences());
-            let found = all.iter().find(|sequence| sequence.schema().id == id);
-            let name = found.map(|s| Name::of_engine(s.name()).1.name).unwrap_or_default();
-            let (class, key) = (Class::Sequence, sequence_key(id));
-            self.judge.must(&[Need::new(Action::CurrentValue, class, key, name)])?;
-        }
-        let text = "lastval is not yet defined in this session";
-        last.ok_or_else(|| SqlError::new("55000", text))
+        let undefined = || SqlError::new("55000", "lastval is not yet defined in this session");
+        let origin = taken.last.ok_or_else(undefined)?;
+        let all = taken.own.clone().unwrap_or_else(|| self.db.sequences());
+        // One that was dropped takes its last value with it.
+        let found = all.iter().find(|s| s.origin() == origin).ok_or_else(undefined)?;
+        let name = Name::of_engine(found.name()).1.name;
+        let (class, key) = (Class::Sequence, sequence_key(found.schema().id));
+        self.judge.must(&[Need::new(Action::CurrentValue, class, key, name)])?;
+        taken.of.get(&origin).copied().ok_or_else(undefined)
     }
+}
+
+/// PostgreSQL's words for a sequence that has come to its end.
+fn exhausted(e: onlap::Error, sequence: &Sequence) -> SqlError {
+    if e.kind() != ErrorKind::SequenceExhausted {
+        return e.into();
+    }
+    let (schema, name) = (sequence.schema(), Name::of_engine(sequence.name()).1.name);
+    let (end, value) = match schema.increment > 0 {
+        true => ("maximum", schema.max),
+        false => ("minimum", schema.min),
+    };
+    let text = format!("nextval: reached {end} value of sequence \"{name}\" ({value})");
+    SqlError::new("2200H", text)
 }

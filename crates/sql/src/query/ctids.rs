@@ -43,16 +43,6 @@ pub fn of_row(id: RowId) -> crate::error::Result<[u8; 6]> {
     Ok(out)
 }
 
-/// The same as PostgreSQL writes it.
-///
-/// # Errors
-/// As [`of_row`].
-pub fn text_of_row(id: RowId) -> crate::error::Result<String> {
-    let [a, b, c, d, e, f] = of_row(id)?;
-    let (block, place) = (u32::from_be_bytes([a, b, c, d]), u16::from_be_bytes([e, f]));
-    Ok(format!("({block},{place})"))
-}
-
 /// The ids of the rows that all of some restrictions on `ctid` leave, in ranges.
 ///
 /// # Errors

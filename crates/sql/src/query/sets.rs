@@ -38,13 +38,13 @@ pub fn call(
     args: &[Datum<'_>],
     cx: &mut Cx<'_>,
 ) -> Result<Option<Datum<'static>>> {
+    if let (CHANGES, [Datum::Oid(table), Datum::Int8(since)]) = (proc.oid, args) {
+        return difference::rows(view, *table, *since, cx).map(Some);
+    }
     let rows = match (proc.oid, args) {
         (INFO, []) => figures::statements::info(view),
         (STATEMENTS, [Datum::Bool(texts)]) => figures::statements::listed(view, *texts),
         (ADVISE, []) => advise::rows(view).map_err(|e| of_sql(&e))?,
-        (CHANGES, [Datum::Oid(table), Datum::Int8(since)]) => {
-            difference::rows(view, *table, *since).map_err(|e| of_sql(&e))?
-        }
         _ => return Ok(None),
     };
     let columns = columns_of(proc);
@@ -76,7 +76,7 @@ fn row(rows: &Rows, at: usize, columns: &[(&str, Oid)], cx: &mut Cx<'_>) -> Resu
     for (name, ty) in columns {
         let kind = repr(cx.catalog, *ty)
             .ok_or_else(|| Error::unserved(format!("values of type {ty} are not supported yet")))?;
-        let value = match rows.column(name).nth(at) {
+        let value = match rows.value(at, name) {
             Some(value) => datum(cx, TypeRef::new(*ty), kind, value)?.into_owned(),
             None => Datum::Null,
         };

@@ -184,7 +184,7 @@ impl Lent {
     pub fn whole(&self, error: SqlError) -> SqlError {
         let mut inner = self.0.lock();
         match inner.failed.take() {
-            Some(kept) if kept.message() == error.message() => kept,
+            Some(kept) if kept.message() == error.message() => kept.further_out(&error),
             kept => {
                 inner.failed = kept;
                 error

@@ -105,7 +105,14 @@ pub fn own_collations(view: &View, relation: &Relation) -> Vec<Option<Oid>> {
     };
     match &relation.what {
         What::Table(table) => (0..table.columns.len()).map(of_table(table)).collect(),
-        What::Index(table, at) => places(table, &table.indexes[*at]).map(of_table(table)).collect(),
+        What::Index(table, at) => {
+            let index = &table.indexes[*at];
+            let storage = Storage::of(&view.objects, oids::of_index(index.id));
+            let kept = |part: usize| storage.collation(part).map(|part| part.oid);
+            let of_column = of_table(table);
+            let parts = places(table, index).enumerate();
+            parts.map(|(part, at)| kept(part).or_else(|| of_column(at))).collect()
+        }
         What::View => {
             let columns = view_described(view, relation.oid).into_iter();
             columns.map(|column| column.collation).collect()
@@ -482,7 +489,7 @@ fn indexes(view: &View, model: &Model) -> Rows {
             true,
             false,
             ids.iter().map(|id| number(table, whole_of(table, index, *id))).collect::<Vec<_>>(),
-            keys.iter().map(|at| i64::from(all.collation(*at))).collect::<Vec<_>>(),
+            collations_of(&all, &keys, &Storage::of(&view.objects, relation.oid)),
             match text::gin(table, index).and_then(|of| of.gin) {
                 Some(gin) => vec![i64::from(gin.class.oid())],
                 None => types.iter().map(|ty| operator_class(*ty)).collect::<Vec<_>>(),
@@ -493,6 +500,15 @@ fn indexes(view: &View, model: &Model) -> Rows {
         ]);
     }
     rows
+}
+
+/// The collation of each part of an index's key.
+fn collations_of(all: &Types, keys: &[usize], storage: &Storage) -> Vec<i64> {
+    let own = |(part, at): (usize, &usize)| {
+        let kept = storage.collation(part).map(|part| part.oid);
+        i64::from(kept.unwrap_or_else(|| all.collation(*at)))
+    };
+    keys.iter().enumerate().map(own).collect()
 }
 
 /// What an index says of the order of each part: 1 descending, 2 NULL first.

@@ -142,6 +142,13 @@ impl Rows {
         self.rows.iter().map(move |row| at.and_then(|at| row.get(at)).unwrap_or(&Datum::Null))
     }
 
+    /// One value, as [`Rows::column`] gives it.
+    pub fn value(&self, row: usize, name: &str) -> Option<&Datum> {
+        let row = self.rows.get(row)?;
+        let at = self.columns.iter().position(|column| *column == name);
+        Some(at.and_then(|at| row.get(at)).unwrap_or(&Datum::Null))
+    }
+
     /// The rows alone.
     pub fn into_rows(self) -> Vec<Vec<Datum>> {
         self.rows

@@ -9,6 +9,7 @@ use onlap::{
 };
 
 use onlap_kernels::gin::Class;
+use onlap_pg::bound::collation_name;
 use onlap_pg::catalog::Catalog;
 use onlap_pg::print::Look;
 
@@ -125,7 +126,10 @@ pub fn index(
                 (true, false) => " NULLS FIRST",
                 _ => "",
             };
-            format!("{}{descending}{nulls}", key_part(table, part.column, look, catalog))
+            let said = storage.collation(at).filter(|part| part.said);
+            let collate = said.map(|part| format!(" COLLATE {}", quote(collation_name(part.oid))));
+            let part = key_part(table, part.column, look, catalog);
+            format!("{part}{}{descending}{nulls}", collate.unwrap_or_default())
         })
         .collect();
     let name = quote(&index_name(table, index));

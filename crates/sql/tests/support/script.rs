@@ -3,4 +3,5 @@
 #[path = "beside.rs"]
 mod beside;
 
-pub use beside::compare as same;
+#[allow(unused_imports, reason = "not every file of tests needs both")]
+pub use beside::{all_but_columns, compare as same};

@@ -405,22 +405,27 @@ impl Actions<'_> {
         Err(SqlError::new(state::UNSUPPORTED, text).detail(detail))
     }
 
-    /// SET GENERATED; other options of an identity column's sequence are the sequence's.
+    /// SET GENERATED; other options are those of the identity column's sequence.
     fn set_identity(&mut self, at: usize, options: &[SequenceOption]) -> Result<()> {
+        let column = &self.schema.columns[at];
+        if defaults::identity(self.view, self.schema.id, column.id).is_none() {
+            let table = &self.name.name;
+            let text = format!(
+                "column \"{}\" of relation \"{table}\" is not an identity column",
+                column.name
+            );
+            return Err(SqlError::new("55000", text));
+        }
+        let is_of_column =
+            |option: &&SequenceOption| matches!(option, SequenceOption::Generated(_));
+        let rest: Vec<_> = options.iter().filter(|option| !is_of_column(option)).cloned().collect();
+        let owned = sequence::owned_by(self.view, self.schema.id, Some(column.id));
+        if let (false, Some(name)) = (rest.is_empty(), owned.first()) {
+            let options = Box::new(sequence::Options::of(&rest)?);
+            self.steps.push(Step::ChangeSequence(name.clone(), options));
+        }
         for option in options {
-            let SequenceOption::Generated(always) = option else {
-                return Err(SqlError::unsupported("ALTER COLUMN … SET of an identity's sequence")
-                    .hint("Use ALTER SEQUENCE."));
-            };
-            let column = &self.schema.columns[at];
-            if defaults::identity(self.view, self.schema.id, column.id).is_none() {
-                let table = &self.name.name;
-                let text = format!(
-                    "column \"{}\" of relation \"{table}\" is not an identity column",
-                    column.name
-                );
-                return Err(SqlError::new("55000", text));
-            }
+            let SequenceOption::Generated(always) = option else { continue };
             let body = json!({ "always": always });
             self.steps.push(Step::Note(Kind::Identity, column.name.clone(), Some(body)));
         }

@@ -9,7 +9,7 @@ use crate::catalog::triggers::Trigger;
 use crate::catalog::{Kind, oids};
 use crate::ddl::cascade::{self, Object};
 use crate::ddl::change::of_waiting;
-use crate::ddl::{defaults, storage};
+use crate::ddl::{defaults, sequence, storage};
 use crate::error::{Result, SqlError};
 use crate::rights::ask::table_key;
 use crate::session::Session;
@@ -31,6 +31,8 @@ pub enum Step {
     AddIndex(String, IndexSpec, bool),
     /// A sequence that goes on when the column is there.
     AddSequence(onlap::SequenceSpec, String),
+    /// Another description of a sequence that is there.
+    ChangeSequence(String, Box<sequence::Options>),
     /// A sequence belongs to a column.
     Own(String, String),
     /// Takes a check or foreign key away.
@@ -200,6 +202,10 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
                 let key = defaults::key(schema.id, schema.columns[at].id);
                 session.put(kind, &key, body)?;
             }
+        }
+        Step::ChangeSequence(name, options) => {
+            let found = view.scope.tx()?.sequence(&name)?;
+            sequence::change(session, view, &found, &options)?;
         }
         Step::Own(sequence, column) => {
             let schema = table(name)?.schema();
