@@ -272,7 +272,7 @@ fn note(shared: &Shared, leader: &mut Leader, csn: Csn) {
     let mut bytes = Vec::new();
     let part = leader.log.group_part(shared.clock.unix_us());
     put_note(&mut bytes, leader.log.position(), csn, part);
-    if let Err(e) = leader.log.append(&bytes, csn) {
+    if let Err(e) = leader.log.append(&mut bytes, csn) {
         shared.poison("writing the log", e);
     }
 }

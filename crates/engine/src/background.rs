@@ -275,6 +275,11 @@ fn note_panic(shared: &Shared) {
 }
 
 fn run_claimed(shared: &Shared, claim: Claim) -> Result<()> {
+    let _at_work = match claim {
+        Claim::Flush(_) => Some(shared.pace.at_work(true)),
+        Claim::Files(_) => Some(shared.pace.at_work(false)),
+        Claim::Pending(_) | Claim::LogSpare => None,
+    };
     match claim {
         Claim::Flush(table) => margin::lending(shared, || flush::flush_oldest(shared, table)),
         Claim::Files(table) => compaction::run(shared, table),

@@ -511,7 +511,7 @@ impl Leader {
         }
         let numbers = admitted.iter().rev().zip((0..self.next_csn).rev());
         assert!(numbers.clone().all(|(a, csn)| a.csn == csn), "commit numbers have no gap (I2)");
-        if let Err(e) = self.log.append(&self.buffer, self.next_csn - 1) {
+        if let Err(e) = self.log.append(&mut self.buffer, self.next_csn - 1) {
             let e = shared.poison("writing the log", e);
             results.iter_mut().filter(|r| r.is_ok()).for_each(|r| *r = Err(e.clone().into()));
             return results;

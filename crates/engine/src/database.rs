@@ -107,7 +107,8 @@ impl Shared {
         // and a load of some tens of millions of rows should be over before its debt is due.
         let merge_debt_limit = (memory.total_limit() * 4).clamp(1 << 30, 16 << 30);
         let samples = options.tuning.memtable_bytes.is_none();
-        let pace = Pacer::new(Arc::clone(&options.clock), Arc::clone(&options.tasks), samples);
+        let (clock, tasks) = (Arc::clone(&options.clock), Arc::clone(&options.tasks));
+        let pace = Pacer::new(clock, tasks, samples, options.background_jobs);
         if options.tuning.without != Some(Rule::BackPressure) {
             storage.set_pace(Arc::clone(&pace) as Arc<dyn Pace>);
         }

@@ -78,6 +78,8 @@ struct Progress<'a> {
     done: Cell<usize>,
     /// In nanoseconds of the monotonic clock.
     started: u64,
+    /// Of the device, before it.
+    stalled: u64,
 }
 
 impl Progress<'_> {
@@ -85,7 +87,13 @@ impl Progress<'_> {
         self.done.set(self.done.get() + work);
         let now = self.shared.clock.monotonic_ns();
         let share = (self.done.get() as f64 / self.work.max(1) as f64).min(1.0);
-        self.shared.pressure.progress(self.bytes, share, now.saturating_sub(self.started), now);
+        self.shared.pressure.progress(self.bytes, share, self.took(now), now);
+    }
+
+    /// Nanoseconds so far. That the device was silent for a while does not tell how long the rest will take.
+    fn took(&self, now: u64) -> u64 {
+        let stalled = self.shared.pace.stalled_ns() - self.stalled;
+        now.saturating_sub(self.started).saturating_sub(stalled)
     }
 }
 
@@ -142,7 +150,8 @@ pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
     let dead = DeadRows::new(dead);
     let single = schema.indexes.iter().filter(|i| !i.multi_entry).count();
     let work = frozen.rows() * (ROW_WEIGHT + single) + frozen.list_entries();
-    let progress = Progress { shared, bytes, work, done: Cell::new(0), started };
+    let stalled = shared.pace.stalled_ns();
+    let progress = Progress { shared, bytes, work, done: Cell::new(0), started, stalled };
     let written = sync_shared_log(shared, &state, csn).and_then(|()| {
         write_files(shared, &state, schema, &frozen, &dead, csn, &progress, &mut edits)
     });
@@ -166,7 +175,7 @@ pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
         account.spend(Work::Sort, frozen.sorted_ns(index.id));
     }
     let now = shared.clock.monotonic_ns();
-    shared.pressure.drained(bytes, now.saturating_sub(started), now);
+    shared.pressure.drained(bytes, progress.took(now), now);
     let (files, merges) = cost(shared, &state.view().version, &edits);
     shared.pace.flushed(bytes, files, merges);
     Ok(())

@@ -50,7 +50,7 @@ pub(crate) struct ObsoleteFile(ClosedFile);
 /// Bytes that are worth a call that writes them back, and most of one call: what follows waits behind them.
 const WRITE_BACK_BYTES: u64 = 128 << 10;
 const WRITE_BACK_BYTES_MAX: u64 = 1 << 20;
-/// A page that is still written to is not written back.
+/// A page that is still written to is not written back. The first write to one covers it.
 const PAGE_BYTES: u64 = 4096;
 
 /// What the interval syncer shares with the writer.
@@ -159,6 +159,8 @@ pub(crate) struct LogWriter {
     file_bytes: u64,
     file: Arc<dyn File>,
     at: LogPosition,
+    /// Pages of the file up to here were written in this life of it.
+    covered: u64,
     capacity: u64,
     stamp: u64,
     last_csn: Csn,
@@ -230,6 +232,7 @@ impl LogWriter {
             file_bytes,
             file: Arc::clone(&file),
             at: tail.end,
+            covered: 0,
             capacity,
             stamp: tail.stamp,
             last_csn: tail.csn,
@@ -286,20 +289,34 @@ impl LogWriter {
     }
 
     /// Writes the records of a group, and syncs them in mode `fsync`.
-    pub(crate) fn append(&mut self, records: &[u8], last_csn: Csn) -> Result<()> {
-        let offset = self.at.offset();
-        assert!(offset + records.len() as u64 <= self.capacity, "space was reserved");
+    ///
+    /// Into a page that was not written yet in this life of the file go zeros behind them, to its end: for a part of a
+    /// page that a file had before, the kernel reads the rest from the device, and the commit waits.
+    pub(crate) fn append(&mut self, records: &mut Vec<u8>, last_csn: Csn) -> Result<()> {
+        let (offset, bytes) = (self.at.offset(), records.len());
+        let end = offset + bytes as u64;
+        assert!(end <= self.capacity, "space was reserved");
         assert!(last_csn >= self.last_csn, "the log is in commit order (I2)");
-        debug_assert!(!records.is_empty(), "a group has records");
-        self.file.write_at(records, offset)?;
-        self.storage.written.add(Purpose::Log, records.len() as u64);
-        self.at = self.at.forward(records.len());
+        debug_assert!(bytes > 0, "a group has records");
+        let to = if end > self.covered { self.page_end(end) } else { end };
+        records.resize((to - offset) as usize, 0);
+        let written = self.file.write_at(records, offset);
+        records.truncate(bytes);
+        written?;
+        self.covered = self.covered.max(to);
+        self.storage.written.add(Purpose::Log, bytes as u64);
+        self.at = self.at.forward(bytes);
         self.last_csn = last_csn;
         self.sync.state.lock().written = self.at;
         if self.mode == SyncMode::Fsync {
             self.sync.sync()?;
         }
         Ok(())
+    }
+
+    /// The end of the page in which the file's first `end` bytes end.
+    fn page_end(&self, end: u64) -> u64 {
+        end.next_multiple_of(PAGE_BYTES).min(self.capacity)
     }
 
     /// Syncs whatever the mode left unsynced and notes in the log that it is durable; for a clean
@@ -312,7 +329,7 @@ impl LogWriter {
         if note.len() as u64 + self.at.offset() <= self.capacity {
             note.clear();
             format::put_note(&mut note, self.at, self.last_csn, self.group_part(unix_us));
-            self.append(&note, self.last_csn)?;
+            self.append(&mut note, self.last_csn)?;
         }
         self.sync.sync()
     }
@@ -519,7 +536,9 @@ impl LogWriter {
             previous_stamp: self.stamp,
         };
         let begun = LogBegun { file: number, stamp: header.stamp, bytes };
-        file.write_at(&header.encode(), 0).map_err(beyond_space)?;
+        let mut page = header.encode().to_vec();
+        page.resize(PAGE_BYTES.min(bytes) as usize, 0);
+        file.write_at(&page, 0).map_err(beyond_space)?;
         if durably {
             file.sync_all().map_err(beyond_space)?;
             self.storage.sync_dir().map_err(beyond_space)?;
@@ -549,6 +568,7 @@ impl LogWriter {
         self.stamp = begun.stamp;
         let before = self.at.file();
         self.at = LogPosition::new(begun.file, format::HEADER_BYTES as u64);
+        self.covered = PAGE_BYTES.min(begun.bytes);
         let mut state = self.sync.state.lock();
         if !durably && state.durable < state.written {
             let file = Arc::clone(&state.current);

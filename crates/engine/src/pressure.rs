@@ -9,7 +9,8 @@
 //! **Memtables.** While frozen memtables are being flushed, writers share what is left of the
 //! memtables' part so that it lasts until the flush is expected to end: a writer that fills memory
 //! faster than flushes drain it settles at the rate of the flushes from their first moment on,
-//! instead of running into a wall at their end. Flushes take now more, now less time; so that this
+//! instead of running into a wall at their end. Where several are frozen, what is left has to last until the first of
+//! them is flushed, and from then on there is its memory too. Flushes take now more, now less time; so that this
 //! does not show, writers do not go faster meanwhile than the last few flushes on average, and
 //! memory has room for more than the active memtable and one in the flush. Should it come to that all the same, it waits in
 //! short steps until a flush has finished. When flushes fail, it is told why instead: a full disk is
@@ -37,7 +38,7 @@ use parking_lot::Mutex;
 use crate::database::Shared;
 use crate::options::Rule;
 use crate::pace::Writers;
-use crate::pace::price::{SHARE_MAX_NS, share, time_of};
+use crate::pace::price::{SHARE_MAX_NS, share_of_room, time_of};
 
 mod stalls;
 
@@ -110,12 +111,26 @@ struct Flushes {
     few: Fraction,
     /// Bytes of memtables that are frozen.
     frozen: u64,
+    /// Those of the flush that ends next, and when that is expected.
+    next: u64,
+    next_at: u64,
     /// Memtable bytes per byte of log body.
     growth: f64,
     /// Bytes of recently frozen memtables, and of the log bodies meanwhile.
     grown: Fraction,
     /// `bodies` at the last freeze.
     bodies: u64,
+}
+
+impl Flushes {
+    /// What `bytes` pay so that `room` lasts until the next flush ends, and with what that gives back until all do.
+    fn share_of_room(&self, bytes: u64, room: u64, drained_at: u64, now: u64) -> u64 {
+        let left = |flushed: u64, at: u64| {
+            at.saturating_sub(now).max(time_of(flushed, self.drain_rate) / OVERTIME_SHARE)
+        };
+        let (next, all) = (left(self.next, self.next_at), left(self.frozen, drained_at));
+        share_of_room(bytes, room, self.next, next, all)
+    }
 }
 
 /// Two sums whose older parts fade, so that the weight of an event is its size: the flush of a small
@@ -142,6 +157,8 @@ impl Pressure {
                 last: Fraction::default(),
                 few: Fraction::default(),
                 frozen: 0,
+                next: 0,
+                next_at: 0,
                 growth: GROWTH_START,
                 grown: Fraction::default(),
                 bodies: 0,
@@ -168,7 +185,11 @@ impl Pressure {
         let growth = flushes.grown.add(KEPT_SHARE, bytes, admitted);
         flushes.growth = growth.clamp(0.5, 20.0);
         let begun = self.drained_at.load(Ordering::Relaxed).max(now_ns);
-        self.drained_at.store(begun + time_of(bytes, flushes.drain_rate), Ordering::Relaxed);
+        let drained_at = begun + time_of(bytes, flushes.drain_rate);
+        self.drained_at.store(drained_at, Ordering::Relaxed);
+        if flushes.frozen == bytes {
+            (flushes.next, flushes.next_at) = (bytes, drained_at);
+        }
     }
 
     /// Notes how far a flush of `bytes` has come: `share` of its work in `took_ns`.
@@ -176,7 +197,7 @@ impl Pressure {
         if share < EARLY {
             return;
         }
-        let flushes = self.flushes.lock();
+        let mut flushes = self.flushes.lock();
         if flushes.frozen == 0 {
             // Its table was dropped.
             return;
@@ -191,6 +212,7 @@ impl Pressure {
             false => took_ns as f64 * (1.0 / share - 1.0),
         };
         let others = time_of(flushes.frozen.saturating_sub(bytes), flushes.drain_rate);
+        (flushes.next, flushes.next_at) = (bytes, now_ns + rest as u64);
         self.drained_at.store(now_ns + rest as u64 + others, Ordering::Relaxed);
     }
 
@@ -219,6 +241,8 @@ impl Pressure {
             0 => 0,
             left => now_ns + time_of(left, flushes.drain_rate),
         };
+        // Which of those that are left comes next is known when it has begun.
+        (flushes.next, flushes.next_at) = (flushes.frozen, at);
         self.drained_at.store(at, Ordering::Relaxed);
     }
 
@@ -318,13 +342,18 @@ impl Pressure {
             delay = if average > 0 { time_of(bytes, average) } else { 0 };
         }
         if drained_at > 0 {
-            let overtime = time_of(flushes.frozen, flushes.drain_rate) / OVERTIME_SHARE;
             let room = (limit / 100 * PLANNED_PERCENT).saturating_sub(used);
-            delay = delay.max(share(bytes, room, drained_at.saturating_sub(now).max(overtime)));
+            delay = delay.max(flushes.share_of_room(bytes, room, drained_at, now));
         }
         if is_paced {
             let admitted = self.bodies.load(Ordering::Relaxed);
-            let writers = Writers { admitted, growth: flushes.growth, drained_at };
+            let writers = Writers {
+                admitted,
+                growth: flushes.growth,
+                drained_at,
+                next_at: flushes.next_at,
+                freed: flushes.next,
+            };
             let rate = shared.pace.rate(now, memory, &writers);
             let by_device = rate.map_or(0, |rate| time_of(body_bytes, rate as u64));
             if by_device > delay {
@@ -421,6 +450,7 @@ fn debt_wait_max(delay: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pace::price::share;
 
     /// A writer that pays its delays, against a flush of `flush_ns`: when a hundredth of the room is
     /// left, and how much is left at the end.
@@ -445,6 +475,30 @@ mod tests {
         // A writer that is slower than the flush is not held back: it uses what it would use anyway.
         let (short_at, left) = writer(room, 5000, 50_000, flush);
         assert_eq!((short_at, room - left), (flush, flush / 50_000 * 5000));
+    }
+
+    #[test]
+    fn room_lasts_from_flush_to_flush() {
+        let pressure = Pressure::new(1 << 30);
+        pressure.frozen(20 << 20, 0);
+        pressure.drained(20 << 20, 1_000_000_000, 0);
+        // One is to be flushed in 0.1 s, another one a second later.
+        pressure.frozen(20 << 20, 0);
+        pressure.frozen(20 << 20, 0);
+        pressure.progress(20 << 20, 0.9, 900_000_000, 900_000_000);
+        let (now, drained_at) = (900_000_000, pressure.drained_at.load(Ordering::Relaxed));
+        let flushes = *pressure.flushes.lock();
+        assert!((1_050_000_000..1_150_000_000).contains(&(drained_at - now)), "{drained_at}");
+        let pays = |room: u64| flushes.share_of_room(10 << 10, room, drained_at, now);
+        // What is left is enough for the first, and then there are 20 MiB more.
+        let alone = share(10 << 10, 5 << 20, drained_at - now);
+        assert!(pays(5 << 20) * 3 < alone, "{} of {alone}", pays(5 << 20));
+        // It has to last for 0.1 s in any case.
+        assert!(pays(1 << 20) >= share(10 << 10, 1 << 20, 90_000_000));
+        // When the first has ended nothing is known of the other one but that there is its time.
+        pressure.drained(20 << 20, 1_000_000_000, 1_000_000_000);
+        let flushes = *pressure.flushes.lock();
+        assert_eq!((flushes.next, flushes.next_at), (20 << 20, 2_000_000_000));
     }
 
     #[test]

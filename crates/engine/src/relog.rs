@@ -60,7 +60,7 @@ pub(crate) fn relog(leader: &mut Leader, state: &TableState) -> Result<bool> {
     }
     let mut record = Vec::with_capacity(body.record_bytes());
     body.append_to(&mut record, leader.log.position(), csn);
-    leader.log.append(&record, csn)?;
+    leader.log.append(&mut record, csn)?;
     leader.relogged = true;
     state.writer.lock().active_since = Some(csn);
     Ok(true)

@@ -231,3 +231,35 @@ fn a_file_that_cannot_be_recorded_is_not_begun() {
     let db = Database::open(DIR, options(disk, SyncMode::Fsync)).unwrap();
     assert_eq!(table_rows(&db), rows + 25);
 }
+
+/// A part of a page that an earlier life of a file had would be read from the device before the rest of it is
+/// written, by a commit. So the first write to a page covers it.
+#[test]
+fn pages_of_files_used_again_are_written_whole() {
+    for sync in MODES {
+        let disk = MemFs::new();
+        filled(&disk, DIR, sync, 1, true);
+        let db = Database::open(DIR, options(disk.clone(), sync)).unwrap();
+        let table = db.table("t").unwrap();
+        let mut stale = 0;
+        for id in 1..400 {
+            table.insert(&row(id)).unwrap();
+            if id % 40 == 0 {
+                // Files are given up, and used again.
+                db.flush().unwrap();
+            }
+            let name = logs(&disk, DIR).pop().unwrap();
+            let Some(FileKind::Log(number)) = FileKind::parse(&name) else { panic!("{name}") };
+            let bytes = read(&disk, &path(DIR, &name));
+            let header = onlap_format::log::FileHeader::parse(number, &bytes).unwrap().unwrap();
+            let mut reader = onlap_format::log::LogReader::new(&name, &header, &bytes, None);
+            while reader.next_record().unwrap().is_some() {}
+            let end = reader.position().offset() as usize;
+            let page_end = end.next_multiple_of(4096).min(bytes.len());
+            let rest = &bytes[end..page_end];
+            assert!(rest.iter().all(|b| *b == 0), "{sync:?}: {name} has an old page at {end}");
+            stale += bytes[page_end..].iter().filter(|b| **b != 0).count();
+        }
+        assert!(stale > 0, "{sync:?}: no file was used again");
+    }
+}

@@ -74,6 +74,25 @@ fn answers_are_those_of_a_scan() {
 }
 
 #[test]
+fn explain_tells_for_how_many_entries_rows_were_read() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    filled(&mut talk);
+    talk.rows("drop index fits");
+    let mut told = |query: &str| -> (Option<u64>, String) {
+        let lines = texts(&talk.rows(&format!("explain (analyze) {query}")));
+        let told = lines.iter().find_map(|line| line.strip_prefix("Entries Completed: "));
+        (told.map(|n| n.parse().unwrap()), lines.join("\n"))
+    };
+    let equal = "select k, n from t where k = md5('17')::uuid";
+    fixture.instance.database().flush().unwrap();
+    let (completed, lines) = told(equal);
+    assert_eq!(completed, Some(3), "{lines}");
+    let (completed, lines) = told("select n from t where id = 7");
+    assert_eq!(completed, None, "{lines}");
+}
+
+#[test]
 fn what_they_may_not_be_is_refused_and_dumps_do_not_tell() {
     let fixture = Fixture::new(false);
     let mut talk = fixture.session();

@@ -12,6 +12,8 @@
 
 /// Nanoseconds in which what was measured loses two thirds of its weight.
 const FADE_NS: f64 = 5e9;
+/// The same of stalls, which are rare.
+const STALLS_FADE_NS: f64 = 30e9;
 /// Busy time from which on the rate is known.
 const KNOWN_NS: f64 = 30e6;
 /// See the head of the module.
@@ -36,6 +38,11 @@ pub(crate) struct Device {
     queued: f64,
     queued_at: u64,
     busy_ns: f64,
+    /// Time in stalls, as far as it does not count, from the beginning on.
+    stalled_ns: f64,
+    /// The same of the last half minute, and its time.
+    stalls_ns: f64,
+    stalls_of_ns: f64,
     elapsed_ns: f64,
     faded_at: u64,
     rate: f64,
@@ -107,10 +114,13 @@ impl Device {
             }
             return;
         }
-        let mut busy = now_ns.saturating_sub(from) as f64;
+        let took = now_ns.saturating_sub(from) as f64;
+        let mut busy = took;
         if self.rate > 0.0 {
             busy = busy.min(self.stall_ns(bytes));
         }
+        self.stalled_ns += took - busy;
+        self.stalls_ns += took - busy;
         self.busy_ns += busy;
         self.bytes += bytes as f64;
         self.beside_before = std::mem::take(&mut self.beside);
@@ -140,6 +150,9 @@ impl Device {
         self.urgent.bytes *= kept;
         self.urgent.busy_ns *= kept;
         self.elapsed_ns = self.elapsed_ns * kept + elapsed;
+        let kept = (-elapsed / STALLS_FADE_NS).exp();
+        self.stalls_ns *= kept;
+        self.stalls_of_ns = self.stalls_of_ns * kept + elapsed;
         self.faded_at = now_ns;
     }
 
@@ -162,6 +175,16 @@ impl Device {
     pub(crate) fn is_stalled(&self, now_ns: u64) -> bool {
         let takes = now_ns.saturating_sub(self.busy_since) as f64;
         self.under_way > 0 && self.rate > 0.0 && takes > self.stall_ns(SPAN_BYTES_MAX)
+    }
+
+    /// Nanoseconds of stalls so far that said nothing about the rate.
+    pub(crate) fn stalled_ns(&self) -> u64 {
+        self.stalled_ns as u64
+    }
+
+    /// Share of the last half minute that was lost in stalls.
+    pub(crate) fn stalled_share(&self) -> f64 {
+        self.stalls_ns / self.stalls_of_ns.max(STALLS_FADE_NS / 3.0)
     }
 
     /// A span of this number of bytes is stalled after this.
@@ -267,6 +290,7 @@ mod tests {
         let before = device.rate();
         now = write(&mut device, now, 1, 1000 * MS, 0);
         assert!(device.rate() > 0.9 * before, "{} of {before}", device.rate());
+        assert!((700..1000).contains(&(device.stalled_ns() / MS)), "{}", device.stalled_ns());
         write(&mut device, now, 200, 160 * MS, 0);
         assert!(device.rate() < 0.11 * before, "{} of {before}", device.rate());
     }

@@ -1,8 +1,9 @@
 //! How fast may writers and merges go on the device that is there?
 //!
-//! [`device`] knows the device from spans of files that were written, [`owed`] what merges will have to do, and
-//! [`law`] makes a rate of both. This module gathers what the law goes by, asks it every tenth of a second while
-//! there are commits, and keeps its answer for [`crate::pressure`], which lets commits pay.
+//! [`device`] knows the device from spans of files that were written, [`cores`] how long jobs take between two of them,
+//! [`owed`] what merges will have to do, and [`law`] makes a rate of all that. This module gathers what the law goes by,
+//! asks it every tenth of a second while there are commits, and keeps its answer for [`crate::pressure`], which lets
+//! commits pay.
 //!
 //! **Who goes first.** Memory waits for flushes, nothing waits for merges. Where the device is what everything waits
 //! for, a span of a merge waits until no span of a flush is under way, though not for long: merges go on in any case,
@@ -38,11 +39,13 @@ use parking_lot::Mutex;
 
 use crate::log::LogSync;
 
+pub(crate) mod cores;
 pub(crate) mod device;
 pub(crate) mod law;
 pub(crate) mod owed;
 pub(crate) mod price;
 
+use cores::Cores;
 use device::Device;
 use law::{Law, Measured};
 use owed::Owed;
@@ -100,10 +103,35 @@ impl Costs {
         self.flushes += 1;
     }
 
-    /// Bytes for the device per byte of a commit, which takes `growth` bytes of memtable; with merges and without.
+    /// Bytes that flushes and merges write per byte of a commit, which takes `growth` bytes of memtable.
     fn per_byte(&self, growth: f64) -> (f64, f64) {
-        let per_byte = |files: f64| LOG_COST + growth * files / self.memtables.max(1.0);
-        (per_byte(self.files + self.merges), per_byte(self.files))
+        let per_byte = |files: f64| growth * files / self.memtables.max(1.0);
+        (per_byte(self.files), per_byte(self.merges))
+    }
+}
+
+/// Time of jobs between spans.
+#[derive(Debug, Default)]
+struct AllCores {
+    flushes: Cores,
+    merges: Cores,
+}
+
+impl AllCores {
+    fn of(&mut self, is_urgent: bool) -> &mut Cores {
+        if is_urgent { &mut self.flushes } else { &mut self.merges }
+    }
+}
+
+/// A job that writes files; ends with this.
+pub(crate) struct AtWork<'a> {
+    pace: &'a Pacer,
+    is_urgent: bool,
+}
+
+impl Drop for AtWork<'_> {
+    fn drop(&mut self) {
+        self.pace.cores.lock().of(self.is_urgent).end(self.pace.clock.monotonic_ns());
     }
 }
 
@@ -126,6 +154,9 @@ pub(crate) struct Pacer {
     /// Bytes of commits per second; 0 for any number.
     rate: AtomicU64,
     costs: Mutex<Costs>,
+    cores: Mutex<AllCores>,
+    /// Background tasks.
+    jobs: usize,
     owed: Mutex<OwedByAll>,
     /// Spans of flushes under way.
     flushing: AtomicU32,
@@ -145,11 +176,19 @@ pub(crate) struct Writers {
     pub growth: f64,
     /// When what is frozen is expected to be flushed, on the monotonic clock; 0 when nothing is.
     pub drained_at: u64,
+    /// When the flush that ends next is expected to, and the bytes of memtable that it gives back.
+    pub next_at: u64,
+    pub freed: u64,
 }
 
 impl Pacer {
-    /// `samples`: the first memtable may be frozen early, to try the device.
-    pub(crate) fn new(clock: Arc<dyn Clock>, tasks: Arc<dyn Tasks>, samples: bool) -> Arc<Pacer> {
+    /// `samples`: the first memtable may be frozen early, to try the device. `jobs`: background tasks.
+    pub(crate) fn new(
+        clock: Arc<dyn Clock>,
+        tasks: Arc<dyn Tasks>,
+        samples: bool,
+        jobs: usize,
+    ) -> Arc<Pacer> {
         let now = clock.monotonic_ns();
         Arc::new(Pacer {
             clock,
@@ -160,6 +199,8 @@ impl Pacer {
             next_step: AtomicU64::new(0),
             rate: AtomicU64::new(0),
             costs: Mutex::default(),
+            cores: Mutex::default(),
+            jobs,
             owed: Mutex::default(),
             flushing: AtomicU32::new(0),
             freeze_at: AtomicU64::new(u64::MAX),
@@ -193,6 +234,11 @@ impl Pacer {
         self.limiting().is_some() || self.rate.load(Relaxed) > 0
     }
 
+    /// Nanoseconds so far in which the device was silent, far longer than it should be.
+    pub(crate) fn stalled_ns(&self) -> u64 {
+        self.device.lock().stalled_ns()
+    }
+
     /// The rate at which writers may go, in bytes of commits per second.
     pub(crate) fn rate(&self, now: u64, memory: &Memory, writers: &Writers) -> Option<f64> {
         let due = self.next_step.load(Relaxed);
@@ -214,26 +260,48 @@ impl Pacer {
     fn measure(&self, now: u64, memory: &Memory, writers: &Writers) -> Measured {
         let (limit, used) = (memory.limit(Part::Memtables), memory.used(Part::Memtables));
         let growth = writers.growth.max(0.1);
-        let drained_in = match writers.drained_at {
+        let until = |at: u64| match at {
             0 => 0.0,
             at => (at.saturating_sub(now) as f64 / 1e9).max(0.1),
         };
         let costs = *self.costs.lock();
-        let (cost, flush_cost) = costs.per_byte(growth);
-        let owed = self.owed.lock().sum.share();
+        let (flushed, merged) = costs.per_byte(growth);
+        let flush_cost = LOG_COST + flushed;
+        let (owed, owing) = {
+            let all = self.owed.lock();
+            (all.sum.share(), all.tables.len())
+        };
+        let (flush_cores, merge_cores, merging_share) = {
+            let mut cores = self.cores.lock();
+            let flushes = flushed * cores.flushes.seconds_per_byte();
+            let merges = merged * cores.merges.seconds_per_byte();
+            let merging_share = cores.merges.busy_share(now);
+            match self.jobs {
+                // One task does all, one after the other.
+                0 | 1 => (flushes, flushes + merges, merging_share),
+                // Each merges for another table.
+                jobs => (flushes, merges / owing.clamp(1, jobs - 1) as f64, merging_share),
+            }
+        };
         let mut device = self.device.lock();
         Measured {
             now_ns: now,
             device_rate: self.limiting().unwrap_or(0.0),
             is_stalled: device.is_stalled(now),
             busy_share: device.busy_share(now),
-            cost,
+            stalled_share: device.stalled_share(),
+            cost: flush_cost + merged,
             flush_cost,
+            merge_cores,
+            flush_cores,
+            merging_share,
             is_new: costs.flushes < FLUSHES_NEW,
             owed,
             filled: used as f64 / limit.max(1) as f64,
             room: (law::PLANNED * limit as f64 - used as f64).max(0.0) / growth,
-            drained_in,
+            drained_in: until(writers.drained_at),
+            next_in: until(writers.next_at),
+            freed: writers.freed as f64 / growth,
             admitted: writers.admitted,
             credit_max: (limit / CREDIT_SHARE) as f64 / growth,
         }
@@ -242,6 +310,12 @@ impl Pacer {
     /// Notes that a flush made `files` bytes of `memtable` bytes, for which merges will write `merges`.
     pub(crate) fn flushed(&self, memtable: u64, files: u64, merges: u64) {
         self.costs.lock().add(memtable, files, merges);
+    }
+
+    /// Notes that a job that flushes, or merges, is at work until the answer goes.
+    pub(crate) fn at_work(&self, is_urgent: bool) -> AtWork<'_> {
+        self.cores.lock().of(is_urgent).begin(self.clock.monotonic_ns());
+        AtWork { pace: self, is_urgent }
     }
 
     /// Notes what a table's merges owe; nothing when it is gone.
@@ -308,6 +382,7 @@ impl Pace for Pacer {
     }
 
     fn begin(&self, purpose: Purpose) {
+        self.cores.lock().of(is_urgent(purpose)).begin_span(self.clock.monotonic_ns());
         match is_urgent(purpose) {
             true => _ = self.flushing.fetch_add(1, Relaxed),
             false => self.give_way(),
@@ -321,6 +396,7 @@ impl Pace for Pacer {
             self.flushing.fetch_sub(1, Relaxed);
         }
         let now = self.clock.monotonic_ns();
+        self.cores.lock().of(is_urgent(purpose)).end_span(now, bytes);
         let mut device = self.device.lock();
         device.end(now, bytes, bytes >= TELLING_BYTES, is_urgent(purpose));
         let rate =

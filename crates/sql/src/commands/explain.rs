@@ -236,6 +236,10 @@ fn pairs(found: &Found, ran: Option<&Ran>) -> Vec<(&'static str, Json)> {
             ("Filter Probes", json!(read.filter_probes)),
             ("Rechecks", json!(read.rechecks)),
         ]);
+        // Runs of short keys alone have any.
+        if read.entries_completed > 0 {
+            pairs.push(("Entries Completed", json!(read.entries_completed)));
+        }
     }
     pairs
 }
