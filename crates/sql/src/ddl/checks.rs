@@ -52,7 +52,7 @@ pub fn condition(
         // The same condition of a table above or below is the same text: places stand for ids.
         (place as u32, name.clone(), kept_as(*ty))
     };
-    let program = Program {
+    let mut program = Program {
         sql,
         filter: true,
         table: String::new(),
@@ -63,6 +63,15 @@ pub fn condition(
         generated: false,
         gin: None,
     };
+    let name = |place: u32| reads.get(place as usize).map(|at| table.columns[*at].0.clone());
+    let shown = |program: &Program| program.print(&name, Look::PLAIN, names.catalog()).ok();
+    // The list of an IN is another once it was printed: what was written says more, where no name in it has the table's.
+    let written = Program { sql: source.of(said.span).to_string(), ..program.clone() };
+    if shown(&program).as_ref() != Some(&program.sql)
+        && shown(&written).as_ref() == Some(&program.sql)
+    {
+        program = written;
+    }
     let text = program.body().to_string();
     if text.len() > PROGRAM_BYTES {
         let text = format!("check constraints have at most {PROGRAM_BYTES} bytes");

@@ -248,18 +248,25 @@ pub fn condition(table: &TableSchema, expr: &Expr) -> String {
             let arguments: Vec<String> = arguments.iter().map(part).collect();
             format!("{}({})", function_name(*function), arguments.join(", "))
         }
-        Expr::Formula(program, reads) => formula(table, program, reads),
+        Expr::Formula(program, reads) => {
+            formula(table, (program, reads), Look::PLAIN, formulas::all())
+        }
     }
 }
 
 /// A formula with the names of now; what no release wrote is shown as it is kept.
-fn formula(table: &TableSchema, program: &str, reads: &[ColumnId]) -> String {
+pub fn formula(
+    table: &TableSchema,
+    (program, reads): (&str, &[ColumnId]),
+    look: Look,
+    catalog: &Catalog,
+) -> String {
     let name = |at: u32| {
         let id = reads.get(at as usize)?;
         table.columns.iter().find(|column| column.id == *id).map(|column| column.name.clone())
     };
     let kept = formulas::program(program);
-    let text = kept.and_then(|kept| kept.print(&name, Look::PLAIN, formulas::all()));
+    let text = kept.and_then(|kept| kept.print(&name, look, catalog));
     text.unwrap_or_else(|_| program.to_string())
 }
 
