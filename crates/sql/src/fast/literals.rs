@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use onlap::{Batch, Column, ColumnDefault, DataType, Value, convert};
+use onlap::{Batch, Column, ColumnDefault, DataType, Value, Vector, convert};
 
 use crate::assign::assign;
 use crate::catalog::{oids, policies, rules};
@@ -325,6 +325,9 @@ fn fill_read<'a>(
     Ok(true)
 }
 
+/// Bytes of a text that is far from any limit.
+const SHORT: usize = 64 << 10;
+
 /// Whether all values are some that the column can have: what is wrong with one, the statement's binding says.
 fn fill<'a>(
     ty: DataType,
@@ -333,6 +336,9 @@ fn fill<'a>(
     out: &mut Column,
 ) -> Result<bool> {
     for cell in cells {
+        if push_as_is(ty, cell, out) {
+            continue;
+        }
         let value = match cell {
             Literal::Null => Ok(Value::Null),
             Literal::Bool(b) => assign(Cell::Bool(*b), ty),
@@ -349,4 +355,38 @@ fn fill<'a>(
         convert::push_value(ty, &value, out, name)?;
     }
     Ok(true)
+}
+
+/// Whole numbers, and texts that are certain to fit, go where they are kept without a detour; whether it was one.
+fn push_as_is(ty: DataType, cell: &Literal<'_>, out: &mut Column) -> bool {
+    match (&mut out.data, cell, ty) {
+        (
+            Vector::Int(kept),
+            Literal::Number(text),
+            DataType::Int2 | DataType::Int4 | DataType::Int8,
+        ) => {
+            let (min, max) = convert::int_range(ty);
+            let Some(n) = text.parse().ok().filter(|n| (min..=max).contains(n)) else {
+                return false;
+            };
+            kept.push(n);
+        }
+        (Vector::Bytes(kept), Literal::Text(text), DataType::Text) if text.len() <= SHORT => {
+            kept.push(text.as_bytes());
+        }
+        // It has no more characters than bytes.
+        (Vector::Bytes(kept), Literal::Text(text), DataType::Varchar(n))
+            if text.len() <= (n as usize).min(SHORT) =>
+        {
+            kept.push(text.as_bytes());
+        }
+        (Vector::Bytes(kept), Literal::Text(text), DataType::Char(n))
+            if text.len() <= (n as usize).min(SHORT) =>
+        {
+            kept.push(text.trim_end_matches(' ').as_bytes());
+        }
+        _ => return false,
+    }
+    out.pushed();
+    true
 }

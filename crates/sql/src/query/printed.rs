@@ -23,7 +23,6 @@ use crate::catalog::{Kind, Name, bound};
 use crate::columns::Types;
 use crate::ddl::{defaults, materialized};
 use crate::error::{SqlError, state};
-use crate::formulas;
 use crate::system::classes::{columns, view_columns};
 use crate::system::model::{Model, Relation, What};
 use crate::system::text;
@@ -85,13 +84,7 @@ impl<'a> Printed<'a> {
 
     /// A condition of a table's rows.
     pub fn condition(&self, table: &TableSchema, condition: &Expr, look: Look) -> String {
-        match condition {
-            Expr::Formula(program, reads) => {
-                let catalog = formulas::catalog_of(self.view);
-                text::formula(table, (program, reads), look, &catalog)
-            }
-            condition => self.expression(table, None, &text::condition(table, condition), look),
-        }
+        self.expression(table, None, &text::condition(table, condition), look)
     }
 
     /// A column's default.

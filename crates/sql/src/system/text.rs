@@ -248,26 +248,22 @@ pub fn condition(table: &TableSchema, expr: &Expr) -> String {
             let arguments: Vec<String> = arguments.iter().map(part).collect();
             format!("{}({})", function_name(*function), arguments.join(", "))
         }
-        Expr::Formula(program, reads) => {
-            formula(table, (program, reads), Look::PLAIN, formulas::all())
-        }
+        Expr::Formula(program, reads) => formula(table, program, reads),
     }
 }
 
-/// A formula with the names of now; what no release wrote is shown as it is kept.
-pub fn formula(
-    table: &TableSchema,
-    (program, reads): (&str, &[ColumnId]),
-    look: Look,
-    catalog: &Catalog,
-) -> String {
+/// A formula with the names of now, as it was written where these are those of then; what no release wrote is shown as it is
+/// kept.
+fn formula(table: &TableSchema, program: &str, reads: &[ColumnId]) -> String {
+    let Ok(kept) = formulas::program(program) else { return program.to_string() };
     let name = |at: u32| {
         let id = reads.get(at as usize)?;
         table.columns.iter().find(|column| column.id == *id).map(|column| column.name.clone())
     };
-    let kept = formulas::program(program);
-    let text = kept.and_then(|kept| kept.print(&name, look, catalog));
-    text.unwrap_or_else(|_| program.to_string())
+    match kept.columns.iter().all(|(at, then, _)| name(*at).as_ref() == Some(then)) {
+        true => kept.sql,
+        false => kept.print(&name, Look::PLAIN, formulas::all()).unwrap_or(kept.sql),
+    }
 }
 
 /// BETWEEN, IN and LIKE, with NOT before the word or without.
