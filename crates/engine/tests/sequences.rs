@@ -104,7 +104,18 @@ fn renamed_sequences_hand_out_one_row_of_values() {
     assert_eq!(take(&changed, 2), [35, 45]);
     assert_eq!(take(&r, 1), [28]);
     assert_eq!(tx.commit().unwrap_err().kind(), ErrorKind::Conflict);
-    assert_eq!(take(&r, 1), [31]);
+    // Also behind a second change, or another name, of the same transaction.
+    for renames in [false, true] {
+        let mut tx = db.begin().unwrap();
+        tx.replace_sequence(&by(10), None).unwrap();
+        match renames {
+            true => tx.rename_sequence("r", "q").unwrap(),
+            false => tx.replace_sequence(&by(20), None).unwrap(),
+        };
+        take(&r, 1);
+        assert_eq!(tx.commit().unwrap_err().kind(), ErrorKind::Conflict, "{renames}");
+    }
+    assert_eq!(take(&r, 1), [37]);
     let mut tx = db.begin().unwrap();
     tx.replace_sequence(&by(10), None).unwrap();
     tx.commit().unwrap();
@@ -112,7 +123,7 @@ fn renamed_sequences_hand_out_one_row_of_values() {
     db.close().unwrap();
     let db = open(&disk);
     let r = db.sequence("r").unwrap();
-    assert_eq!((r.standing(), take(&r, 1)), ((31, true), vec![41]));
+    assert_eq!((r.standing(), take(&r, 1)), ((37, true), vec![47]));
     r.set_value(5, false).unwrap();
     assert_eq!((r.standing(), r.current()), ((5, false), None));
 }

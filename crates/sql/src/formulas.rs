@@ -30,7 +30,7 @@ use tokio::runtime::Runtime;
 
 use crate::catalog::extensions;
 use crate::columns::{self, ColumnType};
-use crate::query::domains;
+use crate::query::{Reader, domains};
 use crate::types::PgType;
 use crate::view::View;
 use crate::{deep, parse};
@@ -184,7 +184,8 @@ impl Program {
     ) -> Result<String> {
         let (bound, query) = self.bind(false)?;
         let columns = self.columns.iter().map(|(id, ..)| now(*id).map(|name| name.into()));
-        let facts = Named { table: self.table.as_str().into(), columns: columns.collect() };
+        let facts =
+            Named { table: self.table.as_str().into(), columns: columns.collect(), reader: None };
         let source = Source { bound: &bound, catalog, facts: &facts };
         print::expression(source, query, bound.query(query).targets[0].value, look)
     }
@@ -216,20 +217,22 @@ impl Program {
 }
 
 /// The only target of a query, printed.
-pub fn printed(bound: &Bound, query: QueryId, facts: &Named, look: Look) -> Result<String> {
+pub fn printed(bound: &Bound, query: QueryId, facts: &Named<'_>, look: Look) -> Result<String> {
     let source = Source { bound, catalog: all(), facts };
     print::expression(source, query, bound.query(query).targets[0].value, look)
 }
 
 /// Names of a table's columns.
-pub struct Named {
+pub struct Named<'a> {
     /// The table's.
     pub table: Name,
     /// Theirs.
     pub columns: Vec<Option<Name>>,
+    /// What reads literals as the session that writes them does; without it they are read as a program's are.
+    pub reader: Option<&'a Reader>,
 }
 
-impl Facts for Named {
+impl Facts for Named<'_> {
     fn relation(&self, _: Oid) -> Result<Option<Called>> {
         Ok(Some(Called {
             schema: "".into(),
@@ -242,6 +245,10 @@ impl Facts for Named {
         None
     }
     fn shown(&self, ty: TypeRef, text: &str) -> Result<String> {
+        let of = PgType { oid: ty.oid, modifier: ty.modifier };
+        if let Some(Ok(fixed)) = self.reader.map(|reader| reader.fixed_text(of, text)) {
+            return Ok(fixed);
+        }
         let env = env()?;
         let read = if ty.oid == oids::INTERVAL { ty } else { TypeRef::new(ty.oid) };
         let value = input(&mut env.cx(), read, text)?;

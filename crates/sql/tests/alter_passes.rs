@@ -48,6 +48,12 @@ insert into holes values (1, null)
 alter table holes alter b set not null
 alter table holes add c int not null
 alter table holes add primary key (b)
+create table d (a int default 1, b varchar(1) default 'b', c int, e int)
+alter table d alter a drop default, alter a type bigint, alter a set default 5
+alter table d drop column c, drop column e
+alter table d alter b type varchar(20), alter a set not null
+insert into d (b) values ('long')
+select * from d
 create table p (a int, b int)
 create table q (c int) inherits (p)
 alter table p add constraint pos check (d > 0), add column d int default 1, drop column b

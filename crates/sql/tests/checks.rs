@@ -116,6 +116,29 @@ select * from z
 create table k (a int, b int, check (a > 0), check (a > 0), check (a < 10 and a <> 5))
 insert into k values (5)
 alter table k drop column a cascade
+create table par (a int, v varchar(10), constraint c check (a > 0), constraint i check (v in ('x', 'y')))
+alter table par rename a to b
+create table kid (b int, v varchar(10), constraint c check (b > 0), constraint i check (v  in ('x','y')))
+alter table kid inherit par
+create table odd ("select" int, "Two words" text, check ("select" > 0 and "Two words" <> 'it''s'))
+insert into odd values (1, 'it''s')
+insert into odd values (0, 'x')
+set timezone = 'Asia/Tokyo'
+set datestyle = 'SQL, DMY'
+create table moments (at timestamptz check (at >= '01/02/2024'), d date, v varchar(5), g date generated always as (d + 1) stored, check (length(v) > 1 and d >= '02/01/2024'))
+create unique index on moments (v) where at > '03/02/2024'
+insert into moments (at) values ('2024-01-31 23:59:00+09')
+insert into moments (at) values ('2024-01-31 15:00:00+00')
+insert into moments (d, v) values ('2024-01-01', 'ab')
+insert into moments (d, v) values ('2024-01-02', 'ab')
+alter table moments alter v type text
+insert into moments (d, v) values ('2024-01-01', 'ab')
+insert into moments (d, v) values ('2024-01-02', 'abc')
+select pg_get_constraintdef(oid) from pg_constraint where conrelid = 'moments'::regclass order by 1
+reset timezone
+reset datestyle
+select pg_get_indexdef(indexrelid) from pg_index where indrelid = 'moments'::regclass
+select pg_get_constraintdef(oid) from pg_constraint where conrelid = 'moments'::regclass order by 1
 create table l (like t including constraints)
 insert into l (id, m, mail) values (1, 'ok', 'A')
 "#;

@@ -31,8 +31,13 @@ enum Rule {
 
 impl Rule {
     fn of(schema: &TableSchema, check: &CheckSchema) -> Result<Rule> {
+        let is_gone = |id: &ColumnId| schema.position(*id).is_none();
         Ok(match &check.expr {
-            Expr::Formula(..) => Rule::Formula(ColumnSchema {
+            Expr::Formula(_, reads) if reads.iter().any(is_gone) => {
+                let text = format!("check {} of table {} reads no column", check.name, schema.name);
+                return Err(Error::new(ErrorKind::Corruption, text));
+            }
+            Expr::Formula(_, _) => Rule::Formula(ColumnSchema {
                 id: ColumnId(u32::MAX),
                 name: check.name.clone(),
                 ty: DataType::Bool,

@@ -87,6 +87,13 @@ impl NewSequence {
         Ok(NewSequence::noted(shared, state))
     }
 
+    /// Goes on for what one goes on for that the same transaction made and that this is in the place of.
+    pub(crate) fn go_on_for(&mut self, before: &NewSequence) {
+        if before.goes_on.is_some() {
+            self.goes_on.clone_from(&before.goes_on);
+        }
+    }
+
     /// Refuses a commit where others took values that this one takes too.
     pub(crate) fn check(&self) -> Result<()> {
         let Some((old, at)) = &self.goes_on else { return Ok(()) };

@@ -126,7 +126,7 @@ impl Transaction {
         self.changing()?;
         self.lock_name(spec.name(), RowLock::Update)?;
         let old = self.find_sequence(spec.name())?;
-        self.put_in_place(old, spec.name(), |shared, old| {
+        self.put_in_place(old, (spec.name(), next.is_none()), |shared, old| {
             NewSequence::in_place_of(shared, spec, old, next)
         })
     }
@@ -145,18 +145,25 @@ impl Transaction {
             return Err(Error::new(ErrorKind::AlreadyExists, text));
         }
         let old = self.find_sequence(name)?;
-        self.put_in_place(old, to, |shared, old| NewSequence::renamed(shared, to, old))
+        self.put_in_place(old, (to, true), |shared, old| NewSequence::renamed(shared, to, old))
     }
 
     fn put_in_place(
         &mut self,
         old: Arc<SequenceState>,
-        name: &str,
+        (name, goes_on): (&str, bool),
         make: impl FnOnce(&Arc<Shared>, &Arc<SequenceState>) -> Result<NewSequence>,
     ) -> Result<Sequence> {
         self.all_or_nothing(|tx| {
-            let new = make(&tx.shared, &old)?;
+            let mut new = make(&tx.shared, &old)?;
             let state = Arc::clone(new.state());
+            let before = tx.schema.steps.iter().find_map(|step| match step {
+                Step::CreatedSequence(own) if Arc::ptr_eq(own.state(), &old) => Some(own),
+                _ => None,
+            });
+            if let Some(before) = before.filter(|_| goes_on) {
+                new.go_on_for(before);
+            }
             tx.schema.steps.push(Step::DroppedSequence(Arc::clone(&old)));
             tx.schema.steps.push(Step::CreatedSequence(new));
             let uses = Some(ColumnDefault::NextVal(old.id()));

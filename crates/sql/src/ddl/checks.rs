@@ -16,7 +16,7 @@ use super::index_parts::{PROGRAM_BYTES, failed, is_immutable, is_made, is_passin
 use crate::columns::ColumnType;
 use crate::error::{Result, SqlError};
 use crate::formulas::{self, Named, Program};
-use crate::query::{Names, sql_error};
+use crate::query::{Names, Reader, sql_error};
 use crate::source::Source;
 use crate::types::{PgType, oid};
 use crate::view::View;
@@ -45,7 +45,8 @@ pub fn condition(
     let (bound, query) = made.map_err(|e| sql_error(&e, source.text))?;
     let reads = table.judge(&bound, query, names.catalog(), source)?;
     let columns = table.columns.iter().map(|(name, _)| Some(name.as_str().into())).collect();
-    let named = Named { table: relation.name.clone(), columns };
+    let reader = Reader::new(view);
+    let named = Named { table: relation.name.clone(), columns, reader: Some(&reader) };
     let sql = formulas::printed(&bound, query, &named, Look::PLAIN).map_err(failed)?;
     let kept = |(place, at): (usize, &usize)| {
         let (name, ty) = &table.columns[*at];
@@ -67,7 +68,8 @@ pub fn condition(
     let shown = |program: &Program| program.print(&name, Look::PLAIN, names.catalog()).ok();
     // The list of an IN is another once it was printed: what was written says more, where no name in it has the table's.
     let written = Program { sql: source.of(said.span).to_string(), ..program.clone() };
-    if shown(&program).as_ref() != Some(&program.sql)
+    let is_less = shown(&program).as_ref() != Some(&program.sql);
+    if (is_less || program.sql.len() > PROGRAM_BYTES / 2)
         && shown(&written).as_ref() == Some(&program.sql)
     {
         program = written;
@@ -96,6 +98,19 @@ pub fn by_names(schema: &TableSchema, check: &CheckSchema) -> Option<Condition<S
         Ok(schema.columns[at].name.clone())
     };
     check.expr.with_columns(&mut |id| name(id)).ok()
+}
+
+/// Whether two conditions say the same of columns of the same names, whatever these were called when they were written.
+pub fn same(one: &Condition<String>, other: &Condition<String>) -> bool {
+    let (Condition::Formula(a, reads), Condition::Formula(b, others)) = (one, other) else {
+        return one == other;
+    };
+    let shown = |program: &str, reads: &[String]| {
+        let name = |place: u32| reads.get(place as usize).cloned();
+        let program = formulas::program(program).ok()?;
+        program.print(&name, Look::PLAIN, formulas::all()).ok()
+    };
+    one == other || shown(a, reads).is_some_and(|text| shown(b, others) == Some(text))
 }
 
 /// The columns that a condition names, each once, in their order.

@@ -20,7 +20,7 @@ use crate::deep;
 use crate::error::{Result, SqlError, state};
 use crate::formulas::{self, Named, Program};
 use crate::parse;
-use crate::query::{Names, domains, sql_error};
+use crate::query::{Names, Reader, domains, sql_error};
 use crate::source::Source;
 use crate::view::View;
 
@@ -162,9 +162,11 @@ impl<'a> Generating<'a> {
         let ty = TypeRef { oid: pg.oid, modifier: pg.modifier };
         let (assigned, whole) = bind(Some((name, ty)))?;
         let reads = self.judge(&assigned, whole, names.catalog(), located)?;
+        let reader = Reader::new(self.view);
         let named = Named {
             table: self.table.as_str().into(),
             columns: self.columns.iter().map(|known| Some(known.name.as_str().into())).collect(),
+            reader: Some(&reader),
         };
         let sql = formulas::printed(&written, query, &named, Look::PLAIN).map_err(failed)?;
         let read = |at: &usize| {

@@ -241,6 +241,7 @@ impl<'a> Parts<'a> {
         let named = Named {
             table: self.relation.name.clone(),
             columns: columns.iter().map(|column| Some(column.name.clone())).collect(),
+            reader: Some(&self.names.reader()),
         };
         formulas::printed(bound, query, &named, look).map_err(failed)
     }

@@ -23,6 +23,7 @@ use crate::catalog::{Kind, Name, bound};
 use crate::columns::Types;
 use crate::ddl::{defaults, materialized};
 use crate::error::{SqlError, state};
+use crate::formulas;
 use crate::system::classes::{columns, view_columns};
 use crate::system::model::{Model, Relation, What};
 use crate::system::text;
@@ -84,7 +85,15 @@ impl<'a> Printed<'a> {
 
     /// A condition of a table's rows.
     pub fn condition(&self, table: &TableSchema, condition: &Expr, look: Look) -> String {
-        self.expression(table, None, &text::condition(table, condition), look)
+        let sql = text::condition(table, condition);
+        if let Expr::Formula(program, reads) = condition
+            && self.bound_expression(table, None, &sql, look).is_err()
+        {
+            // It names what the search path has not.
+            let catalog = formulas::catalog_of(self.view);
+            return text::formula(table, (program, reads), (look, &catalog));
+        }
+        self.expression(table, None, &sql, look)
     }
 
     /// A column's default.
@@ -109,6 +118,16 @@ impl<'a> Printed<'a> {
         sql: &str,
         look: Look,
     ) -> String {
+        self.bound_expression(table, column, sql, look).unwrap_or_else(|_| sql.to_string())
+    }
+
+    fn bound_expression(
+        &self,
+        table: &TableSchema,
+        column: Option<&ColumnSchema>,
+        sql: &str,
+        look: Look,
+    ) -> Result<String> {
         let assigned = column.and_then(|column| {
             let at = table.position(column.id)?;
             let ty = Types::of(&self.view.objects, table)[at].pg;
@@ -118,16 +137,13 @@ impl<'a> Printed<'a> {
         let from = bound::named(used.oid, &Name::of_engine(&table.name).1.name);
         let body = json!({ "uses": [used.body()] });
         let names = Names { body: Some(&body), ..self.names.clone() };
-        let print = || {
-            let (bound, query) =
-                bound_to_print(&format!("SELECT {sql} FROM {from}"), &names, assigned)?;
-            let [target] = &bound.query(query).targets[..] else {
-                return Err(onlap_pg::Error::unserved("one expression"));
-            };
-            let source = Source { bound: &bound, catalog: names.catalog(), facts: self };
-            print::expression(source, query, target.value, look)
+        let (bound, query) =
+            bound_to_print(&format!("SELECT {sql} FROM {from}"), &names, assigned)?;
+        let [target] = &bound.query(query).targets[..] else {
+            return Err(onlap_pg::Error::unserved("one expression"));
         };
-        print().unwrap_or_else(|_| sql.to_string())
+        let source = Source { bound: &bound, catalog: names.catalog(), facts: self };
+        print::expression(source, query, target.value, look)
     }
 
     /// A condition of a domain over a type; one that cannot be bound stays what it is.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use onlap_kernels::{Cx, Datum, Given, input, output, recv};
 use onlap_pg::TypeRef;
 use onlap_pg::catalog::{Catalog, oids};
+use onlap_pg::value::Settings;
 
 use super::session::Asked;
 use super::{session, sql_error, stored};
@@ -89,6 +90,22 @@ impl Reader {
             let read = if ty.oid == oids::INTERVAL { ty } else { TypeRef::new(ty.oid) };
             let value = input(cx, read, text)?;
             output(cx, ty.oid, &value, &mut shown)
+        })?;
+        Ok(shown)
+    }
+
+    /// The text of what a text means to the session, as any session reads it.
+    ///
+    /// # Errors
+    /// It is none of the type.
+    pub fn fixed_text(&self, ty: PgType, text: &str) -> Result<String> {
+        let mut shown = String::new();
+        self.value(ty, |cx, ty| {
+            let read = if ty.oid == oids::INTERVAL { ty } else { TypeRef::new(ty.oid) };
+            let value = input(cx, read, text)?;
+            let fixed = Settings::default();
+            let mut cx = Cx { catalog: cx.catalog, settings: &fixed, session: cx.session };
+            output(&mut cx, ty.oid, &value, &mut shown)
         })?;
         Ok(shown)
     }

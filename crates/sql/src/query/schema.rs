@@ -57,6 +57,11 @@ pub struct Found {
 }
 
 impl<'a> Names<'a> {
+    /// What reads literals as the session does.
+    pub fn reader(&self) -> super::Reader {
+        super::Reader::new(self.view)
+    }
+
     /// None are known yet.
     pub fn new(view: &'a View) -> Names<'a> {
         let found = Found {

@@ -308,6 +308,18 @@ impl Settings {
     /// rolled back: it is empty.
     fn know(&mut self, key: &Key) {
         if matches!(key, Key::Custom(_)) && !self.client.contains_key(key) {
+            // Of very many names one that has no value now is forgotten.
+            let is_empty = |(key, value): &(&Key, &Value)| {
+                let has = |layer: &Layer| layer.contains_key(key);
+                matches!(key, Key::Custom(_))
+                    && text(value).is_empty()
+                    && ![&self.session, &self.local].into_iter().any(has)
+            };
+            if self.client.len() >= 2 * CUSTOM
+                && let Some(empty) = self.client.iter().find(is_empty).map(|(key, _)| key.clone())
+            {
+                Arc::make_mut(&mut self.client).remove(&empty);
+            }
             Arc::make_mut(&mut self.client).insert(key.clone(), Value::Text(String::new()));
         }
     }
@@ -343,8 +355,7 @@ impl Settings {
         }
         let layers = [&self.client, &self.session, &self.local];
         let bytes = layers.into_iter().map(bytes_of).sum::<usize>() + text.len();
-        let is_new = !self.client.contains_key(key);
-        match is_new && self.client.len() >= CUSTOM || bytes > CUSTOM_BYTES {
+        match self.session.len() + self.local.len() >= CUSTOM || bytes > CUSTOM_BYTES {
             true => Err(SqlError::new("54000", "too many settings of the session's own")),
             false => Ok(()),
         }

@@ -248,22 +248,34 @@ pub fn condition(table: &TableSchema, expr: &Expr) -> String {
             let arguments: Vec<String> = arguments.iter().map(part).collect();
             format!("{}({})", function_name(*function), arguments.join(", "))
         }
-        Expr::Formula(program, reads) => formula(table, program, reads),
+        Expr::Formula(program, reads) => written(table, program, reads),
     }
 }
 
-/// A formula with the names of now, as it was written where these are those of then; what no release wrote is shown as it is
-/// kept.
-fn formula(table: &TableSchema, program: &str, reads: &[ColumnId]) -> String {
+/// A formula as it was written, where its columns are called as they were then; what no release wrote is shown as it is kept.
+fn written(table: &TableSchema, program: &str, reads: &[ColumnId]) -> String {
     let Ok(kept) = formulas::program(program) else { return program.to_string() };
-    let name = |at: u32| {
-        let id = reads.get(at as usize)?;
-        table.columns.iter().find(|column| column.id == *id).map(|column| column.name.clone())
-    };
-    match kept.columns.iter().all(|(at, then, _)| name(*at).as_ref() == Some(then)) {
+    let now = |at: u32| Some(column_of(table, *reads.get(at as usize)?)?.name.as_str());
+    match kept.columns.iter().all(|(at, then, _)| now(*at) == Some(then)) {
         true => kept.sql,
-        false => kept.print(&name, Look::PLAIN, formulas::all()).unwrap_or(kept.sql),
+        false => formula(table, (program, reads), (Look::PLAIN, formulas::all())),
     }
+}
+
+/// A formula with the names of now.
+pub fn formula(
+    table: &TableSchema,
+    (program, reads): (&str, &[ColumnId]),
+    (look, catalog): (Look, &Catalog),
+) -> String {
+    let name = |at: u32| Some(column_of(table, *reads.get(at as usize)?)?.name.clone());
+    let kept = formulas::program(program);
+    let text = kept.and_then(|kept| kept.print(&name, look, catalog));
+    text.unwrap_or_else(|_| program.to_string())
+}
+
+fn column_of(table: &TableSchema, id: ColumnId) -> Option<&onlap::ColumnSchema> {
+    table.columns.iter().find(|column| column.id == id)
 }
 
 /// BETWEEN, IN and LIKE, with NOT before the word or without.

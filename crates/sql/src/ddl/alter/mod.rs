@@ -141,13 +141,14 @@ impl Named<'_> {
                 let below = kin::all_below(self.view, table.schema().id)?;
                 below.iter().try_for_each(|of| super::index::must_be_unused(self.view, of, TAG))?;
             }
-            for change in passes::of(changes).into_iter().flatten() {
+            for change in passes::of(changes, false).into_iter().flatten() {
                 let of = (&name, self.only);
                 kin::below_alter(self.session, source, of, change, self.client)?;
             }
             return Ok(TAG);
         }
-        match &passes::of(changes)[..] {
+        // Of a table with blind writes the engine makes them outside of transactions, in one step.
+        match &passes::of(changes, table.schema().blind)[..] {
             [] => {}
             [only] => self.pass(self.view, source, (&name, &table), only)?,
             all => {

@@ -40,18 +40,57 @@ fn pass(change: &TableChange) -> Pass {
     }
 }
 
-/// Actions that are read together, one group after the other: each sees what those before it have done.
-pub fn of(changes: &[TableChange]) -> Vec<Vec<&TableChange>> {
+/// Actions that are read together, one group after the other: each sees what those before it have done. What the engine
+/// makes better in one step stays together where nothing has to be seen.
+pub fn of(changes: &[TableChange], together: bool) -> Vec<Vec<&TableChange>> {
     let mut sorted: Vec<&TableChange> = changes.iter().collect();
+    if together || sees_nothing(changes) {
+        return vec![sorted];
+    }
     sorted.sort_by_key(|change| pass(change));
     let mut groups: Vec<Vec<&TableChange>> = Vec::new();
     for change in sorted {
         let own = pass(change);
+        // What one constraint leaves, the next drop may take away.
+        let is_alone = |change: &TableChange| matches!(change, TableChange::DropConstraint(..));
         match groups.last_mut() {
-            // What one drop leaves, the next one may drop.
-            Some(group) if own != Pass::Drop && pass(group[0]) == own => group.push(change),
+            Some(group) if pass(group[0]) == own && !is_alone(group[0]) && !is_alone(change) => {
+                group.push(change);
+            }
             _ => groups.push(vec![change]),
         }
     }
     groups
+}
+
+/// Whether all are of columns that are there, and none gives a default of another type than the column has.
+fn sees_nothing(changes: &[TableChange]) -> bool {
+    let of = |change: &ColumnChange| match change {
+        ColumnChange::Type(..) => Some(true),
+        ColumnChange::SetDefault(_) => Some(false),
+        _ => None,
+    };
+    let is_plain = |change: &TableChange| match change {
+        TableChange::Column(_, change) => matches!(
+            **change,
+            ColumnChange::Type(..)
+                | ColumnChange::SetDefault(_)
+                | ColumnChange::DropDefault
+                | ColumnChange::SetNotNull
+                | ColumnChange::DropNotNull
+                | ColumnChange::Storage
+        ),
+        _ => false,
+    };
+    let meets = |(at, change): (usize, &TableChange)| {
+        let TableChange::Column(name, change) = change else { return false };
+        let own = of(change);
+        changes[..at].iter().any(|before| match before {
+            TableChange::Column(other, before) => {
+                other == name && own.zip(of(before)).is_some_and(|(a, b)| a != b)
+            }
+            _ => false,
+        })
+    };
+    changes.iter().all(is_plain) && !changes.iter().enumerate().any(meets)
 }

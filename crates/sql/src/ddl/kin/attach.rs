@@ -14,6 +14,7 @@ use super::{Parent, all_below, is_below, kin_of, name_of, put, table_to_inherit,
 use crate::catalog::families::{Inherited, Kin};
 use crate::catalog::{Kind, Name};
 use crate::columns::Types;
+use crate::ddl::checks::same;
 use crate::ddl::generated;
 use crate::ddl::naming::Relation;
 use crate::error::{Result, SqlError, state};
@@ -94,7 +95,7 @@ fn adopt(view: &View, parent: &Parent, child: &Parent, partition: bool) -> Resul
             );
             return Err(SqlError::new("42P17", text));
         }
-        if known != condition {
+        if !same(&known, &condition) {
             let text = format!(
                 "child table \"{}\" has different definition for check constraint \"{name}\"",
                 child.name.name

@@ -9,7 +9,7 @@ use onlap::{CheckSpec, ColumnDefault, Expr, Table, TableSchema};
 use onlap_pg::bound::collation_name;
 
 use super::super::change::notice;
-use super::super::checks::by_names;
+use super::super::checks::{by_names, same};
 use super::super::columns::{Declared, Default};
 use super::super::constraints::Constraint;
 use super::super::defaults;
@@ -273,7 +273,7 @@ impl<'a> Merged<'a> {
                     self.of_checks.insert(name.clone(), Inherited { count: 1, local: false });
                     self.checks.push((name, condition));
                 }
-                Some((_, known)) if *known == condition => {
+                Some((_, known)) if same(known, &condition) => {
                     if let Some(one) = self.of_checks.get_mut(&name) {
                         one.count += 1;
                     }
@@ -356,7 +356,7 @@ impl<'a> Merged<'a> {
                     );
                     return Err(SqlError::new("42P17", text));
                 }
-                Some((_, known)) if known == condition => {
+                Some((_, known)) if same(known, condition) => {
                     let text = format!("merging constraint \"{name}\" with inherited definition");
                     notice(client, "00000", text);
                     if let Some(one) = self.of_checks.get_mut(name) {

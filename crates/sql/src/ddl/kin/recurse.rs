@@ -165,7 +165,7 @@ fn becomes_local(
     let table = Checked { name: &own.name.name, columns: &columns };
     let condition = checks::condition(view, source, said, &table)?;
     let own = checks_of(&schema);
-    if !own.iter().any(|(known, of)| **known == **name && *of == condition) {
+    if !own.iter().any(|(known, of)| **known == **name && checks::same(of, &condition)) {
         return Ok(false);
     }
     kin.rules.insert(name.to_string(), Inherited { local: true, ..rule });
