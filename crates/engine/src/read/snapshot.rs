@@ -136,7 +136,7 @@ impl Snapshot {
         self.changed_rows_within(table, since, most, &mut |_| Ok(()))
     }
 
-    /// The same, where the caller counts memory: `room` is asked before the answer grows, for so many bytes.
+    /// The same, where the caller counts memory: `room` is asked for the bytes before the answer grows.
     ///
     /// # Errors
     /// As [`Snapshot::changed_rows`]; those of `room`.

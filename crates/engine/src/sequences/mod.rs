@@ -195,7 +195,7 @@ impl SequenceState {
         }
     }
 
-    /// Makes a point behind all values handed out durable, then takes over. Whoever calls has set
+    /// Makes a point behind all values handed out durable, then takes over. The caller has set
     /// `recording`.
     fn record(
         &self,
@@ -235,7 +235,7 @@ impl SequenceState {
         }
     }
 
-    /// Where it stands; values that were set aside are not handed out. Whoever calls has set `recording`, so that others wait.
+    /// Where it stands; values that were set aside are not handed out. The caller has set `recording`, so that others wait.
     fn withdraw(&self) -> SequencePoint {
         let mut standing = self.counter.standing.lock();
         assert!(standing.recording, "others would record meanwhile");

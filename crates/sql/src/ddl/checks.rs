@@ -113,24 +113,13 @@ pub fn same(one: &Condition<String>, other: &Condition<String>) -> bool {
     one == other || shown(a, reads).is_some_and(|text| shown(b, others) == Some(text))
 }
 
-/// The columns that a condition names, each once, in their order.
-pub fn columns_of(condition: &Condition<String>) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut open = vec![condition];
-    while let Some(expr) = open.pop() {
-        let named = match expr {
-            Condition::Column(name) => std::slice::from_ref(name),
-            Condition::Formula(_, reads) => reads,
-            _ => &[],
-        };
-        for name in named {
-            if !found.contains(name) {
-                found.push(name.clone());
-            }
-        }
-        open.extend(expr.children());
+/// The columns that a condition of a statement names, each once, in their order.
+pub fn columns_of(condition: &Condition<String>) -> &[String] {
+    match condition {
+        Condition::Formula(_, reads) => reads,
+        // Those are of programs that use the engine without SQL.
+        _ => &[],
     }
-    found
 }
 
 impl Checked<'_> {

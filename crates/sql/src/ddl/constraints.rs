@@ -270,7 +270,7 @@ impl<'a> Collector<'a> {
         let table = Checked { name: &self.table.name, columns: &self.columns };
         let condition = checks::condition(self.view, self.source, check, &table)?;
         let used = checks::columns_of(&condition);
-        let one = match (column, &used[..]) {
+        let one = match (column, used) {
             (Some(column), _) => column.to_string(),
             (None, [one]) => one.clone(),
             _ => String::new(),
