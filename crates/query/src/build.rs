@@ -20,7 +20,7 @@ use onlap_pg::{Error, Result, TypeRef};
 
 use crate::carried::Carried;
 use crate::columns::{column, schema_of};
-use crate::compile::{Compiler, Frame, unsupported};
+use crate::compile::{Compiler, Frame};
 use crate::env::{Env, Tables};
 use crate::error::{external, ours};
 use crate::node::{Node, Rows};
@@ -412,10 +412,9 @@ impl Compiler<'_> {
         let made = (node(query.limit), node(query.offset));
         self.frame().layout = layout;
         let (limit, offset) = (made.0?, made.1?);
-        let is_late = [&limit, &offset].into_iter().flatten().any(Node::asks_outside);
-        if is_late && query.ties {
-            return Err(unsupported("WITH TIES by values of an outer query"));
-        }
+        // A query runs with what the plan is run with, and what is volatile is calculated once.
+        let waits = |node: &Node| node.asks_outside() || !node.is_repeatable();
+        let is_late = [&limit, &offset].into_iter().flatten().any(waits);
         let counts = Counts { limit, offset, env: Arc::clone(&self.env) };
         if is_late {
             return Ok(Fetch { skip: 0, fetch: None, late: Some(Arc::new(counts)) });
@@ -434,7 +433,10 @@ pub struct Counts {
 
 impl Counts {
     /// How many rows are left out, and how many are given then.
-    fn values(&self) -> Result<(usize, Option<usize>)> {
+    ///
+    /// # Errors
+    /// Those of the expressions; a number is negative.
+    pub fn values(&self) -> Result<(usize, Option<usize>)> {
         let value = |node: &Option<Node>, clause: &str, state: &'static str| {
             let Some(node) = node else { return Ok(None) };
             let value = node.eval(&Rows { columns: &[], count: 1 }, &self.env)?;
@@ -449,6 +451,14 @@ impl Counts {
         let limit = value(&self.limit, "LIMIT", "2201W")?;
         Ok((value(&self.offset, "OFFSET", "2201X")?.unwrap_or(0), limit))
     }
+
+    /// How many rows are needed, with those that are left out.
+    ///
+    /// # Errors
+    /// Those of the expressions; a number is negative.
+    pub fn needed(&self) -> Result<Option<usize>> {
+        self.values().map(|(skip, fetch)| fetch.map(|fetch| fetch.saturating_add(skip)))
+    }
 }
 
 /// LIMIT and OFFSET.
@@ -457,7 +467,7 @@ pub struct Fetch {
     pub skip: usize,
     /// Rows that are given then.
     pub fetch: Option<usize>,
-    /// In their place, numbers that depend on a query around this one.
+    /// In their place, numbers that are known when the plan runs: of a query, or of one around this one.
     pub late: Option<Arc<Counts>>,
 }
 

@@ -379,7 +379,7 @@ impl Compiler<'_> {
 
     /// A call as a value of a type, calculated if it is constant. A strict function of a constant NULL is NULL, whatever its other
     /// arguments are, unless they have a constant that cannot be calculated.
-    fn called_as(
+    pub fn called_as(
         &self,
         proc: Oid,
         nodes: Vec<Node>,
@@ -589,11 +589,16 @@ impl Compiler<'_> {
     fn relabelled(&mut self, one: ExprId, ty: TypeRef) -> Result<Node> {
         let from = self.bound.ty(one).oid;
         let node = self.node(one)?;
-        Ok(match (self.repr(from)?, self.repr(ty.oid)?) {
-            (from, to) if from == to => node,
+        self.of_same_bits(node, from, ty.oid)
+    }
+
+    /// A value of one type as another that PostgreSQL keeps by the same bits.
+    pub fn of_same_bits(&self, node: Node, from: Oid, to: Oid) -> Result<Node> {
+        Ok(match (self.repr(from)?, self.repr(to)?) {
+            (one, other) if one == other => node,
             // Integers of one width are one bit pattern to PostgreSQL; here oid and int4 have types of their own.
             (Repr::Oid, Repr::Int4) | (Repr::Int4, Repr::Oid) => Node::SameBits(Box::new(node)),
-            _ => Node::ViaText(Box::new(node), from, ty.oid),
+            _ => Node::ViaText(Box::new(node), from, to),
         })
     }
 

@@ -118,13 +118,21 @@ impl Compiler<'_> {
     /// # Errors
     /// `0A000`: the values of a type have no order here.
     pub fn ties(&mut self, query: &Query, plan: Plan, fetch: &Fetch) -> Result<Plan> {
-        let Some(most) = fetch.fetch else { return Ok(fetch.apply(plan)) };
+        if fetch.late.is_none() && fetch.fetch.is_none() {
+            return Ok(fetch.apply(plan));
+        }
         let (plan, keys) = self.key_columns(query, plan, &query.order)?;
-        let (schema, skip) = (plan.schema(), fetch.skip);
+        let (schema, late) = (plan.schema(), fetch.late.clone());
+        let known = (fetch.skip, fetch.fetch);
         let out = Arc::clone(&schema);
         let run = move |inputs: Vec<Plan>, context: Arc<TaskContext>| {
             let input = inputs[0].execute(0, context)?;
-            let ties = Ties { input, keys: keys.clone(), skip, left: most, last: None };
+            let (skip, fetch) = match &late {
+                Some(counts) => counts.values().map_err(external)?,
+                None => known,
+            };
+            let left = fetch.unwrap_or(usize::MAX);
+            let ties = Ties { input, keys: keys.clone(), skip, left, last: None };
             let batches = futures::stream::unfold(Some(ties), |ties| async {
                 let mut ties = ties?;
                 match ties.next().await {

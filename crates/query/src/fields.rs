@@ -70,7 +70,11 @@ pub fn domain(value: &Node, oid: Oid, rows: &Rows<'_>, env: &Env) -> Result<Col>
 impl Compiler<'_> {
     /// A value that goes into a domain.
     pub fn domain(&mut self, value: ExprId, ty: TypeRef) -> Result<Node> {
-        Ok(Node::Domain(Box::new(self.node(value)?), ty.oid))
+        // What the domain is over may be another type of the same bits, as int4 is to an oid.
+        let from = self.bound.ty(value).oid;
+        let node = self.node(value)?;
+        let node = self.of_same_bits(node, from, ty.oid)?;
+        Ok(Node::Domain(Box::new(node), ty.oid))
     }
 
     /// A row of which fields are written to. The row, and the field that is written to, are columns of what its values are

@@ -23,6 +23,7 @@ use onlap_pg::{Error, Result};
 use crate::build::Fetch;
 use crate::compile::Compiler;
 use crate::env::{Locker, ROW_ID, Read};
+use crate::error::external;
 use crate::members::Members;
 use crate::step::{Step, stream_of};
 
@@ -110,12 +111,19 @@ impl Compiler<'_> {
         if locked.is_empty() {
             return Ok(plan);
         }
-        let most = if query.ties { None } else { fetch.sort_fetch() };
+        let (most, late) = match query.ties {
+            true => (None, None),
+            false => (fetch.sort_fetch(), fetch.late.clone()),
+        };
         let (schema, locked) = (plan.schema(), Arc::new(locked));
         let run = move |inputs: Vec<Arc<dyn ExecutionPlan>>, context: Arc<TaskContext>| {
+            let left = match &late {
+                Some(counts) => counts.needed().map_err(external)?,
+                None => most,
+            };
             let input = inputs[0].execute(0, Arc::clone(&context))?;
-            let locking =
-                Locking { input, context, locked: Arc::clone(&locked), left: most, batch: None };
+            let locked = Arc::clone(&locked);
+            let locking = Locking { input, context, locked, left, batch: None };
             let schema = inputs[0].schema();
             let stream = futures::stream::try_unfold(locking, |mut locking| async move {
                 Ok(locking.next().await?.map(|batch| (batch, locking)))

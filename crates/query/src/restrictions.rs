@@ -206,7 +206,10 @@ impl Compiler<'_> {
                     _ => None,
                 }
             }
-            Expr::Relabel(one) if is_text(self.bound.ty(*one).oid) => self.column_of(entry, *one),
+            // Of bpchar and citext other values are equal.
+            Expr::Relabel(one) if [*one, id].iter().all(|id| is_text(self.bound.ty(*id).oid)) => {
+                self.column_of(entry, *one)
+            }
             // What a domain is over.
             Expr::Relabel(one) if self.is_below(self.bound.ty(id).oid, self.bound.ty(*one).oid) => {
                 self.column_of(entry, *one)

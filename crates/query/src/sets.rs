@@ -166,12 +166,7 @@ impl Compiler<'_> {
         let mut from = own;
         for step in steps {
             let (made, ty) = match step {
-                resolve::Step::Relabel(ty) if self.repr(from.oid)? == self.repr(ty.oid)? => {
-                    (node, *ty)
-                }
-                resolve::Step::Relabel(ty) => {
-                    (Node::ViaText(Box::new(node), from.oid, ty.oid), *ty)
-                }
+                resolve::Step::Relabel(ty) => (self.of_same_bits(node, from.oid, ty.oid)?, *ty),
                 resolve::Step::Text(oid) => {
                     (Node::ViaText(Box::new(node), from.oid, *oid), TypeRef::new(*oid))
                 }
@@ -186,7 +181,7 @@ impl Compiler<'_> {
                         types.push(TypeRef::new(oids::BOOL));
                     }
                     let ty = TypeRef { oid: *result, modifier: modifier.unwrap_or(-1) };
-                    (Node::Call(self.call(*function, args, types, ty)?), ty)
+                    (self.called_as(*function, args, types, ty)?, ty)
                 }
                 resolve::Step::Elements(steps, ty) => {
                     let (of, to) = (self.element(from.oid)?, self.element(ty.oid)?);

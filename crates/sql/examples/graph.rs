@@ -1,6 +1,8 @@
 //! What do the statements of Linkbench cost without a network, one client?
 //!
-//! `cargo run --release -p onlap-sql --example graph [rounds [operation]]`
+//! `cargo run --release -p onlap-sql --example graph [rounds [operation [bare]]]`
+//!
+//! `bare` asks for no processor times, which valgrind cannot give.
 
 #![allow(clippy::disallowed_methods, reason = "a measurement stands outside the simulation")]
 
@@ -61,6 +63,9 @@ const PREPARED: [(&str, &str); 8] = [
 ];
 
 fn main() {
+    if std::env::args().nth(3).is_some_and(|arg| arg == "bare") {
+        onlap_base::clock::keep_accounts(false);
+    }
     let rounds: i64 = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(50_000);
     let dir = tempfile::tempdir().expect("a temporary directory");
     let options = Options::default().sync(SyncMode::Os).memory_limit(1 << 30);

@@ -106,10 +106,21 @@ impl Prepared {
         }
     }
 
-    /// What it means, if it was bound with this and the tables that it reads are what they were.
+    /// What it means, if it was bound with this and the tables that it reads are what they were. What runs without a planner
+    /// looks at its table itself.
     pub(super) fn known_at(&self, stamp: Stamp) -> Option<Arc<Meaning>> {
+        let native = self.first.as_ref().filter(|(at, of)| *at == stamp && of.native().is_some());
+        match native {
+            Some((_, first)) => Some(Arc::clone(first)),
+            None => self.planned_at(stamp),
+        }
+    }
+
+    /// The same of what is to be planned.
+    pub(super) fn planned_at(&self, stamp: Stamp) -> Option<Arc<Meaning>> {
         if let Some((at, first)) = &self.first
             && *at == stamp
+            && first.bound.is_current()
         {
             return Some(Arc::clone(first));
         }

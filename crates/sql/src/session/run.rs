@@ -372,7 +372,7 @@ impl Session {
         own: bool,
     ) -> Result<Arc<Meaning>> {
         let parsed = prepared.parsed.as_ref().expect("an empty statement does not run");
-        if !own && let Some(known) = prepared.known_at(stamp) {
+        if !own && let Some(known) = prepared.planned_at(stamp) {
             return Ok(known);
         }
         let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
