@@ -6,12 +6,15 @@
 //!
 //! Plain data.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use onlap_format::key::KeyDef;
 use onlap_format::{Batch, Column, Vector};
 use onlap_storage::entry::compare_prefix;
 
+use super::prefix::{Plan, PrefixRange};
 use super::rank::compare_field;
 use super::shape::IndexShape;
 
@@ -21,11 +24,27 @@ pub(crate) struct Bound {
     bytes: Vec<u8>,
     /// One column with one row for each leading key column; `None` where the bytes end inside one.
     pub values: Option<Vec<Column>>,
+    /// The plan that was asked last, and the prefixes by it: most groups share one.
+    last: RefCell<Option<(Arc<Plan>, PrefixRange)>>,
 }
 
 impl Bound {
     pub(crate) fn new(index: &IndexShape, bytes: &[u8]) -> Bound {
-        Bound { bytes: bytes.to_vec(), values: decode(&index.def, bytes) }
+        Bound { bytes: bytes.to_vec(), values: decode(&index.def, bytes), last: RefCell::default() }
+    }
+
+    /// The prefixes of keys that begin with it; `None` where it has no values.
+    pub(crate) fn range(&self, plan: &Arc<Plan>) -> Option<PrefixRange> {
+        let values = self.values.as_ref()?;
+        let mut last = self.last.borrow_mut();
+        if let Some((of, range)) = &*last
+            && Arc::ptr_eq(of, plan)
+        {
+            return Some(*range);
+        }
+        let range = plan.range_of(values);
+        *last = Some((Arc::clone(plan), range));
+        Some(range)
     }
 
     /// How far a key of one whole number lies above that of a row.

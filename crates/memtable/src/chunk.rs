@@ -161,18 +161,41 @@ pub(crate) fn gather(batches: &[&Batch], column: usize, picks: &[Pick], out: &mu
     gather_columns(&columns, picks, out);
 }
 
+/// Rows of a short read, per chunk: for fewer, listing the columns costs more than looking each up.
+const SHORT: usize = 8;
+
 /// Appends the picked rows of one column of chunks.
 pub(crate) fn gather_chunks(chunks: &[&Chunk], column: usize, picks: &[Pick], out: &mut Column) {
-    if picks.len() < chunks.len() {
-        // A short read: listing the columns would cost more than the rows.
-        for &p in picks {
-            let (chunk, row) = picked(p);
-            out.extend_range(&chunks[chunk].rows.columns[column], row..row + 1);
-        }
-        return;
+    let column_of = |chunk: usize| &chunks[chunk].rows.columns[column];
+    if picks.len() >= chunks.len() * SHORT {
+        let columns: Vec<&Column> = (0..chunks.len()).map(column_of).collect();
+        return gather_columns(&columns, picks, out);
     }
-    let columns: Vec<&Column> = chunks.iter().map(|c| &c.rows.columns[column]).collect();
-    gather_columns(&columns, picks, out);
+    let before = out.len();
+    let all = picks.iter().map(|&p| picked(p));
+    match &mut out.data {
+        Vector::Int(out) => out.extend(all.clone().map(|(chunk, row)| ints(column_of(chunk))[row])),
+        Vector::Wide(out) => {
+            out.extend(all.clone().map(|(chunk, row)| wides(column_of(chunk))[row]));
+        }
+        Vector::Numeric(mantissas, scales) => {
+            for (chunk, row) in all.clone() {
+                let Vector::Numeric(m, s) = &column_of(chunk).data else { mixed() };
+                mantissas.push(m[row]);
+                scales.push(s[row]);
+            }
+        }
+        Vector::Bytes(out) => {
+            for (chunk, row) in all.clone() {
+                let Vector::Bytes(v) = &column_of(chunk).data else { mixed() };
+                out.push(v.get(row));
+            }
+        }
+    }
+    if out.nulls.is_some() || all.clone().any(|(chunk, _)| column_of(chunk).nulls.is_some()) {
+        let mask = out.nulls.get_or_insert_with(|| NullMask::none(before));
+        all.for_each(|(chunk, row)| mask.push(column_of(chunk).is_null(row)));
+    }
 }
 
 /// Appends the picked rows of several columns of one form.

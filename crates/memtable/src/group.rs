@@ -160,8 +160,9 @@ impl Group {
     ) -> usize {
         let from = near.unwrap_or(0);
         let mut places = from..order.entries(self.rows()).max(from);
-        if let (Order::Sorted { plan, prefixes, .. }, Some(values)) = (order, &bound.values) {
-            let range = plan.range_of(values);
+        if let Order::Sorted { plan, prefixes, .. } = order
+            && let Some(range) = bound.range(plan)
+        {
             let below = |end: u128| move |at: usize| u128::from(prefixes[at]) < end;
             if range.certain {
                 let end = if after { range.high } else { range.low };

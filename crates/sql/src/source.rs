@@ -5,6 +5,7 @@
 
 use onlap_pg::ast::{self, Span, Tree};
 
+use crate::catalog::frozen::Edit;
 use crate::deep::Depth;
 use crate::error::SqlError;
 
@@ -33,6 +34,14 @@ impl<'a> Source<'a> {
         let mut text = " ".repeat(before.chars().count());
         text.push_str(self.of(span));
         text
+    }
+
+    /// The edits of the text of a part alone, as those of the whole.
+    pub fn edits_of(&self, span: Span, mut edits: Vec<Edit>) -> Vec<Edit> {
+        let before = self.text.get(..span.start as usize).unwrap_or_default();
+        let more = before.len() - before.chars().count();
+        edits.iter_mut().for_each(|edit| (edit.0, edit.1) = (edit.0 + more, edit.1 + more));
+        edits
     }
 
     /// An error of a part of what was written, which was read by itself: its place is one of the whole.

@@ -102,6 +102,62 @@ fn cases() -> Vec<(&'static str, String)> {
         ("copy w (id) from stdin binary", "PGCOPY".into()),
         ("copy t (id) from stdin", String::new()),
     ]
+    .into_iter()
+    .chain(ends())
+    .collect()
+}
+
+/// How lines end, and where the data does.
+fn ends() -> Vec<(&'static str, String)> {
+    let text = [
+        "1\ta\r2\tb\r",
+        "1\ta\r2\tb",
+        "1\ta\r\n2\tb\r\n",
+        "1\ta\r\n2\tb",
+        "1\ta\r\n2\tb\n",
+        "1\ta\r\n2\tb\r3\tc\r\n",
+        "1\ta\n2\tb\r\n3\tc\n",
+        "1\ta\n2\tb\r",
+        "1\ta\r2\tb\n3\tc\r",
+        "1\ta\n2\tb\\\n3\n",
+        "1\ta\\\r\n2\tb\n",
+        "1\ta\n2\tb\\r\n3\tc\\\\\n",
+        "1\ta\n2\tb\\\\.\n3\tc\n",
+        "1\ta\n\\.\n2\tb\n",
+        "1\ta\n\\.\n",
+        "1\ta\r\n\\.\r\n2\tb\r\n",
+        "1\ta\r\n\\.\n",
+        "1\ta\r\n\\.x\n",
+        "1\ta\r\\.\r2\tb\r",
+        "1\ta\r\\.\n",
+        "1\ta\n\\.\r\n",
+        "1\ta\n\\.x\n2\tb\n",
+        "1\ta\n2\tb\\.\n3\tc\n",
+        "1\ta\n2\tb\\.c\n",
+        "\\.\n1\ta\n",
+        "\\.\r\n1\ta\r\n",
+        "1\ta\n\n",
+        "1\ta\n\t\n",
+        "\r\n",
+    ];
+    let csv = [
+        "1,a\r2,b\r",
+        "1,a\r\n2,b\r\n",
+        "1,a\r\n2,b\n",
+        "1,a\n2,b\r\n",
+        "1,a\n2,\"b\rc\nd\r\n\"\n3,c\n",
+        "1,a\r2,\"b\rc\nd\r\n\"\r3,c\rx,d\r",
+        "1,a\r\n2,\"b\rc\nd\r\n\"\r\n3,c\r\nx,d\r\n",
+        "1,\"a\nb\rc\"\n2,b\nx,c\n",
+        "1,a\n2,b\rc\n",
+        "1,a\r2,b\nc\r",
+        "1,a\n\\.\n2,b\n",
+        "1,a\n2,\\.\n3,b\\.\n",
+    ];
+    let own = |all: &[&str], statement| {
+        all.iter().map(|data| (statement, data.to_string())).collect::<Vec<_>>()
+    };
+    [own(&text, "copy w from stdin"), own(&csv, "copy w from stdin csv")].concat()
 }
 
 #[test]
@@ -123,7 +179,10 @@ fn errors_tell_their_lines_as_in_postgresql() {
             client.input = data.clone().into_bytes();
             talk.client.input = data.as_bytes().chunks(piece).map(<[u8]>::to_vec).collect();
             let (ours, theirs) = (talk.run(statement), client.run(statement).unwrap());
-            let (mine, other) = (script::all_but_columns(&ours), script::all_but_columns(&theirs));
+            let rows = "select * from w order by id";
+            let (kept, there) = (talk.run(rows).rows, client.run(rows).unwrap().rows);
+            let mine = format!("{} {kept:?}", script::all_but_columns(&ours));
+            let other = format!("{} {there:?}", script::all_but_columns(&theirs));
             if mine != other {
                 let data: String = data.chars().take(60).collect();
                 differ.push(format!("{statement} {data:?}\n  ours   {mine}\n  theirs {other}"));

@@ -92,3 +92,8 @@ fn other_names_are_there_after_a_restart() {
     let options = "SELECT reloptions FROM pg_class WHERE relname = 'v'";
     assert_eq!(talk.rows(options), [[Some("{security_invoker=true}".to_string())]]);
 }
+
+#[test]
+fn rows_that_children_name_are_locked_as_in_postgresql() {
+    same(include_str!("../testdata/parents.sessions"));
+}

@@ -94,6 +94,8 @@ select 1::int2 union all select 2::oid
 select 1::int2 union all select 2::oid union all select 3::int4
 select 1::int8 union all select 2::oid
 select pg_typeof(x) from (select 1::int2 union all select 2::oid) t (x)
+select 'a'::text || '10.0.0.1'::inet, '10.0.0.0/8'::inet || 'b'::text, 'a'::varchar || '::1'::inet
+select 'a'::text || '10.0.0.0/8'::cidr, concat('a', '10.0.0.1'::inet), '10.0.0.1'::inet::text
 "#;
 
 const LIMITS: &str = r#"

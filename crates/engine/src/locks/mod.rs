@@ -326,11 +326,11 @@ impl HeldLocks {
         state: &Arc<TableState>,
         index: IndexId,
         key: &[u8],
-        mode: RowLock,
+        (mode, wait): (RowLock, LockWait),
         context: WaitContext<'_>,
     ) -> Result<Locked> {
         let request = Request { tx: self.id, mode, bulk: false };
-        self.ask_key(state, (index, key), request, 0, context)
+        self.ask_key(state, (index, key), request, (0, wait), context)
     }
 
     /// Locks a key that the transaction brings, to its end; one of many together with others, of which
@@ -351,7 +351,7 @@ impl HeldLocks {
         let room = room.saturating_sub(all - of_table.packs.heap_bytes());
         let bulk = of_table.has_many();
         let request = Request { tx: self.id, mode: RowLock::Update, bulk };
-        self.ask_key(state, (index, key), request, room, context)
+        self.ask_key(state, (index, key), request, (room, LockWait::Block), context)
     }
 
     fn ask_key(
@@ -359,17 +359,21 @@ impl HeldLocks {
         state: &Arc<TableState>,
         key: (IndexId, &[u8]),
         request: Request,
-        room: usize,
+        (room, wait): (usize, LockWait),
         context: WaitContext<'_>,
     ) -> Result<Locked> {
         let mut locked = Locked::Free;
         loop {
             let of_table = self.of_table(state);
             let packs = &mut of_table.packs;
-            match state.locks.try_key(key, request, packs, room, context) {
+            match state.locks.try_key(key, request, packs, (room, wait == LockWait::Block), context)
+            {
                 KeyAnswer::Covered(many) => {
                     // Its holder ends, and the keys are to be looked at again.
-                    self.lock(state, many, RowLock::KeyShare, LockWait::Block, context)?;
+                    if self.lock(state, many, RowLock::KeyShare, wait, context)? == Locked::Skipped
+                    {
+                        return Ok(Locked::Skipped);
+                    }
                     locked = Locked::Waited;
                 }
                 KeyAnswer::Packed(first) => {
@@ -377,7 +381,7 @@ impl HeldLocks {
                     return Ok(locked);
                 }
                 KeyAnswer::Alone(target, answer) => {
-                    let alone = of_table.settle(target, answer, LockWait::Block, context)?;
+                    let alone = of_table.settle(target, answer, wait, context)?;
                     return Ok(if alone == Locked::Free { locked } else { alone });
                 }
             }

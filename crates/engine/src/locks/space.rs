@@ -133,7 +133,7 @@ impl LockSpace {
         (index, key): (IndexId, &[u8]),
         request: Request,
         packs: &mut Packs,
-        room: usize,
+        (room, queue): (usize, bool),
         context: WaitContext<'_>,
     ) -> KeyAnswer {
         let hash = keys::hash(key);
@@ -145,7 +145,7 @@ impl LockSpace {
         }
         let target = Target::Key(index, key.into());
         if !request.bulk || inner.entries.contains_key(&target) {
-            let answer = self.ask(inner, &target, request, true, context);
+            let answer = self.ask(inner, &target, request, queue, context);
             return KeyAnswer::Alone(target, answer);
         }
         let (tx, next) = (request.tx, inner.numbers + 1);

@@ -345,7 +345,7 @@ impl Transaction {
     }
 
     /// A row in the newest state, or one of the transaction's own.
-    fn read_newest(&mut self, table: &Table, row: RowId) -> Result<Row> {
+    pub(super) fn read_newest(&mut self, table: &Table, row: RowId) -> Result<Row> {
         if row >= PROVISIONAL_BASE {
             return self.read_found(table, Found::of(row));
         }

@@ -2,11 +2,13 @@
 //!
 //! A statement that brings child rows locks, for each parent key that they name, (unique index, key)
 //! in mode `KeyShare`, and then looks for the parent in the newest committed state, not in its
-//! snapshot. Whoever deletes the parent or changes its key locks the same in mode `Update`
-//! ([`super::children`]), so either the child is there when the parent looks for it, or the parent's
+//! snapshot. A transaction that deletes the parent or changes its key locks the same in mode `Update`
+//! ([`super::children`]), and so does one that locks the parent's row in that mode
+//! ([`Transaction::lock_rows`]); so either the child is there when the parent looks for it, or the parent's
 //! end is known when the child looks for its parent. The lock is on the key and not on the row: a
 //! parent row that is updated otherwise moves on to a successor, whose deleter would not meet a lock
-//! on the version before.
+//! on the version before. A child that meets a locked row waits for it without the key, which the row's
+//! holder asks for next.
 //!
 //! Locks on keys take memory, so a transaction that has many locks the whole index instead: everybody
 //! announces on a key that no row has (the empty one) what he does to single keys. The four modes are
@@ -26,10 +28,11 @@ use std::sync::Arc;
 
 use onlap_base::{ColumnId, Error, ErrorKind, OtherEnd, Result, RowId, Subject, stop};
 use onlap_format::key::KeyDef;
-use onlap_format::{Batch, ForeignKeySchema, IndexSchema, TableSchema, Time, Value, convert};
+use onlap_format::{Batch, ForeignKeySchema, IndexSchema, Row, TableSchema, Time, Value, convert};
 
 use super::buffer::Buffer;
-use super::{STEPS, Transaction, may_wait, wait_context};
+use super::by_key::changed_since;
+use super::{Isolation, STEPS, Transaction, may_wait, wait_context};
 use crate::database::Table;
 use crate::index_build::NOT_YET;
 use crate::locks::{LockWait, Locked, RowLock, Target};
@@ -195,18 +198,27 @@ impl Transaction {
 
     /// Whether there is a parent with this key, which from now on stays.
     fn has_parent(&mut self, parent: &Parent, key: &[u8]) -> Result<bool> {
+        let mut waited = false;
         loop {
+            let held = self.locks.count_in(parent.table.state.id);
             self.lock_parent_key(parent, key, RowLock::KeyShare)?;
             if self.own_row_with_key(parent, key)? {
                 return Ok(true);
             }
-            let Some(row) = self.committed_row_with_key(parent, key)? else { return Ok(false) };
-            if !self.is_going(parent, row)
-                || !self.shared.obeys(Rule::ForeignKeys)
-                || self.wait_for_parent(parent, row)? != Locked::Waited
-            {
+            let Some(row) = self.committed_row_with_key(parent, key)? else {
+                // The snapshot has a parent that another transaction has ended since.
+                return match waited && self.options.isolation != Isolation::ReadCommitted {
+                    true => Err(changed_since(&parent.table)),
+                    false => Ok(false),
+                };
+            };
+            if !self.is_going(parent, row) || !self.shared.obeys(Rule::ForeignKeys) {
                 return Ok(true);
             }
+            // Who has the row to end it asks for its key next, and would wait for this one.
+            self.locks.give_back(&parent.table.state, held, &self.shared.locks);
+            self.wait_for_parent(parent, row)?;
+            waited = true;
         }
     }
 
@@ -216,9 +228,20 @@ impl Transaction {
         key: &[u8],
         mode: RowLock,
     ) -> Result<()> {
+        self.ask_parent_key(parent, key, mode, LockWait::Block).map(drop)
+    }
+
+    /// Locks a key by which children name a parent.
+    fn ask_parent_key(
+        &mut self,
+        parent: &Parent,
+        key: &[u8],
+        mode: RowLock,
+        wait: LockWait,
+    ) -> Result<Locked> {
         let shared = &self.shared;
         if !shared.obeys(Rule::ForeignKeys) {
-            return Ok(());
+            return Ok(Locked::Free);
         }
         let go_on = may_wait(shared, &self.cancel);
         let context = wait_context(shared, &self.options, &go_on);
@@ -231,11 +254,47 @@ impl Transaction {
             (_, true) => RowLock::Update,
         };
         let all = Target::Key(index, NO_KEY.into());
-        self.locks.lock(state, all, whole, LockWait::Block, context)?;
-        if !many {
-            self.locks.lock_key(state, index, key, mode, context)?;
+        let locked = self.locks.lock(state, all, whole, wait, context)?;
+        if many || locked == Locked::Skipped {
+            return Ok(locked);
         }
-        Ok(())
+        self.locks.lock_key(state, index, key, (mode, wait), context)
+    }
+
+    /// What foreign keys refer to of a table: its unique indexes, each once.
+    pub(super) fn parents_in(&mut self, table: &Table) -> Result<Vec<Parent>> {
+        let references = self.references_to(table.state.id);
+        let mut all: Vec<Parent> = Vec::new();
+        for reference in references.iter().flat_map(|references| references.iter()) {
+            let parent = Parent::of(self, &reference.key)?;
+            if !all.iter().any(|known| known.index.id == parent.index.id) {
+                all.push(parent);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Locks the keys by which children would name a row; whether it has all of them, which it has not where others are skipped.
+    pub(super) fn lock_keys_of(
+        &mut self,
+        parents: &[Parent],
+        row: &Row,
+        wait: LockWait,
+    ) -> Result<bool> {
+        for parent in parents {
+            let schema = parent.table.schema();
+            let at = |column| schema.position(column).expect("an index names columns of its table");
+            let values: Vec<Value> =
+                parent.index.key.iter().map(|part| row[at(part.column)].clone()).collect();
+            if values.contains(&Value::Null) {
+                continue;
+            }
+            let key = parent.def.encode_values(&values)?;
+            if self.ask_parent_key(parent, &key, RowLock::Update, wait)? == Locked::Skipped {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether another transaction may be about to delete a parent row.

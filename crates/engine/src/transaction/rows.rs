@@ -16,6 +16,7 @@ use onlap_format::{IndexSchema, Row, Value};
 
 use super::buffer::Found;
 use super::by_key::changed_since;
+use super::parents::Parent;
 use super::{Isolation, STEPS, Transaction, may_wait, wait_context};
 use crate::blind;
 use crate::database::Table;
@@ -67,9 +68,51 @@ impl Transaction {
         self.share(table)?;
         self.statement()?;
         let (committed, own) = self.seen(table, rows)?;
-        let locked = self.lock_all(table, committed, mode, wait, recheck)?;
+        let parents = match mode {
+            RowLock::Update => self.parents_in(table)?,
+            _ => Vec::new(),
+        };
+        let locked = match parents.is_empty() {
+            true => self.lock_all(table, committed, mode, wait, recheck)?.rows,
+            false => self.lock_parents(table, &parents, committed, wait, recheck)?,
+        };
         let own = self.lock_own(table, own, mode, wait)?;
-        Ok(locked.rows.into_iter().chain(own).collect())
+        Ok(locked.into_iter().chain(own).collect())
+    }
+
+    /// Locks rows that children may name, so that none comes any more: first the keys by which they would, as who brings a child
+    /// does, then the rows.
+    fn lock_parents(
+        &mut self,
+        table: &Table,
+        parents: &[Parent],
+        rows: Vec<RowId>,
+        wait: LockWait,
+        recheck: Recheck<'_>,
+    ) -> Result<Vec<RowId>> {
+        let mut all = Vec::with_capacity(rows.len());
+        for row in rows {
+            stop::check()?;
+            let held = self.locks.count_in(table.state.id);
+            let now = self.read_newest(table, row)?;
+            let mut locked = Vec::new();
+            if self.lock_keys_of(parents, &now, wait)? {
+                locked =
+                    self.lock_all(table, vec![row], RowLock::Update, wait, &mut *recheck)?.rows;
+            }
+            for version in locked.iter().filter(|version| **version != row) {
+                // Its successor may have another key.
+                let now = self.read_newest(table, *version)?;
+                self.lock_keys_of(parents, &now, LockWait::Block)?;
+            }
+            if locked.is_empty() {
+                self.locks.give_back(&table.state, held, &self.shared.locks);
+            }
+            all.extend(locked);
+        }
+        all.sort_unstable();
+        all.dedup();
+        Ok(all)
     }
 
     /// Those of the rows that the transaction sees: committed ones, and its own.

@@ -62,6 +62,12 @@ impl Args<'_> {
         Ok(match cx.catalog.base_type(self.types[at]) {
             16 => shown.map(|text| if text == "t" { "true" } else { "false" }.into()),
             1042 => shown.map(|text| text.trim_end_matches(' ').into()),
+            // Of an address all bits are said.
+            869 => shown.map(|text| match (text.contains('/'), text.contains(':')) {
+                (true, _) => text,
+                (false, true) => text + "/128",
+                (false, false) => text + "/32",
+            }),
             _ => shown,
         })
     }

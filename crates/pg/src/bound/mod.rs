@@ -116,6 +116,14 @@ impl Bound {
         self.nodes[id.0 as usize].place
     }
 
+    /// The texts of literals: what each is read as, what it says, and its place.
+    pub fn texts(&self) -> impl Iterator<Item = (TypeRef, &str, Option<u32>)> {
+        self.nodes.iter().filter_map(|node| match &node.expr {
+            Expr::Literal(Literal::Text(text)) => Some((node.ty, &**text, node.place)),
+            _ => None,
+        })
+    }
+
     /// A query.
     pub fn query(&self, id: QueryId) -> &Query {
         &self.queries[id.0 as usize]

@@ -11,6 +11,7 @@ use onlap_pg::ast::{Mention, QueryId, Said, Span, Statement, Tree};
 use onlap_pg::grammar::{self, Tokens};
 use serde_json::{Value as Json, json};
 
+use super::frozen::{Edit, edited};
 use super::names::quote;
 use super::objects::{Kind, Object};
 use super::{Name, oids};
@@ -179,7 +180,7 @@ struct Edits<'a> {
     text: &'a str,
     tokens: Tokens<'a>,
     /// What stands in the place of what.
-    all: Vec<(usize, usize, String)>,
+    all: Vec<Edit>,
 }
 
 impl<'a> Edits<'a> {
@@ -211,29 +212,22 @@ impl<'a> Edits<'a> {
     }
 
     /// The changed text of a part.
-    fn made(mut self, span: Span) -> String {
-        let (mut at, end) = (span.start as usize, span.end as usize);
-        self.all.sort_by_key(|edit| edit.0);
-        let mut made = String::with_capacity(end - at);
-        for (from, to, text) in self.all {
-            if from < at || to > end {
-                continue;
-            }
-            made.push_str(&self.text[at..from]);
-            made.push_str(&text);
-            at = to;
-        }
-        made.push_str(&self.text[at..end]);
-        made
+    fn made(self, span: Span) -> String {
+        edited(self.text, span, self.all)
     }
 }
 
 /// What a name stands for; `None` for one of the system or of nothing.
 type Resolve<'a> = dyn FnMut(&[String]) -> Option<Use> + 'a;
 
-/// The text of a query with its names bound.
-pub fn bind(written: Written<'_>, span: Span, resolve: &mut Resolve<'_>) -> (String, Vec<Use>) {
-    let mut binding = Binding::new(written.text, resolve);
+/// The text of a query with its names bound, and other edits made.
+pub fn bind(
+    written: Written<'_>,
+    span: Span,
+    edits: Vec<Edit>,
+    resolve: &mut Resolve<'_>,
+) -> (String, Vec<Use>) {
+    let mut binding = Binding::new((written.text, edits), resolve);
     written.tree.mentions(written.query, &mut |mention| binding.see(mention));
     binding.made(span)
 }
@@ -241,7 +235,7 @@ pub fn bind(written: Written<'_>, span: Span, resolve: &mut Resolve<'_>) -> (Str
 /// The text of a statement that changes rows, likewise.
 pub fn bind_statement(
     (tree, statement): (&Tree, &Statement),
-    text: &str,
+    text: (&str, Vec<Edit>),
     span: Span,
     resolve: &mut Resolve<'_>,
 ) -> (String, Vec<Use>) {
@@ -253,7 +247,7 @@ pub fn bind_statement(
 /// The text of an expression likewise.
 pub fn bind_expr(
     tree: &Tree,
-    text: &str,
+    text: (&str, Vec<Edit>),
     said: Said,
     resolve: &mut Resolve<'_>,
 ) -> (String, Vec<Use>) {
@@ -270,8 +264,8 @@ struct Binding<'t, 'r> {
 }
 
 impl<'t, 'r> Binding<'t, 'r> {
-    fn new(text: &'t str, resolve: &'r mut Resolve<'_>) -> Binding<'t, 'r> {
-        Binding { edits: Edits::new(text), found: Vec::new(), resolve }
+    fn new((text, all): (&'t str, Vec<Edit>), resolve: &'r mut Resolve<'_>) -> Binding<'t, 'r> {
+        Binding { edits: Edits { all, ..Edits::new(text) }, found: Vec::new(), resolve }
     }
 
     fn made(self, span: Span) -> (String, Vec<Use>) {

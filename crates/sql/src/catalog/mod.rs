@@ -10,6 +10,7 @@ pub mod called;
 pub mod column_types;
 pub mod extensions;
 pub mod families;
+pub mod frozen;
 pub mod functions;
 pub mod made_types;
 pub mod names;

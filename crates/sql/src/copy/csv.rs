@@ -3,6 +3,7 @@
 use onlap::TableSchema;
 
 use super::Decoder;
+use super::ends::{Ends, Place};
 use super::options::{Header, Options};
 use super::sink::Sink;
 use super::text::{LINE_MAX, check_header};
@@ -23,8 +24,7 @@ pub struct Csv {
     seen: usize,
     open: bool,
     ended: bool,
-    /// The byte of the first row's end by which lines within rows are counted.
-    ends: Option<u8>,
+    ends: Ends,
 }
 
 impl Csv {
@@ -45,13 +45,13 @@ impl Csv {
             seen: 0,
             open: false,
             ended: false,
-            ends: None,
+            ends: Ends::Unknown,
         }
     }
 
-    /// Where the first row from `from` on ends; newlines in quotes do not end it. What was looked at is
-    /// remembered for the next piece.
-    fn row_end(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
+    /// Where the first row from `from` on ends, and where the next one begins; newlines in quotes do not end it. What was looked at
+    /// is remembered for the next piece. Behind the `last` bytes come no others.
+    fn row_end(&mut self, bytes: &[u8], from: usize, last: bool) -> Result<Option<(usize, usize)>> {
         let mut at = from.max(self.seen);
         while at < bytes.len() {
             let byte = bytes[at];
@@ -64,23 +64,39 @@ impl Csv {
                 }
             } else if byte == self.quote {
                 self.open = !self.open;
-            } else if byte == b'\n' && !self.open {
-                self.seen = at + 1;
-                return Some(at);
+            } else if matches!(byte, b'\n' | b'\r') && !self.open {
+                match self.ends.see(bytes, at, last, true)? {
+                    Place::End(length) => {
+                        self.seen = at + length;
+                        return Ok(Some((at, at + length)));
+                    }
+                    Place::Open => break,
+                }
             }
             at += 1;
         }
         self.seen = at;
-        None
+        Ok(None)
     }
 
-    fn row(&mut self, row: &[u8], sink: &mut Sink<'_>) -> Result<()> {
-        let (row, ends) = match row.strip_suffix(b"\r") {
-            Some(row) => (row, b'\r'),
-            None => (row, b'\n'),
-        };
-        // As PostgreSQL counts, which knows of the first row only at its end how lines end.
-        let counted = self.ends.replace(ends).unwrap_or(b'\r');
+    /// Takes all rows that are whole; how many bytes they were.
+    fn rows(&mut self, bytes: &[u8], last: bool, sink: &mut Sink<'_>) -> Result<usize> {
+        let mut from = 0;
+        while !self.ended {
+            let before = self.ends;
+            let end = self.row_end(bytes, from, last).inspect_err(|_| sink.next_line())?;
+            let Some((end, next)) = end else { break };
+            self.row(&bytes[from..end], before, sink)?;
+            from = next;
+        }
+        self.seen = self.seen.saturating_sub(from);
+        Ok(from)
+    }
+
+    /// Takes a row; before it lines ended so.
+    fn row(&mut self, row: &[u8], before: Ends, sink: &mut Sink<'_>) -> Result<()> {
+        // As PostgreSQL counts lines within a row, which knows of the first row only at its end how they end.
+        let counted = if before == Ends::Newline { b'\n' } else { b'\r' };
         let inside = row.iter().filter(|b| **b == counted).count() as u64;
         sink.begin_line(1 + inside, row);
         if row == b"\\." {
@@ -162,15 +178,8 @@ impl Decoder for Csv {
     fn piece(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> Result<()> {
         let mut all = std::mem::take(&mut self.left);
         all.extend_from_slice(bytes);
-        let mut from = 0;
-        while !self.ended
-            && let Some(end) = self.row_end(&all, from)
-        {
-            self.row(&all[from..end], sink)?;
-            from = end + 1;
-        }
-        all.drain(..from);
-        self.seen = self.seen.saturating_sub(from);
+        let taken = self.rows(&all, false, sink)?;
+        all.drain(..taken);
         self.left = all;
         match self.left.len() > LINE_MAX {
             true => Err(SqlError::new("54000", "a row of the COPY data is too long")),
@@ -179,10 +188,12 @@ impl Decoder for Csv {
     }
 
     fn end(&mut self, sink: &mut Sink<'_>) -> Result<()> {
-        let last = std::mem::take(&mut self.left);
-        if last.is_empty() || self.ended {
-            return Ok(());
+        let rest = std::mem::take(&mut self.left);
+        let taken = self.rows(&rest, true, sink)?;
+        match &rest[taken..] {
+            [] => Ok(()),
+            _ if self.ended => Ok(()),
+            last => self.row(last, self.ends, sink),
         }
-        self.row(&last, sink)
     }
 }

@@ -7,6 +7,7 @@
 
 mod binary;
 mod csv;
+mod ends;
 mod filter;
 mod lines;
 mod options;

@@ -1,6 +1,9 @@
 //! What does a stream in text format say?
 
+use memchr::{memchr2, memchr3};
+
 use super::Decoder;
+use super::ends::{Ends, Place};
 use super::options::{Header, Options};
 use super::sink::Sink;
 use crate::error::{Result, SqlError, state};
@@ -13,10 +16,22 @@ pub struct Text {
     delimiter: u8,
     null: Vec<u8>,
     header: Header,
-    /// The begin of a line whose end has not come.
+    /// The begin of a line whose end has not come, and how many bytes of it are known to hold none.
     left: Vec<u8>,
+    seen: usize,
     scratch: Vec<u8>,
+    ends: Ends,
     ended: bool,
+}
+
+/// A line of the data.
+enum Line {
+    /// Where it ends, and where the next one begins.
+    To(usize, usize),
+    /// Where the text of the last one ends, which the mark of the end follows.
+    Last(usize),
+    /// Its end has not come.
+    Open,
 }
 
 impl Text {
@@ -27,30 +42,68 @@ impl Text {
             null: options.null.clone().into_bytes(),
             header: options.header,
             left: Vec::new(),
+            seen: 0,
             scratch: Vec::new(),
+            ends: Ends::Unknown,
             ended: false,
         }
     }
 
-    /// Takes all lines that are whole; how many bytes they were.
-    fn lines(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> Result<usize> {
+    /// Takes all lines that are whole; how many bytes they were. Behind the `last` bytes come no others.
+    fn lines(&mut self, bytes: &[u8], last: bool, sink: &mut Sink<'_>) -> Result<usize> {
         let mut from = 0;
         while !self.ended {
-            let Some(length) = line_length(&bytes[from..]) else { break };
-            self.line(&bytes[from..from + length], sink)?;
-            from += length + 1;
+            match self.next_line(bytes, from, last).inspect_err(|_| sink.next_line())? {
+                Line::To(end, next) => {
+                    self.line(&bytes[from..end], sink)?;
+                    from = next;
+                }
+                Line::Last(end) => {
+                    self.ended = true;
+                    if end > from {
+                        self.line(&bytes[from..end], sink)?;
+                    }
+                    from = bytes.len();
+                }
+                Line::Open => break,
+            }
         }
-        Ok(from.min(bytes.len()))
+        self.seen = self.seen.saturating_sub(from);
+        Ok(from)
+    }
+
+    /// The line that begins at a place. A backslash takes away the meaning of what follows.
+    fn next_line(&mut self, bytes: &[u8], from: usize, last: bool) -> Result<Line> {
+        let mut at = from.max(self.seen);
+        while let Some(next) = memchr3(b'\n', b'\r', b'\\', &bytes[at..]) {
+            at += next;
+            self.seen = at;
+            let place = match (bytes[at], bytes.get(at + 1)) {
+                (b'\\', None) => Place::Open,
+                (b'\\', Some(b'.')) => match self.ends.see_mark(bytes, at, last)? {
+                    Place::End(_) => return Ok(Line::Last(at)),
+                    Place::Open => Place::Open,
+                },
+                (b'\\', Some(_)) => {
+                    at += 2;
+                    continue;
+                }
+                _ => self.ends.see(bytes, at, last, false)?,
+            };
+            return Ok(match place {
+                Place::End(length) => {
+                    self.seen = at + length;
+                    Line::To(at, at + length)
+                }
+                Place::Open => Line::Open,
+            });
+        }
+        self.seen = bytes.len();
+        Ok(Line::Open)
     }
 
     fn line(&mut self, line: &[u8], sink: &mut Sink<'_>) -> Result<()> {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
         sink.begin_line(1, line);
-        if line == b"\\." {
-            self.ended = true;
-            sink.leave_line();
-            return Ok(());
-        }
         match std::mem::replace(&mut self.header, Header::Off) {
             Header::Off => {}
             Header::On => {
@@ -94,32 +147,17 @@ fn extra(line: &[u8], sink: &Sink<'_>) -> Result<()> {
     }
 }
 
-/// Bytes up to the end of the first line; a backslash takes away the meaning of what follows.
-fn line_length(bytes: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'\n' => return Some(at),
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-    None
-}
-
 /// Bytes up to the end of the first value, and whether it has backslashes.
 fn field_end(bytes: &[u8], delimiter: u8) -> (usize, bool) {
     let mut at = 0;
     let mut escaped = false;
-    while at < bytes.len() {
-        match bytes[at] {
-            b if b == delimiter => return (at, escaped),
-            b'\\' => {
-                escaped = true;
-                at += 2;
-            }
-            _ => at += 1,
+    while let Some(next) = bytes.get(at..).and_then(|rest| memchr2(delimiter, b'\\', rest)) {
+        at += next;
+        if bytes[at] == delimiter {
+            return (at, escaped);
         }
+        escaped = true;
+        at += 2;
     }
     (bytes.len(), escaped)
 }
@@ -195,13 +233,13 @@ impl Decoder for Text {
             return Ok(());
         }
         if self.left.is_empty() {
-            let taken = self.lines(bytes, sink)?;
+            let taken = self.lines(bytes, false, sink)?;
             self.left.extend_from_slice(&bytes[taken..]);
             return Ok(());
         }
         let mut all = std::mem::take(&mut self.left);
         all.extend_from_slice(bytes);
-        let taken = self.lines(&all, sink)?;
+        let taken = self.lines(&all, false, sink)?;
         all.drain(..taken);
         self.left = all;
         match self.left.len() > LINE_MAX {
@@ -211,10 +249,12 @@ impl Decoder for Text {
     }
 
     fn end(&mut self, sink: &mut Sink<'_>) -> Result<()> {
-        let last = std::mem::take(&mut self.left);
-        if last.is_empty() || self.ended {
-            return Ok(());
+        let rest = std::mem::take(&mut self.left);
+        let taken = self.lines(&rest, true, sink)?;
+        match &rest[taken..] {
+            [] => Ok(()),
+            _ if self.ended => Ok(()),
+            last => self.line(last, sink),
         }
-        self.line(&last, sink)
     }
 }

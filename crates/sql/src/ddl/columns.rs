@@ -17,11 +17,12 @@ use super::sequence;
 use super::types::column_type;
 use crate::assign::assign;
 use crate::catalog::extensions;
+use crate::catalog::frozen::{self, Edit};
 use crate::catalog::names::quote;
 use crate::columns::{ColumnType, Form};
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
-use crate::query::{Names, sql_error};
+use crate::query::{Names, Reader, sql_error};
 use crate::source::{Source, strings};
 use crate::types::{Cell, PgType, oid, text_value};
 use crate::view::View;
@@ -275,8 +276,9 @@ pub fn default_of(
 ) -> Result<Default> {
     let names = Names::new(view);
     let wanted = TypeRef { oid: ty.pg.oid, modifier: ty.pg.modifier };
-    bind::default(source.tree, said.expr, (name, wanted), &names, names.catalog())
-        .map_err(|e| sql_error(&e, source.text))?;
+    let bound = bind::default(source.tree, said.expr, (name, wanted), &names, names.catalog());
+    let (bound, _) = bound.map_err(|e| sql_error(&e, source.text))?;
+    let text = || kept(view, source, said.span, frozen::literals(view, &bound, source.text));
     // What goes into a domain must keep to its conditions, of which the engine knows nothing.
     let next = if ty.is_domain() { None } else { next_value(source, said.expr) };
     if let Some(name) = next {
@@ -285,17 +287,23 @@ pub fn default_of(
         return Ok(Default::Sequence(sequence.name().to_string()));
     }
     if !ty.is_own() {
-        return computed(view, source, said, ty);
+        return computed(view, source, said, ty, text);
     }
     Ok(match constant(view, source, said.expr, ty.engine)? {
         Some(Value::Null) => Default::None,
         Some(value) => Default::Constant(value),
-        None => Default::Computed(kept(view, source, said.span)),
+        None => Default::Computed(text()),
     })
 }
 
 /// What a DEFAULT says of a column whose type the engine does not have: it is calculated, and a literal once now.
-pub fn computed(view: &View, source: Source<'_>, said: &Said, ty: ColumnType) -> Result<Default> {
+pub fn computed(
+    view: &View,
+    source: Source<'_>,
+    said: &Said,
+    ty: ColumnType,
+    text: impl FnOnce() -> String,
+) -> Result<Default> {
     let written = source.of(said.span);
     // A cast of a literal to the column's type says nothing new.
     let expr = match source.tree.expr(said.expr) {
@@ -312,7 +320,7 @@ pub fn computed(view: &View, source: Source<'_>, said: &Said, ty: ColumnType) ->
         Expr::Literal(Literal::Text(text)) => {
             let reader = crate::query::Reader::new(view);
             let shown =
-                reader.shown_text(ty.pg, text).map_err(|e| match source.tree.place(expr) {
+                reader.fixed_text(ty.pg, text).map_err(|e| match source.tree.place(expr) {
                     Some(place) => source.at(e.nowhere(), place),
                     None => e,
                 })?;
@@ -323,19 +331,18 @@ pub fn computed(view: &View, source: Source<'_>, said: &Said, ty: ColumnType) ->
             let _ = super::defaults::columns(view, &[(ty, written)], 1)?;
             written.to_string()
         }
-        _ => kept(view, source, said.span),
+        _ => text(),
     };
     Ok(Default::Computed(sql))
 }
 
-/// The text of an expression as it is kept: types and functions that databases made are named with their schemas.
-pub fn kept(view: &View, source: Source<'_>, span: Span) -> String {
+/// The text of an expression as it is kept: types and functions that databases made are named with their schemas, and edits are
+/// made.
+pub fn kept(view: &View, source: Source<'_>, span: Span, mut edits: Vec<Edit>) -> String {
     let made = view.objects.made_types();
-    let mut text = source.of(span).to_string();
     let within = |ty: &&TypeName| (span.start..span.end).contains(&ty.place);
     let mut found: Vec<&TypeName> = source.tree.casts().filter(within).collect();
-    // From the last, so that the places of those before stay.
-    found.sort_by_key(|ty| std::cmp::Reverse(ty.place));
+    found.sort_by_key(|ty| ty.place);
     found.dedup_by_key(|ty| ty.place);
     for ty in found.into_iter().filter(|ty| ty.name.len() == 1) {
         let named = made.named(view, &strings(&ty.name));
@@ -343,10 +350,10 @@ pub fn kept(view: &View, source: Source<'_>, span: Span) -> String {
         let schema = named.map(|named| named.name.schema.clone());
         let schema = schema.or_else(|| extensions::schema_of_type(view, &ty.name[0]));
         if let Some(schema) = schema {
-            let at = (ty.place - span.start) as usize;
-            text.insert_str(at, &format!("{}.", quote(&schema)));
+            edits.push((ty.place as usize, ty.place as usize, format!("{}.", quote(&schema))));
         }
     }
+    let text = frozen::edited(source.text, span, edits);
     crate::catalog::called::qualified(view, &text, true)
 }
 
@@ -390,9 +397,20 @@ pub fn value_of(literal: &Literal) -> Result<Option<Value>> {
     }))
 }
 
+fn is_read_by_settings(view: &View, ty: DataType) -> bool {
+    frozen::depends(view.objects.made_types().catalog(), PgType::of_engine(ty).oid)
+}
+
 /// A default that is a constant.
 fn constant(view: &View, source: Source<'_>, expr: ExprId, ty: DataType) -> Result<Option<Value>> {
     match source.tree.expr(expr) {
+        Expr::Literal(Literal::Text(text)) if is_read_by_settings(view, ty) => {
+            let read = Reader::new(view).read(PgType::of_engine(ty), text);
+            match (read, source.tree.place(expr)) {
+                (Err(e), Some(place)) => Err(source.at(e.nowhere(), place)),
+                (read, _) => read.map(Some),
+            }
+        }
         Expr::Literal(literal) => match value_of(literal)? {
             Some(value) => assign(Cell::of_value(&value), ty).map(Some),
             None => Ok(None),

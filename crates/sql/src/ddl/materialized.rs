@@ -14,7 +14,7 @@ use super::table::{Making, at_name, is_free, refuse_kept, with_options};
 use super::temporary::{self, Place};
 use super::{kin, naming, storage, view as views};
 use crate::catalog::objects::Object;
-use crate::catalog::{Kind, Name, bound, oids};
+use crate::catalog::{Kind, Name, bound, frozen, oids};
 use crate::change;
 use crate::error::{Result, SqlError, state};
 use crate::plan::TableHandle;
@@ -105,8 +105,9 @@ pub fn create(
         return Err(SqlError::unsupported("a view that reads the row of a sequence"));
     }
     let written = bound::Written { tree: source.tree, query, text: source.text };
+    let edits = source.edits_of(create.span, frozen::literals(view, made.tree().0, &text));
     let (sql, mut uses) =
-        bound::bind(written, create.span, &mut |parts| views::stands_for(view, parts));
+        bound::bind(written, create.span, edits, &mut |parts| views::stands_for(view, parts));
     bound::keep(view, &uses)?;
     let sql = crate::catalog::called::qualified(view, &sql, false);
     if uses.iter().any(|used| Name::of_engine(&used.name).1.is_temporary()) {

@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 
 use super::naming::{Dropped, OnRelation, Relation as Found};
 use crate::catalog::policies::{self as kept, PUBLIC, Policy, Security};
-use crate::catalog::{Kind, Name, bound, called};
+use crate::catalog::{Kind, Name, bound, called, frozen};
 use crate::error::{Result, SqlError, state};
 use crate::query::{Names, needs, sql_error};
 use crate::rights::Action;
@@ -184,7 +184,8 @@ fn text(view: &View, source: Source<'_>, on: &On, said: Option<Said>) -> Result<
     needs::must_reach(view, &tree, query)?;
     must_be_kept(&names, &tree, query)?;
     let mut resolve = |parts: &[String]| super::view::stands_for(view, parts);
-    let (text, more) = bound::bind_expr(source.tree, source.text, said, &mut resolve);
+    let edits = frozen::literals(view, &tree, source.text);
+    let (text, more) = bound::bind_expr(source.tree, (source.text, edits), said, &mut resolve);
     for used in more {
         if !uses.iter().any(|known| known.oid == used.oid) {
             uses.push(used);

@@ -12,7 +12,7 @@ use onlap_pg::bound::{Bound, ExprId, QueryId};
 use super::naming::{Dropped, OnRelation, Relation as Found};
 use crate::catalog::called;
 use crate::catalog::rules::{self as kept, Rule};
-use crate::catalog::{Kind, Name, bound};
+use crate::catalog::{Kind, Name, bound, frozen};
 use crate::error::{Result, SqlError, state};
 use crate::query::{Names, sql_error};
 use crate::rights::Action;
@@ -106,7 +106,7 @@ pub fn create(
             format!("non-view rule for \"{}\" must not be named \"{OF_VIEW}\"", ruled.0.name.name);
         return Err(SqlError::new("42P17", text));
     }
-    let mut new = texts(view, source, create, &ruled, event)?;
+    let mut new = texts(view, source, create, (&ruled, &said), event)?;
     said.note_columns(&names, &mut new.uses, ruled.0.oid);
     let key = kept::key(ruled.0.oid, &create.name);
     let old = view.objects.get(Kind::Rule, &key);
@@ -178,7 +178,7 @@ fn texts(
     view: &View,
     source: Source<'_>,
     create: &CreateRule,
-    ruled: &Ruled,
+    (ruled, said): (&Ruled, &Said),
     event: &'static str,
 ) -> Result<kept::New> {
     let parts = [ruled.0.name.schema.clone(), ruled.0.name.name.clone()];
@@ -193,14 +193,20 @@ fn texts(
         }
         text
     };
-    let condition = create
-        .filter
-        .as_ref()
-        .map(|said| add(bound::bind_expr(source.tree, source.text, *said, &mut resolve)))
-        .map(|text| called::qualified(view, &text, true));
+    let edits = |bound: &Bound| frozen::literals(view, bound, source.text);
+    let condition = create.filter.as_ref().zip(said.condition.as_ref());
+    let condition = condition.map(|(said, (bound, _))| {
+        let text = (source.text, edits(bound));
+        called::qualified(
+            view,
+            &add(bound::bind_expr(source.tree, text, *said, &mut resolve)),
+            true,
+        )
+    });
     let mut commands = Vec::new();
-    for (command, span) in &create.commands {
-        let made = bound::bind_statement((source.tree, command), source.text, *span, &mut resolve);
+    for ((command, span), (bound, _)) in create.commands.iter().zip(&said.commands) {
+        let text = (source.text, edits(bound));
+        let made = bound::bind_statement((source.tree, command), text, *span, &mut resolve);
         commands.push(called::qualified(view, &add(made), false));
     }
     Ok(kept::New { event, instead: create.instead, condition, commands, uses })

@@ -11,7 +11,7 @@ use super::naming::{self, Relation};
 use super::table::at_name;
 use super::temporary::{self, Place};
 use crate::catalog::view_options::Options;
-use crate::catalog::{Kind, Name, bound, oids};
+use crate::catalog::{Kind, Name, bound, frozen, oids};
 use crate::error::{Result, SqlError, state};
 use crate::query::Bound;
 use crate::rights::{Action, Class};
@@ -58,7 +58,9 @@ pub fn create(
         no_pseudo_type(name, *ty)?;
     }
     let written = bound::Written { tree: source.tree, query: create.query, text: source.text };
-    let (query, mut uses) = bound::bind(written, create.span, &mut |parts| stands_for(view, parts));
+    let edits = source.edits_of(create.span, frozen::literals(view, bound.tree().0, &text));
+    let (query, mut uses) =
+        bound::bind(written, create.span, edits, &mut |parts| stands_for(view, parts));
     bound::keep(view, &uses)?;
     let query = crate::catalog::called::qualified(view, &query, false);
     let catalog = view.objects.made_types().catalog();

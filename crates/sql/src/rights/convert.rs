@@ -103,7 +103,7 @@ fn bound_view(
         }
     };
     let written = bound::Written { tree: &tree, query, text: sql };
-    let (bound_sql, mut uses) = bound::bind(written, span, &mut resolve);
+    let (bound_sql, mut uses) = bound::bind(written, span, Vec::new(), &mut resolve);
     // Which columns it reads was not kept: any may be.
     for used in &mut uses {
         used.reads = used.columns.iter().map(|(id, _)| id + 1).collect();

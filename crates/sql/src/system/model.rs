@@ -167,7 +167,8 @@ impl Model {
             relations,
             schemas: schemas(view),
             roles,
-            path: view.whole_path(),
+            // Names are looked for where the role may look, as those of statements are.
+            path: view.whole_path().into_iter().filter(|of| view.may_look_in(of)).collect(),
             temporary: view.temporary.then(|| temporary(view.pid)),
             database: view.database.clone(),
             by_oid,

@@ -7,13 +7,14 @@ use onlap_pg::ast::{
 use onlap_pg::bind;
 use onlap_pg::catalog::{Kind, oids};
 
-use crate::catalog::Name;
 use crate::catalog::functions::{Function, Parameter};
+use crate::catalog::{Name, frozen};
 use crate::error::{Result, SqlError, state};
-use crate::query::{Names, sql_error};
+use crate::query::{Names, Reader, sql_error};
 use crate::routine::{TRIGGER, VOID, is_polymorphic};
 use crate::session::Session;
 use crate::source::Source;
+use crate::types::PgType;
 use crate::view::View;
 
 /// What is wrong with a function.
@@ -318,17 +319,24 @@ fn default(
     }
     let names = Names::new(view);
     let wanted = onlap_pg::TypeRef::new(ty);
+    let mut edits = Vec::new();
     if !is_polymorphic(ty) {
         let name = said.name.as_deref().unwrap_or_default();
-        bind::default(source.tree, default.expr, (name, wanted), &names, names.catalog())
-            .map_err(|e| sql_error(&e, source.text))?;
+        let of = (name, wanted);
+        let bound = bind::default(source.tree, default.expr, of, &names, names.catalog());
+        let (bound, _) = bound.map_err(|e| sql_error(&e, source.text))?;
+        edits = frozen::literals(view, &bound, source.text);
     }
     if let Expr::Literal(Literal::Text(text)) = source.tree.expr(default.expr) {
         let shown = names.catalog().shown(ty);
-        return Ok(Some(format!("'{}'::{shown}", text.replace('\'', "''"))));
+        let fixed = match frozen::depends(names.catalog(), ty) {
+            true => Reader::new(view).fixed_text(PgType::new(ty), text)?,
+            false => text.to_string(),
+        };
+        return Ok(Some(format!("'{}'::{shown}", fixed.replace('\'', "''"))));
     }
-    let text = default.span.of(source.text);
-    Ok(Some(crate::catalog::called::qualified(view, text, true)))
+    let text = frozen::edited(source.text, default.span, edits);
+    Ok(Some(crate::catalog::called::qualified(view, &text, true)))
 }
 
 /// Fails where a parameter or a result cannot have a type.

@@ -96,7 +96,7 @@ fn key(
     let Some(said) = element.said else { return Err(SqlError::defect("no partition key")) };
     // What it calls is known when it was bound.
     let _ = judged(view, table, &format!("({})", source.of(said.span)));
-    let sql = kept(view, source, said.span);
+    let sql = kept(view, source, said.span, Vec::new());
     let ty = judged(view, table, &format!("({sql})")).map_err(|e| match e.state() {
         "42P17" if e.message().ends_with("generated column in partition key") => {
             source.at(e, element.place)

@@ -10,7 +10,7 @@ use super::uses::columns_with;
 use super::{check_free, not_a, put, shown};
 use crate::catalog::made_types::{Check, Domain, Made, What};
 use crate::catalog::names::quote;
-use crate::catalog::oids;
+use crate::catalog::{frozen, oids};
 use crate::columns::ColumnType;
 use crate::ddl::change::notice;
 use crate::ddl::columns::{Default, collation, computed, kept, only_once};
@@ -124,9 +124,10 @@ fn default(
 ) -> Result<Option<String>> {
     let names = Names::new(view);
     let wanted = TypeRef { oid: ty.base.oid, modifier: ty.base.modifier };
-    bind::default(source.tree, said.expr, (name, wanted), &names, names.catalog())
-        .map_err(|e| sql_error(&e, source.text).nowhere())?;
-    Ok(match computed(view, source, said, ty).map_err(SqlError::nowhere)? {
+    let bound = bind::default(source.tree, said.expr, (name, wanted), &names, names.catalog());
+    let (bound, _) = bound.map_err(|e| sql_error(&e, source.text).nowhere())?;
+    let text = || kept(view, source, said.span, frozen::literals(view, &bound, source.text));
+    Ok(match computed(view, source, said, ty, text).map_err(SqlError::nowhere)? {
         Default::Computed(sql) => Some(sql),
         _ => None,
     })
@@ -150,9 +151,11 @@ fn check(
         None => naming::choose(name, "", "check", &is_taken),
     };
     let names = Names::new(view);
-    bind::check(source.tree, said.expr, below(view, domain.base), &names, names.catalog())
-        .map_err(|e| sql_error(&e, source.text).nowhere())?;
-    let sql = domains::upper_value(kept(view, source, said.span));
+    let bound =
+        bind::check(source.tree, said.expr, below(view, domain.base), &names, names.catalog());
+    let (bound, _) = bound.map_err(|e| sql_error(&e, source.text).nowhere())?;
+    let edits = frozen::literals(view, &bound, source.text);
+    let sql = domains::upper_value(kept(view, source, said.span, edits));
     let oid = oids::of_object(session.instance.take_number());
     let check = Check { name: own, sql, oid, valid: true };
     // What has no kernel is refused now.

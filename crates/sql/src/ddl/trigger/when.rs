@@ -11,7 +11,7 @@ use onlap_pg::grammar;
 
 use crate::catalog::bound::renamed_in_rows;
 use crate::catalog::triggers::{self as kept, Trigger};
-use crate::catalog::{Name, oids};
+use crate::catalog::{Name, frozen, oids};
 use crate::ddl::columns;
 use crate::error::{Result, SqlError};
 use crate::query::{Names, named_in, sql_error};
@@ -41,7 +41,8 @@ pub fn kept_text(
     let (bound, _, value) = made.map_err(failed)?;
     check(&bound, value, trigger)?;
     must_be_there(&bound, value, trigger, schema)?;
-    let text = columns::kept(view, source, said.span);
+    let edits = frozen::literals(view, &bound, source.text);
+    let text = columns::kept(view, source, said.span, edits);
     must_be_served(view, trigger.relation, &text)?;
     Ok(Some(text))
 }
