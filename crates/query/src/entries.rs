@@ -10,9 +10,7 @@ use datafusion_physical_plan::ExecutionPlan;
 use futures::{StreamExt, TryStreamExt};
 use onlap_kernels::Datum;
 use onlap_pg::ast::JoinKind;
-use onlap_pg::bound::{
-    Entry, EntryKind, Expr, ExprId, JoinTree, ModifyKind, Part as BoundPart, QueryId,
-};
+use onlap_pg::bound::{EntryKind, Expr, ExprId, JoinTree, ModifyKind, Part as BoundPart};
 use onlap_pg::catalog::oids;
 use onlap_pg::{Oid, Result, TypeRef};
 
@@ -24,6 +22,7 @@ use crate::env::{
     TABLE_OID, VERSION, Wanted,
 };
 use crate::error::external;
+use crate::estimates::OF_A_QUERY;
 use crate::joins::Part;
 use crate::keyed::SHARE_OF_KEYS;
 use crate::layout::{Layout, PRESENT, Var};
@@ -147,8 +146,8 @@ impl Compiler<'_> {
                         carried: None,
                         frames: Vec::new(),
                     };
-                    let lock = self.lock_within(entry)?;
-                    Ok(whole(inner.told_query(view.1, told, lock)?, 1000.0))
+                    let (lock, rows) = (self.lock_within(entry)?, inner.rows_of_query(view.1));
+                    Ok(whole(inner.told_query(view.1, told, lock)?, rows))
                 }
                 None => {
                     let read = Read { relation: *oid, inherited: *inherited };
@@ -165,22 +164,15 @@ impl Compiler<'_> {
             }
             EntryKind::Cte { name, up, own } => {
                 let told = self.told(entry, used, conditions)?;
-                Ok(whole(self.cte(name, (*up, *own), told)?, 1000.0))
+                let rows = self.rows_of_cte(name, *up);
+                Ok(whole(self.cte(name, (*up, *own), told)?, rows))
             }
             EntryKind::Values(rows) => Ok(whole(self.values(rows, &of.types)?, rows.len() as f64)),
             EntryKind::Functions { calls, ordinality } => {
                 let rel = self.functions(entry, calls, *ordinality)?;
-                Ok(whole(rel, 1000.0))
+                Ok(whole(rel, OF_A_QUERY))
             }
             EntryKind::Join { .. } => unreachable!("joins are not items"),
-        }
-    }
-
-    /// How many rows a query in FROM gives, about.
-    fn rows_of_query(&self, query: QueryId) -> f64 {
-        match &self.bound.query(query).entries[..] {
-            [Entry { kind: EntryKind::Values(rows), .. }] => rows.len() as f64,
-            _ => 1000.0,
         }
     }
 

@@ -19,6 +19,7 @@ use onlap_pg::{Result, TypeRef};
 use crate::compile::{Compiler, constant_bool};
 use crate::env::Read;
 use crate::error::ours;
+use crate::estimates::OF_A_QUERY;
 use crate::layout::Layout;
 use crate::members::Members;
 use crate::node::Node;
@@ -54,8 +55,6 @@ struct Item<'t> {
     needs: Members,
 }
 
-/// Rows of a query in FROM, where nothing is known of it.
-const OF_A_QUERY: f64 = 1000.0;
 /// Up to this number of rows of the left, those of the right are looked up by an index.
 const FEW: f64 = 100.0;
 /// A share of rows that a condition leaves, where nothing else is known.
@@ -298,28 +297,17 @@ impl Compiler<'_> {
         let JoinTree::Entry(entry) = item.tree else { return OF_A_QUERY };
         let query = self.bound.query(self.frames.last().expect("a query is being made").query);
         let read = match &query.entries[*entry - 1].kind {
-            EntryKind::Relation { oid, inherited, .. } => {
+            EntryKind::Relation { oid, inherited, .. }
+                if matches!(self.tables.view(*oid), Ok(None)) =>
+            {
                 Read { relation: *oid, inherited: *inherited }
             }
             EntryKind::Values(rows) => return rows.len() as f64,
+            EntryKind::Query(query) => return self.rows_of_query(*query),
             _ => return OF_A_QUERY,
         };
-        let facts = self.tables.facts(read);
-        let mut rows = facts.rows;
-        for condition in conditions.iter().filter(|c| c.entries == item.entries) {
-            let column = match self.bound.expr(condition.id) {
-                Expr::Op(op) if self.is_equality(condition.id) => {
-                    op.args.iter().find_map(|arg| self.column_of(*entry, *arg))
-                }
-                _ => None,
-            };
-            rows *= match column {
-                Some(column) if facts.unique.contains(&column) => 0.0,
-                Some(_) => 0.01,
-                None => 0.4,
-            };
-        }
-        rows.max(1.0)
+        let own = conditions.iter().filter(|c| c.entries == item.entries).map(|c| c.id);
+        self.rows_left(*entry, read, &own.collect::<Vec<_>>())
     }
 
     /// Whether an item is a table whose rows are best looked up by an index, for each of few rows.
@@ -335,7 +323,7 @@ impl Compiler<'_> {
         let EntryKind::Relation { oid, inherited, .. } = query.entries[*entry - 1].kind else {
             return false;
         };
-        if left.rows > FEW {
+        if left.rows > FEW || conditions.iter().any(|condition| condition.volatile) {
             return false;
         }
         let facts = self.tables.facts(Read { relation: oid, inherited });
@@ -358,7 +346,7 @@ impl Compiler<'_> {
             })
     }
 
-    fn is_equality(&self, id: ExprId) -> bool {
+    pub fn is_equality(&self, id: ExprId) -> bool {
         matches!(self.bound.expr(id), Expr::Op(op)
             if self.is_equal(op) && self.undetermined(id, op.proc).is_none())
     }
@@ -420,14 +408,39 @@ impl Compiler<'_> {
         let mut needs = Members::default();
         self.needs_of(&join.right, &mut needs);
         needs.keep(&left);
-        let left_part = self.inner(&[&join.left], left_own)?;
-        let part = if needs.is_empty() {
-            let right_part = self.inner(&[&join.right], right_own)?;
-            self.join(left_part, right_part, kind, on)?
-        } else {
+        let item = |tree, entries| Item { tree, entries, needs: Members::default() };
+        let part = if !needs.is_empty() {
+            let left_part = self.inner(&[&join.left], left_own)?;
             on.extend(right_own);
-            let item = Item { tree: &join.right, entries: right, needs };
+            let item = Item { needs, ..item(&join.right, right) };
             self.lateral(left_part, &item, kind, on)?
+        } else if kind == JoinKind::Right {
+            // The rows that all stay come first: they may be few.
+            let right_part = self.inner(&[&join.right], right_own)?;
+            let other = item(&join.left, left);
+            match self.is_lookup(&right_part, &right, &other, &on) {
+                true => {
+                    on.extend(left_own);
+                    self.lateral(right_part, &other, JoinKind::Left, on)?
+                }
+                false => {
+                    let left_part = self.inner(&[&join.left], left_own)?;
+                    self.join(left_part, right_part, kind, on)?
+                }
+            }
+        } else {
+            let left_part = self.inner(&[&join.left], left_own)?;
+            let other = item(&join.right, right);
+            match kind == JoinKind::Left && self.is_lookup(&left_part, &left, &other, &on) {
+                true => {
+                    on.extend(right_own);
+                    self.lateral(left_part, &other, kind, on)?
+                }
+                false => {
+                    let right_part = self.inner(&[&join.right], right_own)?;
+                    self.join(left_part, right_part, kind, on)?
+                }
+            }
         };
         self.asked(part, &conditions)
     }

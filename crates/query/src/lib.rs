@@ -26,6 +26,7 @@ mod distinct;
 mod entries;
 mod env;
 mod error;
+mod estimates;
 mod fields;
 mod filter;
 mod frames;

@@ -201,7 +201,8 @@ impl Transaction {
         let mut waited = false;
         loop {
             let held = self.locks.count_in(parent.table.state.id);
-            self.lock_parent_key(parent, key, RowLock::KeyShare)?;
+            let locked = self.ask_parent_key(parent, key, RowLock::KeyShare, LockWait::Block)?;
+            waited |= locked == Locked::Waited;
             if self.own_row_with_key(parent, key)? {
                 return Ok(true);
             }
