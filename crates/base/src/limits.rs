@@ -39,8 +39,12 @@ pub const INDEXES: usize = 64;
 /// Most key columns in one index, as in PostgreSQL. INCLUDE columns count against [`COLUMNS`].
 pub const KEY_COLUMNS: usize = 32;
 
-/// Longest name of a table, column or index in bytes, as in PostgreSQL (64 with its closing zero).
+/// Longest name of a column, index or constraint in bytes, as in PostgreSQL (64 with its closing zero).
 pub const NAME_BYTES: usize = 63;
+
+/// Longest name of a table or sequence in bytes: SQL puts those of its database and schema before it, with two bytes between,
+/// and may write a character as three.
+pub const RELATION_NAME_BYTES: usize = 3 * 3 * NAME_BYTES + 2;
 
 /// Most tables in a database. Each costs some 4 KiB resident when idle (schema, version, memtable
 /// header): 400 MiB at the limit, the quarter of a 1.6 GiB budget.
@@ -228,7 +232,8 @@ pub const LIMITS: &[Limit] = limits![
     COLUMNS, "columns of a table", "columns", "as in PostgreSQL; a null bitmap of 200 bytes";
     INDEXES, "indexes of a table", "indexes", "a set of indexes is one 64-bit word";
     KEY_COLUMNS, "key columns of an index", "columns", "as in PostgreSQL";
-    NAME_BYTES, "name of a table, column or index", "bytes", "as in PostgreSQL";
+    NAME_BYTES, "name of a column, index or constraint; in SQL, of anything", "bytes", "as in PostgreSQL";
+    RELATION_NAME_BYTES, "name of a table or sequence", "bytes", "those of database, schema and table in SQL";
     TABLES, "tables of a database", "tables", "some 4 KiB resident each when idle";
     SEQUENCES, "sequences of a database", "sequences", "one per table";
     CHECKS, "checks on a table", "checks", "each is evaluated for each row";

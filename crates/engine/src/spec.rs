@@ -486,9 +486,12 @@ pub(crate) fn check_name(what: &str, name: &str) -> Result<()> {
         let text = format!("a {what} name must not be empty or contain a zero byte");
         return Err(Error::new(ErrorKind::InvalidInput, text));
     }
-    if name.len() > limits::NAME_BYTES {
-        let text =
-            format!("{what} name of {} bytes; at most {} fit", name.len(), limits::NAME_BYTES);
+    let most = match what {
+        "table" | "sequence" => limits::RELATION_NAME_BYTES,
+        _ => limits::NAME_BYTES,
+    };
+    if name.len() > most {
+        let text = format!("{what} name of {} bytes; at most {most} fit", name.len());
         return Err(Error::new(ErrorKind::TooLong, text));
     }
     Ok(())

@@ -89,6 +89,11 @@ pub trait Session: Send + Sync {
     /// A random number of 64 bits.
     fn random(&self) -> u64;
 
+    /// The next number of 64 bits of the session's own sequence, which setseed() sets; a random one where it has not.
+    fn drawn(&self) -> u64 {
+        self.random()
+    }
+
     /// Waits for a number of microseconds, or until the statement is not wanted any more.
     ///
     /// # Errors
@@ -146,6 +151,9 @@ impl Session for Given<'_> {
     }
     fn random(&self) -> u64 {
         self.0.random()
+    }
+    fn drawn(&self) -> u64 {
+        self.0.drawn()
     }
     fn wait(&self, us: i64) -> Result<()> {
         self.0.wait(us)

@@ -144,7 +144,7 @@ fn alone<'a>(bound: &'a Bound, env: &Arc<Env>) -> Compiler<'a> {
 }
 
 /// What makes expressions over the columns of a query's entries.
-fn over_entries<'a>(bound: &'a Bound, query: QueryId, env: &Arc<Env>) -> Compiler<'a> {
+pub(crate) fn over_entries<'a>(bound: &'a Bound, query: QueryId, env: &Arc<Env>) -> Compiler<'a> {
     let mut compiler = alone(bound, env);
     compiler.frames.push(Frame::new(query, None));
     for (n, entry) in bound.query(query).entries.iter().enumerate() {

@@ -14,11 +14,12 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef};
 use onlap_kernels::{Comparer, Datum};
 use onlap_pg::ast::Is;
-use onlap_pg::bound::{Bound, Expr, ExprId, Op};
+use onlap_pg::bound::{Bound, Expr, ExprId, Op, QueryId};
 use onlap_pg::{Oid, Result};
 
 use crate::compile::{Compiler, Frame, MORE_STACK, RED_ZONE};
-use crate::env::{Derived, Facts};
+use crate::condition::over_entries;
+use crate::env::{Derived, Env, Facts};
 use crate::node::Node;
 use crate::restrictions::elements;
 
@@ -82,6 +83,20 @@ struct Comparison {
     with: Vec<Datum<'static>>,
     /// The type of these.
     ty: Oid,
+}
+
+/// Whether a condition on an entry of a query is true for no other rows than a derived condition, as far as constants tell.
+///
+/// # Errors
+/// Those of constants.
+pub fn implies(
+    (bound, query): (&Bound, QueryId),
+    (entry, condition): (usize, ExprId),
+    derived: &Derived,
+    env: &Arc<Env>,
+) -> Result<bool> {
+    let mut compiler = over_entries(bound, query, env);
+    compiler.prove(entry, &[condition], derived, derived.root())
 }
 
 impl Compiler<'_> {

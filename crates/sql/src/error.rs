@@ -292,7 +292,6 @@ impl SqlError {
     /// A row that the statement is about was changed by another transaction.
     pub fn concurrent_update() -> SqlError {
         SqlError::new("40001", "could not serialize access due to concurrent update")
-            .hint("Run the transaction again.")
     }
     /// With the routine of PostgreSQL that says so: drivers know some errors by it.
     #[must_use]

@@ -317,7 +317,10 @@ fn make(program: &Program) -> Result<Made> {
 }
 
 /// What all programs share. They ask nothing of a session, and no query runs in them.
-fn env() -> Result<&'static Arc<Env>> {
+///
+/// # Errors
+/// `58000`: there is no runtime.
+pub fn env() -> Result<&'static Arc<Env>> {
     static ENV: OnceLock<Option<(Arc<Env>, Runtime)>> = OnceLock::new();
     let made = ENV.get_or_init(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().build().ok()?;

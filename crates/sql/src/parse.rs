@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use onlap_base::limits;
 use onlap_pg::ast::{self, Statement};
 use onlap_pg::grammar::{self, Keyword, Kind, Tokens};
 
@@ -167,6 +168,31 @@ pub fn unread(tokens: &Tokens<'_>) -> SqlError {
             None => SqlError::new(state::SYNTAX, "syntax error"),
         },
     }
+}
+
+/// Names of a text that are longer than names are, whole, and what is left of them.
+pub fn cut_names(sql: &str) -> Vec<(String, String)> {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..);
+    let is_long = |word: &[u8]| word.len() > limits::NAME_BYTES;
+    // Most texts have no word so long, and are not taken apart for it.
+    if !sql.as_bytes().split(|byte| !is_part(*byte)).any(is_long)
+        && !sql.split('"').skip(1).any(|part| part.len() > limits::NAME_BYTES)
+    {
+        return Vec::new();
+    }
+    let tokens = Tokens::of(sql);
+    let names = tokens.all.iter().filter(|token| token.kind == Kind::Name);
+    let cut = |token: &grammar::Token| {
+        let kept = tokens.value(*token);
+        let written = &sql[token.start as usize..token.end as usize];
+        let whole = match written.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+            Some(quoted) => quoted.replace("\"\"", "\""),
+            None => written.to_ascii_lowercase(),
+        };
+        (whole.len() > limits::NAME_BYTES && whole.starts_with(kept))
+            .then(|| (whole, kept.to_string()))
+    };
+    names.filter_map(cut).collect()
 }
 
 /// How deep a text is.

@@ -239,7 +239,8 @@ impl View {
     pub fn check_database(&self, parts: &[String]) -> Result<()> {
         match parts {
             [database, _, _] if *database != self.database => {
-                let text = "cross-database references are not implemented";
+                let text = "cross-database references are not implemented: ";
+                let text = format!("{text}\"{}\"", parts.join("."));
                 Err(SqlError::new(state::UNSUPPORTED, text))
             }
             _ => Ok(()),

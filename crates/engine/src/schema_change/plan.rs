@@ -8,10 +8,12 @@
 use std::collections::BTreeSet;
 
 use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, limits};
-use onlap_format::{ColumnDefault, ColumnSchema, DataType, TableSchema, Value};
+use onlap_format::{ColumnDefault, ColumnSchema, DataType, GeneratedSchema, TableSchema, Value};
 
 use crate::rules::{FindSequence, References};
-use crate::spec::{DefaultSpec, TableChange, build_default, check_name, check_type, too_many};
+use crate::spec::{
+    DefaultSpec, GeneratedSpec, TableChange, build_default, check_name, check_type, too_many,
+};
 
 /// What a change of a table takes.
 #[derive(Debug)]
@@ -23,6 +25,8 @@ pub(crate) struct Plan {
     pub not_null: BTreeSet<ColumnId>,
     /// Columns whose values are rewritten, with the column that takes their place.
     pub convert: Vec<(ColumnId, ColumnId)>,
+    /// Those of them that are calculated of the columns as they were.
+    pub computed: Vec<GeneratedSchema>,
     /// Indexes that are built anew, under another id.
     pub rebuild: BTreeSet<IndexId>,
     /// Whether rows that are there are replaced, so that new columns are calculated of them.
@@ -46,6 +50,7 @@ impl Plan {
             columns: false,
             not_null: BTreeSet::new(),
             convert: Vec::new(),
+            computed: Vec::new(),
             rebuild: BTreeSet::new(),
             generates: false,
             first_new,
@@ -77,7 +82,9 @@ impl Plan {
                 self.schema.columns[at].name = to.clone();
                 Ok(())
             }
-            TableChange::SetType { name, ty } => self.set_type(name, *ty, references),
+            TableChange::SetType { name, ty, by } => {
+                self.set_type((name, *ty, by.as_ref()), references)
+            }
             TableChange::SetNullable { name, nullable } => self.set_nullable(name, *nullable),
             TableChange::SetDefault { name, default } => {
                 let at = self.column(name)?;
@@ -295,8 +302,8 @@ impl Plan {
 
     /// What needs a column as it is. What is calculated from a text, and judged of it, stays where the text may only be
     /// longer.
-    fn keeps_type(&self, column: &ColumnSchema, ty: DataType) -> Option<String> {
-        match gets_longer(column.ty, ty) && self.schema.generated(column.id).is_none() {
+    fn keeps_type(&self, column: &ColumnSchema, ty: DataType, other: bool) -> Option<String> {
+        match !other && gets_longer(column.ty, ty) && self.schema.generated(column.id).is_none() {
             true => self.key_of(column.id),
             false => self.constraint_of(column.id).or_else(|| self.reader_of(column.id)),
         }
@@ -307,8 +314,8 @@ impl Plan {
         key.map(|k| format!("foreign key {}", k.name))
     }
 
-    /// Fails where something keeps a column from having another type.
-    fn may_change(&self, old: &ColumnSchema, ty: DataType) -> Result<()> {
+    /// Fails where something keeps a column from having another type, or `other` values.
+    fn may_change(&self, old: &ColumnSchema, ty: DataType, other: bool) -> Result<()> {
         let name = &old.name;
         let in_key = |p: &onlap_format::IndexSchema| p.key.iter().any(|k| k.column == old.id);
         if self.schema.blind && self.schema.primary().is_some_and(in_key) {
@@ -319,20 +326,24 @@ impl Plan {
             let text = format!("column {name} is filled by a counter and stays {}", old.ty);
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
-        if let Some(user) = self.keeps_type(old, ty) {
+        if let Some(user) = self.keeps_type(old, ty, other) {
             return Err(in_use(&self.schema, name, &user));
         }
         Ok(())
     }
 
-    fn set_type(&mut self, name: &str, ty: DataType, references: &References) -> Result<()> {
+    fn set_type(
+        &mut self,
+        (name, ty, by): (&str, DataType, Option<&GeneratedSpec>),
+        references: &References,
+    ) -> Result<()> {
         check_type(name, ty)?;
         let at = self.column(name)?;
         let old = self.schema.columns[at].clone();
-        if old.ty == ty {
+        if old.ty == ty && by.is_none() {
             return Ok(());
         }
-        self.may_change(&old, ty)?;
+        self.may_change(&old, ty, by.is_some())?;
         let mut column = old.clone();
         column.ty = ty;
         if let Some(ColumnDefault::Constant(value)) = &old.default {
@@ -348,7 +359,7 @@ impl Plan {
                 _ => None,
             };
         }
-        let in_place = is_new || is_lossless(old.ty, ty);
+        let in_place = by.is_none() && (is_new || is_lossless(old.ty, ty));
         if !in_place {
             column.id = self.take_id();
             column.missing = None;
@@ -356,6 +367,12 @@ impl Plan {
             let first = self.convert.iter().find(|c| c.1 == old.id).map_or(old.id, |c| c.0);
             self.convert.retain(|c| c.1 != old.id);
             self.convert.push((first, column.id));
+            self.computed.retain(|of| of.column != old.id);
+            if let Some(by) = by {
+                let reads = by.reads.iter().map(|name| self.was(name)).collect::<Result<_>>()?;
+                let program = by.program.clone();
+                self.computed.push(GeneratedSchema { column: column.id, reads, program });
+            }
             if self.not_null.remove(&old.id) || !old.nullable {
                 self.not_null.insert(column.id);
             }
@@ -381,6 +398,12 @@ impl Plan {
         self.schema.columns[at] = column;
         self.columns = true;
         Ok(())
+    }
+
+    /// A column as rows have it that are there.
+    fn was(&self, name: &str) -> Result<ColumnId> {
+        let id = self.schema.columns[self.column(name)?].id;
+        Ok(self.convert.iter().find(|c| c.1 == id).map_or(id, |c| c.0))
     }
 
     /// What is calculated from a column, or calculates it.

@@ -47,6 +47,8 @@ pub(crate) enum TableChange {
     SetType {
         name: String,
         ty: DataType,
+        /// What calculates the values, where these are not the old ones in another form.
+        by: Option<GeneratedSpec>,
     },
     SetNullable {
         name: String,
@@ -127,9 +129,12 @@ impl TableChanges {
     pub fn sets_types(&self) -> bool {
         self.0.iter().any(|c| matches!(c, TableChange::SetType { .. }))
     }
-    /// Whether a column comes that is calculated of rows that are there.
+    /// Whether a column is calculated of rows that are there.
     pub fn generates(&self) -> bool {
-        self.0.iter().any(|c| matches!(c, TableChange::Generate(_)))
+        let calculates = |change: &TableChange| {
+            matches!(change, TableChange::Generate(_) | TableChange::SetType { by: Some(_), .. })
+        };
+        self.0.iter().any(calculates)
     }
     /// These changes, and others after them.
     #[must_use]
@@ -163,7 +168,12 @@ impl TableChanges {
     /// wait, by way of their text. Indexes over the column are built anew where their keys change.
     #[must_use]
     pub fn set_type(self, name: impl Into<String>, ty: DataType) -> Self {
-        self.push(TableChange::SetType { name: name.into(), ty })
+        self.push(TableChange::SetType { name: name.into(), ty, by: None })
+    }
+    /// The same with values that are calculated of the rows as they were: all of them are replaced. In transactions alone.
+    #[must_use]
+    pub fn set_type_by(self, ty: DataType, by: GeneratedSpec) -> Self {
+        self.push(TableChange::SetType { name: by.column.clone(), ty, by: Some(by) })
     }
     /// Refuses NULL in a column; there must be none.
     #[must_use]

@@ -10,13 +10,14 @@
 //!
 //! A foreign key takes its parent alone too, so that no parent goes before its children are known.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use onlap_base::{ColumnId, Error, ErrorKind, LockMode, PROVISIONAL_BASE, Result, RowId, stop};
 use onlap_format::{
     Batch, CheckSchema, ColumnSchema, DataType, Expr, ForeignKeySchema, IndexSchema, Row,
-    TableSchema, Time,
+    TableSchema, Time, Value,
 };
 
 use super::change::SetRow;
@@ -244,10 +245,11 @@ impl Transaction {
             built.push(index.clone());
         }
         let not_null: Vec<ColumnId> = plan.not_null.iter().copied().collect();
-        self.set_schema(table, plan.schema)?;
         if plan.generates {
+            self.set_schema(table, without_unproven(&plan.schema))?;
             self.regenerate(table, &before)?;
         }
+        self.set_schema(table, plan.schema)?;
         for index in &built {
             self.build_index(table, index)?;
             if index.is_unique() {
@@ -273,7 +275,7 @@ impl Transaction {
     /// own next to them.
     fn convert(&mut self, table: &Table, before: &TableSchema, plan: &Plan) -> Result<()> {
         self.check_unchanged(table, before)?;
-        let mut both = before.clone();
+        let mut both = without_unproven(before);
         both.next_column = plan.schema.next_column;
         let mut casts = Vec::new();
         for &(from, to) in &plan.convert {
@@ -282,7 +284,14 @@ impl Transaction {
             let at = plan.schema.position(to).expect("a plan knows its columns");
             let column = &plan.schema.columns[at];
             let types = (before.columns[from].ty, column.ty);
-            casts.push(Cast { from, to: both.columns.len(), types, name: column.name.clone() });
+            match plan.computed.iter().find(|of| of.column == to) {
+                // The engine calculates it as it does a generated column.
+                Some(computed) => both.generated.push(computed.clone()),
+                None => {
+                    let (to, name) = (both.columns.len(), column.name.clone());
+                    casts.push(Cast { from, to, types, name });
+                }
+            }
             both.columns.push(ColumnSchema::new(to, &name, column.ty, true));
         }
         let names: Vec<String> =
@@ -320,11 +329,7 @@ impl Transaction {
 
     /// Replaces all rows, of which these columns are set.
     fn replace_all(&mut self, table: &Table, names: &[&str], set: SetRow<'_>) -> Result<()> {
-        let (view, now) = self.newest(table)?;
-        let mut ids: Vec<RowId> = Vec::new();
-        for batch in Reader::new(view, now).scan(&Scan::all().columns(names[..1].to_vec()))? {
-            ids.extend_from_slice(&batch?.row_ids);
-        }
+        let ids = self.all_rows(table, names[0].to_owned())?;
         for part in ids.chunks(ROWS_AT_ONCE) {
             self.shared.check_open()?;
             stop::check()?;
@@ -332,6 +337,62 @@ impl Transaction {
             self.update_seen(table, committed, own, names, &mut *set, &mut |_, _| Ok(true))?;
         }
         Ok(())
+    }
+
+    /// All rows that there are, committed and own, for [`Transaction::fill_rows`].
+    ///
+    /// # Errors
+    /// As [`Transaction::alter_table`].
+    pub fn rows_to_fill(&mut self, table: &Table) -> Result<Vec<RowId>> {
+        self.changing()?;
+        self.take_alone(table)?;
+        let schema = Arc::clone(&self.buffer(table)?.schema);
+        self.check_unchanged(table, &schema)?;
+        self.all_rows(table, schema.columns[0].name.clone())
+    }
+
+    /// Gives a column of rows values, one each, as a part of what [`Transaction::alter_table`] does with the table: checks that
+    /// rows may break which were there before do not judge them.
+    ///
+    /// # Errors
+    /// As [`Transaction::alter_table`]; those of other rules.
+    pub fn fill_rows(
+        &mut self,
+        table: &Table,
+        column: &str,
+        rows: &[RowId],
+        values: &[Value],
+    ) -> Result<()> {
+        assert_eq!(rows.len(), values.len(), "a value for each row");
+        self.changing()?;
+        let whole = Arc::clone(&self.buffer(table)?.schema);
+        let at = whole.position_by_name(column).ok_or_else(|| {
+            let text = format!("table {} has no column {column}", whole.name);
+            Error::new(ErrorKind::UnknownColumn, text)
+        })?;
+        let values: HashMap<RowId, &Value> = rows.iter().copied().zip(values).collect();
+        let eases = whole.checks.iter().any(|check| check.unproven);
+        self.all_or_nothing(|tx| {
+            if eases {
+                tx.set_schema(table, without_unproven(&whole))?;
+            }
+            let (own, committed) = rows.iter().partition(|row| **row >= PROVISIONAL_BASE);
+            let set = &mut |id: RowId, row: &mut Row, _: &TableSchema| {
+                row[at] = values[&id].clone();
+                Ok(())
+            };
+            tx.update_seen(table, committed, own, &[column], set, &mut |_, _| Ok(true))?;
+            if eases { tx.set_schema(table, (*whole).clone()) } else { Ok(()) }
+        })
+    }
+
+    fn all_rows(&mut self, table: &Table, column: String) -> Result<Vec<RowId>> {
+        let (view, now) = self.newest(table)?;
+        let mut ids: Vec<RowId> = Vec::new();
+        for batch in Reader::new(view, now).scan(&Scan::all().columns(vec![column]))? {
+            ids.extend_from_slice(&batch?.row_ids);
+        }
+        Ok(ids)
     }
 
     /// All rows that there are, committed and own, some columns of them; the schema has these alone.
@@ -376,6 +437,13 @@ impl Transaction {
         }
         Ok(())
     }
+}
+
+/// The schema without the checks that old rows may break: rows that only get another form are none that come in.
+fn without_unproven(schema: &TableSchema) -> TableSchema {
+    let mut schema = schema.clone();
+    schema.checks.retain(|check| !check.unproven);
+    schema
 }
 
 fn unknown_constraint(schema: &TableSchema, name: &str) -> Error {

@@ -245,6 +245,16 @@ impl Transaction {
     }
 }
 
+/// A row is not there any more.
+pub(super) fn deleted_since(table: &Table) -> Error {
+    let text = format!(
+        "a row of table {} was deleted by another transaction since this one began; roll it back and \
+         run it again",
+        table.name()
+    );
+    Error::new(ErrorKind::Conflict, text)
+}
+
 /// A row is not what the transaction sees.
 pub(super) fn changed_since(table: &Table) -> Error {
     let text = format!(

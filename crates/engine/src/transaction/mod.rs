@@ -127,6 +127,8 @@ pub struct Transaction {
     options: TransactionOptions,
     /// S.
     snapshot: Arc<Registration>,
+    /// What the statement under way saw when it began, where it sees newer rows of the table that it changes.
+    first: Option<Arc<Registration>>,
     /// That of the first statement that deleted, replaced or changed rows of a table with blind writes. Its
     /// locks do not keep these rows: one that dies meanwhile has to stay, with its mark, until the
     /// commit has judged it.
@@ -163,6 +165,7 @@ pub struct Transaction {
 /// A statement that was set aside: [`Transaction::set_aside`].
 pub struct Aside {
     snapshot: Arc<Registration>,
+    first: Option<Arc<Registration>>,
     in_statement: bool,
     outdated: bool,
     look_back: Option<Savepoint>,
@@ -209,6 +212,7 @@ impl Transaction {
             reads: serializable.then(|| ReadSet::new(&snapshot)),
             tally: Tally::new(shared),
             snapshot,
+            first: None,
             pinned: None,
             options,
             tables: Vec::new(),
@@ -346,16 +350,47 @@ impl Transaction {
     /// # Errors
     /// The database was closed; the snapshot was revoked.
     pub fn begin_statement(&mut self) -> Result<()> {
+        self.first = None;
         self.in_statement = false;
         self.statement()?;
         self.in_statement = true;
         Ok(())
     }
 
+    /// Lets the statement under way see what was committed up to now of rows that it has waited for. What it saw when it began
+    /// is what [`Transaction::as_first_seen`] reads.
+    ///
+    /// # Errors
+    /// As [`Transaction::begin_statement`].
+    pub fn see_newer(&mut self) -> Result<()> {
+        let first = self.first.take().unwrap_or_else(|| Arc::clone(&self.snapshot));
+        self.begin_statement()?;
+        self.first = Some(first);
+        Ok(())
+    }
+
+    /// Reads as the statement under way saw the database when it began.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn as_first_seen<T>(
+        &mut self,
+        read: impl FnOnce(&mut Transaction) -> Result<T>,
+    ) -> Result<T> {
+        let Some(first) = self.first.clone().filter(|_| self.in_statement) else {
+            return read(self);
+        };
+        let now = std::mem::replace(&mut self.snapshot, first);
+        let found = read(self);
+        self.snapshot = now;
+        found
+    }
+
     /// Sets the statement under way aside, so that others may run within it: routines that it calls.
     pub fn set_aside(&mut self) -> Aside {
         Aside {
             snapshot: Arc::clone(&self.snapshot),
+            first: self.first.take(),
             in_statement: self.in_statement,
             outdated: self.outdated,
             look_back: self.look_back.take(),
@@ -369,6 +404,7 @@ impl Transaction {
     /// Goes on with a statement that was set aside: it sees the commits that it saw before.
     pub fn take_up(&mut self, aside: Aside) {
         self.snapshot = aside.snapshot;
+        self.first = aside.first;
         self.in_statement = aside.in_statement;
         self.outdated = aside.outdated;
         // One that was undone meanwhile is not gone back to: what was done since is undone, too.

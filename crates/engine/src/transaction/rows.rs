@@ -15,7 +15,7 @@ use onlap_format::convert;
 use onlap_format::{IndexSchema, Row, Value};
 
 use super::buffer::Found;
-use super::by_key::changed_since;
+use super::by_key::{changed_since, deleted_since};
 use super::parents::Parent;
 use super::{Isolation, STEPS, Transaction, may_wait, wait_context};
 use crate::blind;
@@ -230,7 +230,10 @@ impl Transaction {
         if self.options.isolation != Isolation::ReadCommitted
             && self.shared.obeys(Rule::FirstUpdaterWins)
         {
-            return Err(changed_since(table));
+            return Err(match settled {
+                Settled::Gone(None) => deleted_since(table),
+                _ => changed_since(table),
+            });
         }
         if matches!(settled, Settled::Gone(_)) {
             self.locks.give_back(&table.state, held, &self.shared.locks);

@@ -7,13 +7,13 @@ use crate::{Cx, Datum, Entry, Float8, Text, none, one};
 
 /// random and setseed.
 pub const ENTRIES: &[Entry] = &[
-    ("random()", |_| none::<Float8>(|cx| Ok(unit(cx.session.random())))),
+    ("random()", |_| none::<Float8>(|cx| Ok(unit(cx.session.drawn())))),
     ("setseed(float8)", |_| one::<Float8, Text>(setseed)),
 ];
 
-/// A float from 0 to below 1, of the 53 bits that it can have.
+/// A float from 0 to below 1, of 52 bits as in PostgreSQL.
 fn unit(bits: u64) -> f64 {
-    (bits >> 11) as f64 / (1_u64 << 53) as f64
+    (bits >> 12) as f64 / (1_u64 << 52) as f64
 }
 
 /// The OID of setseed, which the session carries out.

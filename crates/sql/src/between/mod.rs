@@ -11,6 +11,7 @@
 //! Thread safety: shared; one thread of the session uses it at a time.
 
 pub mod advisory;
+mod chance;
 pub mod channels;
 pub mod exchange;
 
@@ -24,6 +25,7 @@ use crate::error::{Result, SqlError};
 use crate::instance::Instance;
 use crate::session::Waker;
 use advisory::Advisory;
+use chance::Chance;
 use channels::{Channels, Letter};
 use exchange::Exchange;
 
@@ -40,6 +42,8 @@ pub struct Between {
     pub tx: Arc<AtomicU64>,
     /// What functions of the statement under way have to tell the client.
     warnings: Mutex<Vec<SqlError>>,
+    /// What random() gives once setseed() was called.
+    chance: Mutex<Option<Chance>>,
 }
 
 /// A place in a transaction to go back to.
@@ -58,7 +62,18 @@ impl Between {
             used: AtomicBool::new(false),
             tx: Arc::default(),
             warnings: Mutex::default(),
+            chance: Mutex::default(),
         })
+    }
+
+    /// Lets random() begin its numbers anew.
+    pub fn set_seed(&self, seed: f64) {
+        *self.chance.lock() = Some(Chance::of_seed(seed));
+    }
+
+    /// The next number of random(), if a seed was set.
+    pub fn drawn(&self) -> Option<u64> {
+        self.chance.lock().as_mut().map(Chance::draw)
     }
 
     /// Its advisory locks, for who is about to change them.

@@ -6,11 +6,12 @@
 //! it could not be changed is an error and never a count of zero.
 
 use std::slice;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use onlap::{DerivedSchema, ErrorKind, IndexSchema, Row, RowId, TableSchema, Time, Value};
-use onlap_pg::bound::{Bound, CheckKind, Expr, ExprId, Modify};
-use onlap_query::{Change, RowExprs, Source, Update};
+use onlap_pg::bound::{Bound, CheckKind, Expr, ExprId, Modify, QueryId};
+use onlap_query::{Change, Derived, RowExprs, Source, Update, implies};
 
 use super::fires::Event;
 use super::members::Leafed;
@@ -346,7 +347,7 @@ pub fn arbiters(tree: &Bound, modify: &Modify, schema: &TableSchema) -> Result<V
     }
     wanted.sort_unstable();
     wanted.dedup();
-    let of = Inferred { tree, schema, entry: modify.entry };
+    let of = Inferred { tree, modify, schema, entry: modify.entry };
     let is_of = |index: &&IndexSchema| {
         let places = index.key.iter().filter_map(|part| schema.position(part.column));
         let (derived, mut places): (Vec<usize>, Vec<usize>) =
@@ -368,6 +369,7 @@ fn no_index() -> SqlError {
 /// Compares what a clause names with what indexes calculate.
 struct Inferred<'a> {
     tree: &'a Bound,
+    modify: &'a Modify,
     schema: &'a TableSchema,
     /// The entry of the table that rows are inserted into.
     entry: usize,
@@ -397,7 +399,7 @@ impl Inferred<'_> {
             && named.iter().all(|id| derived.iter().any(|at| is_one(*at, *id)))
     }
 
-    /// Whether the condition of a clause says that an index has the row: each part of the index's condition stands in it.
+    /// Whether the condition of a clause says that an index has the row.
     fn is_implied(&self, index: &IndexSchema, given: Option<ExprId>) -> bool {
         let Some(derived) = index.filter.and_then(|id| self.schema.derived(id)) else {
             return true;
@@ -405,21 +407,19 @@ impl Inferred<'_> {
         let (Some(given), Ok(made)) = (given, formulas::made(&derived.program)) else {
             return false;
         };
-        let (of, query) = &*made.tree;
-        let wanted = parts(of, of.query(*query).targets[0].value);
-        let given = parts(self.tree, given);
-        wanted.iter().all(|w| given.iter().any(|g| self.is_like(*g, derived, of, *w)))
+        let is_own = |id: &QueryId| {
+            self.tree.query(*id).modify.as_deref().is_some_and(|of| std::ptr::eq(of, self.modify))
+        };
+        let Some(query) = self.tree.query_ids().find(is_own) else { return false };
+        let number = |id| self.schema.position(id).map(|at| at as i32 + 1);
+        let Some(reads) = derived.reads.iter().map(|id| number(*id)).collect() else {
+            return false;
+        };
+        let tree = Arc::clone(&made.tree);
+        let of = Derived { column: 0, made: tree, reads, is_filter: true, class: None };
+        // What a constant of it cannot be calculated with, it does not say; parameters have no values here.
+        formulas::env()
+            .and_then(|env| implies((self.tree, query), (self.entry, given), &of, env))
+            .unwrap_or(false)
     }
-}
-
-/// The parts of a conjunction.
-fn parts(tree: &Bound, id: ExprId) -> Vec<ExprId> {
-    let (mut open, mut found) = (vec![id], Vec::new());
-    while let Some(id) = open.pop() {
-        match tree.expr(id) {
-            Expr::And(all) => open.extend(all),
-            _ => found.push(id),
-        }
-    }
-    found
 }

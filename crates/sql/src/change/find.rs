@@ -1,7 +1,8 @@
 //! Which rows does an UPDATE or DELETE change?
 //!
 //! The rows that its steps find are locked. Where another transaction had changed one meanwhile, at READ COMMITTED, the
-//! steps are run again for the rows that are locked now, which no other transaction changes any more.
+//! steps are run again for the rows that are locked now, which no other transaction changes any more. Other tables, and the same
+//! table in subqueries, they see as they did the first time (EvalPlanQual in PostgreSQL).
 
 use std::collections::HashSet;
 
@@ -43,8 +44,9 @@ impl Statement<'_> {
         if !moved && locked.len() == ids.len() {
             return self.touched(found);
         }
-        // What the other transaction committed is seen now, and the rows stay as they are.
-        self.view.scope.tx()?.begin_statement()?;
+        // Of these rows that is seen now which the other transaction committed, and they stay as they are; of all else what
+        // was seen before.
+        self.view.scope.tx()?.see_newer()?;
         let Found { changing, batches } = self.ask()?;
         locked.sort_unstable();
         let wanted = |id| locked.binary_search(&id).is_ok();

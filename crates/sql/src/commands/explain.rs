@@ -32,7 +32,7 @@ struct Options {
 }
 
 impl Options {
-    fn of(all: &[Setting]) -> Result<Options> {
+    fn of(source: Source<'_>, all: &[Setting]) -> Result<Options> {
         let mut options = Options::default();
         for setting in all {
             let value = setting.value.as_ref().map_or("on", |value| value.text());
@@ -50,7 +50,7 @@ impl Options {
                 ) => {}
                 (other, _) => {
                     let text = format!("unrecognized EXPLAIN option \"{other}\"");
-                    return Err(SqlError::new(state::SYNTAX, text));
+                    return Err(source.at(SqlError::new(state::SYNTAX, text), setting.place));
                 }
             }
         }
@@ -116,7 +116,7 @@ pub fn run(
     explain: &Explain,
     client: &mut dyn Client,
 ) -> Result<Answer> {
-    let options = Options::of(&explain.options)?;
+    let options = Options::of(source, &explain.options)?;
     let text = explain.span.of(source.written);
     let explained = explained(session, asked, text, options.analyze, client);
     let (found, ran) = explained.map_err(|e| source.within(explain.span, e))?;

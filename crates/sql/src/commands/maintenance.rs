@@ -1,6 +1,6 @@
 //! VACUUM and its relatives: what they mean here.
 
-use onlap::Value;
+use onlap::{Table, Value};
 use onlap_pg::ast::{Path, Reindex, Setting, Utility, Vacuum};
 
 use crate::catalog::oids;
@@ -124,7 +124,7 @@ fn reindex_relation(view: &View, name: &Path, kind: &str) -> Result<()> {
 /// role's own are left out.
 fn tables(view: &View, said: &Vacuum, client: &mut dyn Client) -> Result<()> {
     let verb = if said.vacuum { "vacuum" } else { "analyze" };
-    for (name, _) in &said.tables {
+    for (name, columns) in &said.tables {
         let (found, table) = view.table(&strings(name))?;
         let own = view.judge.owns(table_key(&table.schema()));
         if !own && !view.judge.owns(view.database_key()) {
@@ -133,7 +133,24 @@ fn tables(view: &View, said: &Vacuum, client: &mut dyn Client) -> Result<()> {
                 found.name
             );
             client.reply().notice("WARNING", &SqlError::new("01000", text));
+            continue;
         }
+        has_columns(&found.name, &table, &strings(columns))?;
+    }
+    Ok(())
+}
+
+/// Fails where columns are named that are none of a table's, or are named twice.
+fn has_columns(name: &str, table: &Table, columns: &[String]) -> Result<()> {
+    let schema = table.schema();
+    for (at, column) in columns.iter().enumerate() {
+        let (state, what) = match schema.position_by_name(column) {
+            None => (state::NO_COLUMN, "does not exist"),
+            Some(_) if columns[..at].contains(column) => ("42701", "appears more than once"),
+            Some(_) => continue,
+        };
+        let text = format!("column \"{column}\" of relation \"{name}\" {what}");
+        return Err(SqlError::new(state, text));
     }
     Ok(())
 }

@@ -60,10 +60,11 @@ pub fn run(
         return Err(SqlError::unsupported("COPY with a file or program of the server")
             .hint("Use STDIN and STDOUT; psql's \\copy reads and writes files of the client."));
     }
-    let options = Options::of(&said.options, said.from)?;
+    let options = Options::of(source, &said.options, said.from)?;
     match &said.of {
         CopyOf::Query(_, span) => {
-            let rows = out::query(session, view, span.of(source.written), &options, client);
+            let text = span.of(source.written);
+            let rows = out::statement(session, view, text, &options, client);
             rows.map_err(|e| source.within(*span, e))
         }
         CopyOf::Table(name, columns) => {

@@ -5,7 +5,7 @@ use onlap_pg::ast::{OptionValue, Setting};
 
 use crate::catalog::Name;
 use crate::error::{Result, SqlError, state};
-use crate::source::strings;
+use crate::source::{Source, strings};
 
 /// How a stream looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,13 +94,18 @@ impl Options {
     ///
     /// # Errors
     /// `42601`, `0A000`, `22023`.
-    pub fn of(all: &[Setting], from: bool) -> Result<Options> {
+    pub fn of(source: Source<'_>, all: &[Setting], from: bool) -> Result<Options> {
         let mut said = Said::default();
         for (i, option) in all.iter().enumerate() {
             if all[..i].iter().any(|other| other.name == option.name) {
-                return Err(SqlError::new(state::SYNTAX, "conflicting or redundant options"));
+                let error = SqlError::new(state::SYNTAX, "conflicting or redundant options");
+                return Err(source.at(error, option.place));
             }
-            said.option(option)?;
+            // What is wrong with a word or a flag has no place, as in PostgreSQL.
+            said.option(option).map_err(|e| match e.message().contains(" requires a ") {
+                true => e,
+                false => source.at(e, option.place),
+            })?;
         }
         said.check(from)
     }
@@ -154,10 +159,14 @@ impl Said {
                 flag(option)?;
             }
             "header" => {
+                let bad = |e: SqlError| match e.message().ends_with("Boolean value") {
+                    true => SqlError::new(state::SYNTAX, format!("{} or \"match\"", e.message())),
+                    false => e,
+                };
                 let matches = value.is_some_and(|v| v.text().eq_ignore_ascii_case("match"));
                 self.header = Some(match matches {
                     true => Header::Match,
-                    false if flag(option)? => Header::On,
+                    false if flag(option).map_err(bad)? => Header::On,
                     false => Header::Off,
                 });
             }
@@ -177,18 +186,10 @@ impl Said {
         Ok(())
     }
 
-    fn check(self, from: bool) -> Result<Options> {
-        let format = self.format.unwrap_or(Format::Text);
-        let csv = format == Format::Csv;
-        let bad = |text: String| Err(SqlError::new(state::BAD_PARAMETER, text));
-        let only_csv =
-            |text: &str| Err(SqlError::unsupported(format!("COPY {text} outside CSV mode")));
-        if format == Format::Binary
-            && (self.delimiter.is_some() || self.null.is_some() || self.header.is_some())
-        {
-            let text = "cannot specify DELIMITER, NULL or HEADER in BINARY mode";
-            return Err(SqlError::new(state::SYNTAX, text));
-        }
+    /// Fails where something is said that the format or the way does not have.
+    fn fits(&self, csv: bool, from: bool) -> Result<()> {
+        let unfit = |what: &str| Err(SqlError::new(state::UNSUPPORTED, format!("COPY {what}")));
+        let only_csv = |what: &str| unfit(&format!("{what} available only in CSV mode"));
         if !csv {
             if self.quote.is_some() {
                 return only_csv("quote");
@@ -196,19 +197,37 @@ impl Said {
             if self.escape.is_some() {
                 return only_csv("escape");
             }
-            if [&self.force_quote, &self.force_not_null, &self.force_null]
-                .iter()
-                .any(|f| **f != Force::None)
-            {
-                return only_csv("force");
+        }
+        for (force, what, way) in [
+            (&self.force_quote, "force quote", false),
+            (&self.force_not_null, "force not null", true),
+            (&self.force_null, "force null", true),
+        ] {
+            if *force == Force::None {
+                continue;
+            }
+            if !csv {
+                return only_csv(what);
+            }
+            if from != way {
+                let way = if way { "FROM" } else { "TO" };
+                return unfit(&format!("{what} only available using COPY {way}"));
             }
         }
-        if from && self.force_quote != Force::None {
-            return Err(SqlError::unsupported("COPY force quote with FROM"));
+        Ok(())
+    }
+
+    fn check(self, from: bool) -> Result<Options> {
+        let format = self.format.unwrap_or(Format::Text);
+        let csv = format == Format::Csv;
+        let bad = |text: String| Err(SqlError::new(state::BAD_PARAMETER, text));
+        if format == Format::Binary
+            && (self.delimiter.is_some() || self.null.is_some() || self.header.is_some())
+        {
+            let text = "cannot specify DELIMITER, NULL or HEADER in BINARY mode";
+            return Err(SqlError::new(state::SYNTAX, text));
         }
-        if !from && (self.force_not_null != Force::None || self.force_null != Force::None) {
-            return Err(SqlError::unsupported("COPY force null with TO"));
-        }
+        self.fits(csv, from)?;
         let delimiter = self.delimiter.unwrap_or_else(|| if csv { "," } else { "\t" }.into());
         let delimiter = single("delimiter", &delimiter)?;
         let null = self.null.unwrap_or_else(|| if csv { "" } else { "\\N" }.into());
@@ -252,7 +271,7 @@ fn single(what: &str, text: &str) -> Result<u8> {
         [one] => Ok(*one),
         _ => {
             let text = format!("COPY {what} must be a single one-byte character");
-            Err(SqlError::unsupported(text))
+            Err(SqlError::new(state::UNSUPPORTED, text))
         }
     }
 }

@@ -22,11 +22,23 @@ use crate::types::{Cell, Style};
 use crate::view::{Relation, View, no_table};
 use crate::wire::{Client, send_if_large};
 
-/// COPY of a query's rows.
+/// COPY of the rows that a query gives, or that a change of rows returns.
 ///
 /// # Errors
-/// Those of the query; the client is gone.
-pub fn query(
+/// Those of the statement; the client is gone.
+pub fn statement(
+    session: &mut Session,
+    view: &View,
+    text: &str,
+    options: &Options,
+    client: &mut dyn Client,
+) -> Result<Answer> {
+    let rows = session.copied(view, text)?;
+    Out::new(options, session.style(), &rows.columns).run(rows, client)
+}
+
+/// COPY of a query's rows.
+fn query(
     session: &Session,
     view: &View,
     query: &str,

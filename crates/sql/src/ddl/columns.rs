@@ -59,6 +59,8 @@ pub struct Rule<'a> {
     pub rule: &'a ColumnRule,
     /// When it is judged.
     pub judged: Judged,
+    /// Where it stands.
+    pub place: u32,
 }
 
 /// A column's declaration.
@@ -103,11 +105,11 @@ impl Declared<'_> {
 pub fn declared<'a>(
     view: &View,
     source: Source<'a>,
-    column: &'a NewColumn,
+    (table, column): (&str, &'a NewColumn),
 ) -> Result<Declared<'a>> {
     let Some(ty) = &column.ty else { return Err(SqlError::unsupported("a typed table")) };
     let ty = column_type(view, source, ty)?;
-    declared_as(view, source, column, ty)
+    declared_as(view, source, (table, column), ty)
 }
 
 /// Fails where a column is to have the name of one that every table has without saying so.
@@ -129,7 +131,7 @@ pub fn must_be_free(name: &str) -> Result<()> {
 pub fn declared_as<'a>(
     view: &View,
     source: Source<'a>,
-    column: &'a NewColumn,
+    (table, column): (&str, &'a NewColumn),
     (ty, serial): (ColumnType, bool),
 ) -> Result<Declared<'a>> {
     must_be_free(&column.name)?;
@@ -144,10 +146,11 @@ pub fn declared_as<'a>(
     for named in &column.rules {
         let name = named.name.as_ref().map(|name| name.to_string());
         match &named.rule {
-            ColumnRule::Null => said.null(&out.name, false)?,
-            ColumnRule::NotNull => {
-                said.null(&out.name, true)?;
-                out.not_null = true;
+            ColumnRule::Null | ColumnRule::NotNull => {
+                let not = matches!(named.rule, ColumnRule::NotNull);
+                let told = said.null((table, &out.name), not);
+                told.map_err(|e| source.at(e, named.place))?;
+                out.not_null |= not;
             }
             ColumnRule::Default(said) => {
                 if out.sequence.is_some() || !matches!(out.default, Default::None) {
@@ -178,7 +181,10 @@ pub fn declared_as<'a>(
                 let last = out.constraints.last_mut();
                 put_off(last, *when).map_err(|e| source.at(e, named.place))?;
             }
-            rule => out.constraints.push(Rule { name, rule, judged: Judged::default() }),
+            rule => {
+                let (judged, place) = (Judged::default(), named.place);
+                out.constraints.push(Rule { name, rule, judged, place });
+            }
         }
     }
     Ok(out)
@@ -189,11 +195,12 @@ pub fn declared_as<'a>(
 struct Nulls(Option<bool>);
 
 impl Nulls {
-    fn null(&mut self, column: &str, not: bool) -> Result<()> {
+    fn null(&mut self, (table, column): (&str, &str), not: bool) -> Result<()> {
         match self.0.replace(not) {
             Some(before) if before != not => {
-                let text =
-                    format!("conflicting NULL/NOT NULL declarations for column \"{column}\"");
+                let text = format!(
+                    "conflicting NULL/NOT NULL declarations for column \"{column}\" of table \"{table}\""
+                );
                 Err(SqlError::new(state::SYNTAX, text))
             }
             _ => Ok(()),

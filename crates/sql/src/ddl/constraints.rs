@@ -84,6 +84,8 @@ pub struct Collector<'a> {
     computed: Vec<String>,
     /// Columns that are generated.
     pub generated: Vec<String>,
+    /// Whether the table is there.
+    known: bool,
     /// What was collected.
     pub all: Vec<Constraint>,
 }
@@ -98,7 +100,8 @@ impl<'a> Collector<'a> {
         computed: Vec<String>,
     ) -> Collector<'a> {
         let (names, generated, all) = (Vec::new(), Vec::new(), Vec::new());
-        Collector { view, source, table, columns, names, computed, generated, all }
+        let known = false;
+        Collector { view, source, table, columns, names, computed, generated, known, all }
     }
 
     /// For a table that is there.
@@ -111,16 +114,24 @@ impl<'a> Collector<'a> {
         let types = Types::of(&view.objects, schema);
         let columns = schema.columns.iter().map(|c| c.name.clone()).zip(types.iter().copied());
         let columns = columns.collect();
-        let checks = schema.checks.iter().map(|c| c.name.clone());
-        let keys = schema.foreign_keys.iter().map(|k| k.name.clone());
-        let indexes = schema.indexes.iter().map(|i| i.name.clone());
-        let names = checks.chain(keys).chain(indexes).collect();
         let computed = schema.columns.iter();
         let computed = computed.filter(|c| defaults::computed(view, schema.id, c).is_some());
         let computed = computed.map(|c| c.name.clone()).collect();
         let generated = (0..schema.columns.len()).filter(|at| schema.is_generated(*at));
         let generated = generated.map(|at| schema.columns[at].name.clone()).collect();
-        Collector { view, source, table, columns, names, computed, generated, all: Vec::new() }
+        let mut made = Collector::new(view, source, table, columns, computed);
+        made.knows(schema);
+        made.generated = generated;
+        made
+    }
+
+    /// Names of a table that is there are taken.
+    pub fn knows(&mut self, schema: &TableSchema) {
+        self.known = true;
+        let checks = schema.checks.iter().map(|c| c.name.clone());
+        let keys = schema.foreign_keys.iter().map(|k| k.name.clone());
+        let indexes = schema.indexes.iter().map(|i| i.name.clone());
+        self.names.extend(checks.chain(keys).chain(indexes));
     }
 
     fn name(&mut self, given: Option<String>, columns: &str, label: &str) -> Result<String> {
@@ -145,9 +156,20 @@ impl<'a> Collector<'a> {
         Ok(name)
     }
 
-    fn check_columns(&self, columns: &[String]) -> Result<()> {
+    /// An error of a constraint: as in PostgreSQL, it has a place where the table is made.
+    fn in_new(&self, e: SqlError, place: u32) -> SqlError {
+        if self.known { e.nowhere() } else { self.source.at(e, place) }
+    }
+
+    fn check_columns(&self, columns: &[String], primary: bool) -> Result<()> {
         let missing = columns.iter().find(|c| !self.columns.iter().any(|(n, _)| n == *c));
         match missing {
+            // A primary key of a table that is there refuses NULL in its columns first.
+            Some(column) if primary && self.known => {
+                let table = &self.table.name;
+                let text = format!("column \"{column}\" of relation \"{table}\" does not exist");
+                Err(SqlError::new(state::NO_COLUMN, text))
+            }
             Some(column) => {
                 let text = format!("column \"{column}\" named in key does not exist");
                 Err(SqlError::new(state::NO_COLUMN, text))
@@ -171,7 +193,9 @@ impl<'a> Collector<'a> {
         let own = || vec![column.name.clone()];
         for said in &column.constraints {
             let (name, time) = (said.name.clone(), time_of(said.judged));
-            let key = Said { columns: own(), include: &[], nulls_equal: false, time, with: &[] };
+            let place = said.place;
+            let (include, with, columns) = (&[][..], &[][..], own());
+            let key = Said { columns, include, nulls_equal: false, time, with, place };
             match said.rule {
                 ColumnRule::Primary(with) => self.primary(name, Said { with, ..key })?,
                 ColumnRule::Unique(not_distinct, with) => {
@@ -179,7 +203,7 @@ impl<'a> Collector<'a> {
                 }
                 ColumnRule::Check(check, alone) => {
                     let said = Judged { no_inherit: *alone, ..said.judged };
-                    self.check(name, check, Some(&column.name), said)?;
+                    self.check(name, check, said)?;
                 }
                 ColumnRule::References(key) => self.foreign(name, key, own(), said.judged)?,
                 _ => {}
@@ -195,16 +219,17 @@ impl<'a> Collector<'a> {
     pub fn constraint(&mut self, constraint: &ast::Constraint) -> Result<()> {
         let name = constraint.name.as_ref().map(|name| name.to_string());
         let (judged, time) = (constraint.judged, time_of(constraint.judged));
+        let (place, nulls_equal) = (constraint.place, false);
         match &constraint.rule {
             TableRule::Primary(columns, include, with) => {
                 let columns = strings(columns);
-                self.primary(name, Said { columns, include, nulls_equal: false, time, with })
+                self.primary(name, Said { columns, include, nulls_equal, time, with, place })
             }
             TableRule::Unique(not_distinct, columns, include, with) => {
                 let (columns, nulls_equal) = (strings(columns), *not_distinct);
-                self.unique(name, Said { columns, include, nulls_equal, time, with })
+                self.unique(name, Said { columns, include, nulls_equal, time, with, place })
             }
-            TableRule::Check(check) => self.check(name, check, None, judged),
+            TableRule::Check(check) => self.check(name, check, judged),
             TableRule::Foreign(columns, key) => self.foreign(name, key, strings(columns), judged),
             TableRule::Exclude => Err(SqlError::unsupported("an EXCLUDE constraint")),
             TableRule::UniqueIndex(_) | TableRule::PrimaryIndex(_) => {
@@ -218,10 +243,29 @@ impl<'a> Collector<'a> {
         if self.all.iter().any(|c| matches!(c, Constraint::Primary(..))) {
             let text =
                 format!("multiple primary keys for table \"{}\" are not allowed", self.table.name);
-            return Err(SqlError::new(state::BAD_DEFINITION, text));
+            return Err(self.source.at(SqlError::new(state::BAD_DEFINITION, text), said.place));
         }
         let key = self.key(name, said, "pkey")?;
         self.all.push(Constraint::Primary(key));
+        Ok(())
+    }
+
+    /// A key of a table that the new one is like, which gets a name of its own.
+    ///
+    /// # Errors
+    /// `42P16`: a second primary key.
+    pub fn key_like(&mut self, mut key: Key, primary: bool) -> Result<()> {
+        if primary && self.all.iter().any(|c| matches!(c, Constraint::Primary(..))) {
+            let text =
+                format!("multiple primary keys for table \"{}\" are not allowed", self.table.name);
+            return Err(SqlError::new(state::BAD_DEFINITION, text));
+        }
+        let shown = key.columns.iter().chain(&key.include).cloned().collect::<Vec<_>>().join("_");
+        key.name = match primary {
+            true => self.name(None, "", "pkey")?,
+            false => self.name(None, &shown, "key")?,
+        };
+        self.all.push(if primary { Constraint::Primary(key) } else { Constraint::Unique(key) });
         Ok(())
     }
 
@@ -242,14 +286,17 @@ impl<'a> Collector<'a> {
     }
 
     fn key(&mut self, name: Option<String>, said: Said<'_>, label: &str) -> Result<Key> {
-        let Said { columns, include, nulls_equal, time, with } = said;
+        let Said { columns, include, nulls_equal, time, with, place } = said;
         let options = storage::options(storage::Of::Index, with)?;
         if storage::keys_of(with) != KeysKept::Full {
             return Err(SqlError::unsupported("short keys of an index that is unique"));
         }
         let include = strings(include);
-        self.check_columns(&columns)?;
-        self.check_columns(&include)?;
+        let is_primary = label == "pkey";
+        self.check_columns(&columns, is_primary).map_err(|e| self.in_new(e, place))?;
+        let within = if is_primary { "primary key" } else { "unique" };
+        check_twice(&columns, within).map_err(|e| self.source.at(e, place))?;
+        self.check_columns(&include, false).map_err(|e| self.in_new(e, place))?;
         keys::must_be_ordered(&self.columns, &columns)?;
         let shown = columns.iter().chain(&include).cloned().collect::<Vec<_>>().join("_");
         let shown = if label == "pkey" { "" } else { &shown };
@@ -260,22 +307,16 @@ impl<'a> Collector<'a> {
         Ok(Key { name, columns, include, nulls_equal, time, options })
     }
 
-    fn check(
-        &mut self,
-        name: Option<String>,
-        check: &ast::Said,
-        column: Option<&str>,
-        judged: Judged,
-    ) -> Result<()> {
+    fn check(&mut self, name: Option<String>, check: &ast::Said, judged: Judged) -> Result<()> {
         let table = Checked { name: &self.table.name, columns: &self.columns };
-        let condition = checks::condition(self.view, self.source, check, &table)?;
+        let condition = checks::condition(self.view, self.source, check, &table);
+        let condition = condition.map_err(|e| if self.known { e.nowhere() } else { e })?;
         let used = checks::columns_of(&condition);
-        let one = match (column, used) {
-            (Some(column), _) => column.to_string(),
-            (None, [one]) => one.clone(),
-            _ => String::new(),
+        let one = match used {
+            [one] => one.as_str(),
+            _ => "",
         };
-        let name = self.name(name, &one, "check")?;
+        let name = self.name(name, one, "check")?;
         let check =
             CheckSpec::new(name, condition).unproven(judged.not_valid).own(judged.no_inherit);
         self.all.push(Constraint::Check(check));
@@ -428,6 +469,20 @@ struct Said<'a> {
     nulls_equal: bool,
     time: Time,
     with: &'a [ast::Setting],
+    /// Where it stands.
+    place: u32,
+}
+
+/// Fails where a key has a column twice.
+fn check_twice(columns: &[String], within: &str) -> Result<()> {
+    let is_twice = |(at, name): &(usize, &String)| columns[..*at].contains(name);
+    match columns.iter().enumerate().find(is_twice) {
+        Some((_, name)) => {
+            let text = format!("column \"{name}\" appears twice in {within} constraint");
+            Err(SqlError::new("42701", text))
+        }
+        None => Ok(()),
+    }
 }
 
 /// When a constraint is judged.

@@ -1,14 +1,14 @@
 //! CREATE INDEX.
 
 use onlap::{ErrorKind, IndexSpec, Judged, KeysKept, LockMode, Table, TableSchema};
-use onlap_pg::ast::{CreateIndex, IndexElement, SortOrder};
+use onlap_pg::ast::{CreateIndex, Expr, ExprId, IndexElement, Literal, SortOrder};
 use onlap_pg::bind::is_system_column;
 use onlap_pg::bound::collation_named;
 
 use super::change::{notice, of_waiting};
 use super::columns::collation;
 use super::index_parts::{Part, Parts};
-use super::{kin, naming, storage};
+use super::{classes, kin, naming, storage};
 use crate::catalog::families::Divided;
 use crate::catalog::storage::{PartCollation, Storage};
 use crate::catalog::{Kind, Name, oids};
@@ -400,6 +400,11 @@ fn described_in_order(
     let known = schema.columns.iter().map(|c| c.name.clone()).zip(types.iter().copied());
     let known: Vec<_> = known.collect();
     let parts = Parts::of(view, source, name, schema)?;
+    // A condition that is always true is none.
+    let is_true =
+        |filter: &ExprId| matches!(source.tree.expr(*filter), Expr::Literal(Literal::Bool(true)));
+    let filter = create.filter.filter(|filter| !is_true(filter));
+    let filter = filter.map(|filter| parts.condition(filter)).transpose()?;
     let part = |element: &IndexElement| match (&element.column, element.value) {
         (None, Some(value)) => parts.expression(value),
         (column, _) => Ok(Part::Column(column.iter().map(|name| name.to_string()).collect())),
@@ -422,29 +427,23 @@ fn described_in_order(
     }
     super::keys::must_be_ordered(&known, &columns)?;
     let mut spec = IndexSpec::new("", Vec::<String>::new()).include(include);
-    if let Some(filter) = create.filter {
-        spec = spec.only_where(parts.condition(filter)?);
+    if let Some(filter) = filter {
+        spec = spec.only_where(filter);
     }
     for (element, part) in create.elements.iter().zip(&key) {
         if let Part::Expression(made) = part {
             super::keys::must_have_order(made.2)?;
         }
+        let ty = match part {
+            Part::Column(column) => known.iter().find(|(own, _)| own == column).map(|of| of.1),
+            Part::Expression(made) => Some(made.2),
+        };
+        let ty = ty.map_or(0, |ty| ty.pg.oid);
         if let Some(name) = &element.collation {
-            let ty = match part {
-                Part::Column(column) => known.iter().find(|(own, _)| own == column).map(|of| of.1),
-                Part::Expression(made) => Some(made.2),
-            };
-            let ty = ty.map_or(0, |ty| ty.pg.oid);
             collation(view.objects.made_types().catalog(), name, ty)?;
         }
-        if let Some(class) = &element.class
-            && class.last().is_none_or(|name| !name.ends_with("_ops"))
-        {
-            let text = format!(
-                "operator class \"{}\" does not exist for access method \"btree\"",
-                class.join(".")
-            );
-            return Err(SqlError::new(state::NO_OBJECT, text));
+        if let Some(class) = &element.class {
+            classes::check(view, class, create.method.as_deref().unwrap_or("btree"), ty)?;
         }
         let descending = element.order == SortOrder::Descending;
         spec = spec.part(part.of_engine(), descending);

@@ -1,7 +1,7 @@
 //! What does CREATE INDEX calculate of each row?
 //!
 //! Expressions and conditions are bound to the table with PostgreSQL's rules for indexes, asked whether they always give the
-//! same, and kept as [`Program`]s of the columns that they read. Thread safety: pure, but for the statement's view.
+//! same, and kept as [`Program`]s of the columns that they read. Thread safety: pure, except for the statement's view.
 
 use std::sync::Arc;
 

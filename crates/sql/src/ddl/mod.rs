@@ -8,6 +8,7 @@ mod alter;
 mod cascade;
 mod change;
 mod checks;
+mod classes;
 mod columns;
 mod comment;
 mod constraints;
@@ -25,6 +26,7 @@ mod index_parts;
 mod kept;
 mod keys;
 mod kin;
+mod like;
 mod made;
 pub mod materialized;
 mod members;
@@ -48,7 +50,7 @@ mod types;
 pub mod view;
 mod view_options;
 
-use onlap_pg::ast::{Object, Statement};
+use onlap_pg::ast::{CreateSchema, Object, Statement};
 
 use crate::error::{Result, SqlError};
 use crate::session::Session;
@@ -121,7 +123,11 @@ fn objects(
     client: &mut dyn Client,
 ) -> Result<Answer> {
     let tag = match object {
-        Object::CreateSchema(create) => schema::create(s, view, create, client)?,
+        Object::CreateSchema(create) => {
+            let made = schema::create(s, view, create, client)?;
+            schema_elements(s, view, source, create, client)?;
+            made
+        }
         Object::AlterSchema(name, change) => schema::alter(s, view, name, change)?,
         Object::CreateDatabase(create) => schema::create_database(s, view, create)?,
         Object::AlterDatabase(name, change) => schema::alter_database(s, view, name, change)?,
@@ -164,6 +170,43 @@ fn objects(
         Object::Comment(on, text) => comment::run(s, view, source, on, text.as_deref())?,
     };
     Ok(Answer::Done(tag.to_string()))
+}
+
+/// What CREATE SCHEMA makes in the schema: sequences, tables, views, indexes, triggers, rights, as in PostgreSQL.
+fn schema_elements(
+    s: &mut Session,
+    view: &View,
+    source: Source<'_>,
+    create: &CreateSchema,
+    client: &mut dyn Client,
+) -> Result<()> {
+    let rank = |statement: &&Statement| match statement {
+        Statement::CreateSequence(_) => 0,
+        Statement::CreateTable(_) => 1,
+        Statement::CreateView(_) => 2,
+        Statement::CreateIndex(_) => 3,
+        Statement::Object(object) if matches!(**object, Object::CreateTrigger(_)) => 4,
+        _ => 5,
+    };
+    let mut elements: Vec<&Statement> = create.elements.iter().collect();
+    if elements.is_empty() {
+        return Ok(());
+    }
+    let owner = schema::owner_of(view, create)?;
+    let name = schema::name_of(view, create)?;
+    for element in &elements {
+        schema::must_be_within(element, &name)?;
+    }
+    elements.sort_by_key(rank);
+    for element in elements {
+        s.catalog_changed()?;
+        let mut view = s.view()?;
+        view.judge = view.judge.of(owner);
+        let at = usize::from(view.search_path.is_temporary_first);
+        view.search_path.schemas.insert(at, name.clone());
+        carry_out(s, &view, source, element, client)?;
+    }
+    Ok(())
 }
 
 /// TRUNCATE.

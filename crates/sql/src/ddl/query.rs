@@ -117,6 +117,7 @@ impl Made<'_> {
         }
         view.must(bound.needs())?;
         let columns = declared_of(view, &bound, &self.columns)?;
+        must_differ(&columns)?;
         let spec = TableSpec::new(name.engine(&view.database));
         let spec = with_options(spec, &self.kept.settings)?;
         let options = storage::options(storage::Of::Table, &self.kept.settings)?;
@@ -133,6 +134,22 @@ impl Made<'_> {
         let n = change::fill(&view, &target, batches)?;
         session.current()?.changed = true;
         Ok(format!("SELECT {n}"))
+    }
+}
+
+/// Fails where two columns have one name.
+///
+/// # Errors
+/// `42701`
+pub fn must_differ(columns: &[Declared<'_>]) -> Result<()> {
+    let is_twice =
+        |(at, of): &(usize, &Declared<'_>)| columns[..*at].iter().any(|b| b.name == of.name);
+    match columns.iter().enumerate().find(is_twice) {
+        Some((_, of)) => {
+            let text = format!("column \"{}\" specified more than once", of.name);
+            Err(SqlError::new("42701", text))
+        }
+        None => Ok(()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Schemas and databases.
 
 use onlap::Table;
-use onlap_pg::ast::{CreateSchema, Database, ObjectChange};
+use onlap_pg::ast::{CreateSchema, Database, ObjectChange, Statement};
 use serde_json::json;
 
 use super::change::{anew, notice};
@@ -26,15 +26,8 @@ pub fn create(
     create: &CreateSchema,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
-    let role = create.owner.as_ref().map(role_word);
-    let owner = role.map_or(Ok(view.judge.role), |role| view.role_named(role))?;
-    let name = match &create.name {
-        Some(name) => name.to_string(),
-        None => view.judge.rights().name_of(owner),
-    };
-    if !create.elements.is_empty() {
-        return Err(SqlError::unsupported("CREATE SCHEMA with elements"));
-    }
+    let owner = owner_of(view, create)?;
+    let name = name_of(view, create)?;
     view.must_one(Action::CreateIn, Class::Database, view.database_key(), &view.database)?;
     if !view.judge.is_member(owner) {
         let text = format!("must be member of role \"{}\"", view.judge.rights().name_of(owner));
@@ -55,6 +48,49 @@ pub fn create(
     let oid = session.number_of(Kind::Schema, &key)?;
     session.own_as(view, owner, Class::Schema, Key::of(oids::of_object(oid)), Key::of(0))?;
     Ok("CREATE SCHEMA")
+}
+
+/// The role that a new schema is of.
+///
+/// # Errors
+/// `42704`: there is none.
+pub fn owner_of(view: &View, create: &CreateSchema) -> Result<u32> {
+    let role = create.owner.as_ref().map(role_word);
+    role.map_or(Ok(view.judge.role), |role| view.role_named(role))
+}
+
+/// What a new schema is called.
+///
+/// # Errors
+/// As [`owner_of`].
+pub fn name_of(view: &View, create: &CreateSchema) -> Result<String> {
+    match &create.name {
+        Some(name) => Ok(name.to_string()),
+        None => Ok(view.judge.rights().name_of(owner_of(view, create)?)),
+    }
+}
+
+/// Fails where an element of CREATE SCHEMA is to be made in another schema.
+///
+/// # Errors
+/// `42P15`
+pub fn must_be_within(element: &Statement, schema: &str) -> Result<()> {
+    let name = match element {
+        Statement::CreateSequence(create) => &create.name,
+        Statement::CreateTable(create) => &create.name,
+        Statement::CreateView(create) => &create.name,
+        Statement::CreateIndex(create) => &create.table.name,
+        _ => return Ok(()),
+    };
+    match &name[..] {
+        [.., said, _] if **said != *schema => {
+            let text = format!(
+                "CREATE specifies a schema ({said}) different from the one being created ({schema})"
+            );
+            Err(SqlError::new("42P15", text))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// ALTER SCHEMA: another owner or name.

@@ -44,6 +44,21 @@ impl Options {
         Options { ty: Some(ty), ..Options::default() }
     }
 
+    /// Those of another sequence, of a type.
+    pub fn like(of: &Sequence, ty: DataType) -> Options {
+        let schema = of.schema();
+        Options {
+            ty: Some(ty),
+            increment: Some(schema.increment),
+            min: Some(Some(schema.min)),
+            max: Some(Some(schema.max)),
+            start: Some(schema.start),
+            cache: Some(schema.cache.into()),
+            cycle: Some(schema.cycle),
+            ..Options::default()
+        }
+    }
+
     /// What options say.
     ///
     /// # Errors

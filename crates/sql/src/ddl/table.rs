@@ -1,7 +1,7 @@
 //! CREATE TABLE.
 
-use onlap::{ColumnDefault, SequenceSpec, TableSchema, TableSpec};
-use onlap_pg::ast::{CreateTable, Kept, NewColumn, Path, Setting, TableElement, TableKind};
+use onlap::{SequenceSpec, TableSchema, TableSpec};
+use onlap_pg::ast::{CreateTable, Kept, NewColumn, Setting, TableElement, TableKind};
 use serde_json::json;
 
 use super::change::notice;
@@ -9,15 +9,15 @@ use super::columns::{Declared, Default, declared, declared_as};
 use super::constraints::{Collector, Constraint};
 use super::generated::{self, Generating};
 use super::kin::{self, Merged};
+use super::like::{self, Like};
 use super::temporary::{self, Place};
 use super::{defaults, naming, storage};
 use crate::catalog::families::Bound;
 use crate::catalog::storage::Storage;
 use crate::catalog::{Kind, Name, column_types, oids};
-use crate::columns::{ColumnType, Types};
+use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
-use crate::rights::ask::of_table;
-use crate::rights::{Action, Class};
+use crate::rights::Class;
 use crate::session::Session;
 use crate::source::{Source, strings};
 use crate::view::View;
@@ -59,7 +59,8 @@ pub fn create(
             collector.constraint(constraint)?;
         }
     }
-    like_checks(view, create, &mut collector)?;
+    let likes = likes(view, create)?;
+    likes.iter().try_for_each(|like| like.constraints(view, &mut collector))?;
     let of = if create.partition_by.is_some() { storage::Of::Divided } else { storage::Of::Table };
     let options = storage::options(of, &create.kept.settings)?;
     let own = std::mem::take(&mut collector.all);
@@ -93,6 +94,7 @@ pub fn create(
     let related = Related { parents: &parents, merged: &merged, bound, keys };
     related.note(session, view, source, create, name)?;
     temporary::note(session, &place, create.kept.on_commit)?;
+    likes.iter().try_for_each(|like| like::complete(session, name, like))?;
     Ok("CREATE TABLE".into())
 }
 
@@ -132,11 +134,13 @@ fn columns<'a>(
         }
         match element {
             TableElement::Column(column) if is_partition => {
-                columns.push(of_partition(view, source, column, &parents[0])?);
+                columns.push(of_partition(view, source, (&name.name, column), &parents[0])?);
             }
-            TableElement::Column(column) => columns.push(declared(view, source, column)?),
+            TableElement::Column(column) => {
+                columns.push(declared(view, source, (&name.name, column))?);
+            }
             TableElement::Like(table, options) => {
-                columns.extend(like_columns(view, table, options)?);
+                columns.extend(Like::of(view, table, options)?.columns(view)?);
             }
             TableElement::Constraint(_) => {}
         }
@@ -157,7 +161,7 @@ fn columns<'a>(
 fn of_partition<'a>(
     view: &View,
     source: Source<'a>,
-    column: &'a NewColumn,
+    (table, column): (&str, &'a NewColumn),
     parent: &kin::Parent,
 ) -> Result<Declared<'a>> {
     let schema = parent.table.schema();
@@ -166,7 +170,7 @@ fn of_partition<'a>(
         return Err(SqlError::new(state::NO_COLUMN, text));
     };
     let types = Types::of(&view.objects, &schema);
-    declared_as(view, source, column, (types[at], false))
+    declared_as(view, source, (table, column), (types[at], false))
 }
 
 /// What a new table is beside a table of the engine.
@@ -422,64 +426,13 @@ pub fn sequence_name(view: &View, table: &Name, column: &Declared<'_>) -> Result
     Ok(name.engine(&view.database))
 }
 
-/// The checks of tables that a new one is like, where it is to have them.
-fn like_checks(view: &View, create: &CreateTable, collector: &mut Collector<'_>) -> Result<()> {
-    for element in &create.elements {
-        let TableElement::Like(table, options) = element else { continue };
-        let wanted = options.iter().rfind(|(_, what)| &**what == "constraints");
-        if wanted.is_some_and(|(including, _)| *including) {
-            collector.like(&view.table(&strings(table))?.1.schema());
-        }
-    }
-    Ok(())
-}
-
-/// The columns of another table.
-fn like_columns(
-    view: &View,
-    table: &Path,
-    options: &[(bool, onlap_pg::ast::Name)],
-) -> Result<Vec<Declared<'static>>> {
-    let (mut with_defaults, mut with_generated) = (false, false);
-    for (including, what) in options {
-        match &**what {
-            "defaults" => with_defaults = *including,
-            "generated" => with_generated = *including,
-            "constraints" | "storage" | "statistics" | "compression" => {}
-            _ if !*including => {}
-            what => {
-                let what = what.to_uppercase();
-                return Err(SqlError::unsupported(format!("LIKE with INCLUDING {what}")));
-            }
-        }
-    }
-    let (_, table) = view.table(&strings(table))?;
-    view.must(&[of_table(Action::Imitate, &table.schema(), Vec::new())])?;
-    let schema = table.schema();
-    let types = Types::of(&view.objects, &schema);
-    let column = |(at, (column, ty)): (usize, (&onlap::ColumnSchema, &ColumnType))| {
-        let default = match &column.default {
-            _ if !with_defaults => Default::None,
-            Some(ColumnDefault::Constant(value)) => Default::Constant(value.clone()),
-            Some(ColumnDefault::NextVal(id)) => {
-                let sequences = view.scope.tx().map(|tx| tx.sequences()).unwrap_or_default();
-                let found = sequences.iter().find(|s| s.schema().id == *id);
-                found.map_or(Default::None, |s| Default::Sequence(s.name().to_string()))
-            }
-            None => defaults::expression(view, schema.id, column.id)
-                .map_or(Default::None, Default::Computed),
-        };
-        let generated = match with_generated {
-            true => generated::passed_on(&schema, column.id)?,
-            false => None,
-        };
-        let mut made = Declared::plain(column.name.clone(), *ty);
-        made.not_null = !column.nullable;
-        made.collation = types.own_collation(at);
-        (made.default, made.generated) = (default, generated);
-        Ok(made)
-    };
-    schema.columns.iter().zip(types.iter()).enumerate().map(column).collect()
+/// The tables that a new one is like.
+fn likes(view: &View, create: &CreateTable) -> Result<Vec<Like>> {
+    let all = create.elements.iter().filter_map(|element| match element {
+        TableElement::Like(table, options) => Some(Like::of(view, table, options)),
+        _ => None,
+    });
+    all.collect()
 }
 
 /// What WITH says of a table that the engine knows; see [`storage`] for the rest.

@@ -1,8 +1,9 @@
 //! CREATE and DROP VIEW.
 
-use onlap_pg::ast::{CreateView, Lasting};
+use onlap_pg::ast::{CreateView, Lasting, Statement};
 use onlap_pg::bound::collation_name;
 use onlap_pg::catalog::{Catalog, oids as types};
+use onlap_pg::grammar::{Kind as Token, Tokens};
 use onlap_pg::{Oid, TypeRef};
 use serde_json::{Value as Json, json};
 
@@ -10,9 +11,11 @@ use super::change::notice;
 use super::naming::{self, Relation};
 use super::table::at_name;
 use super::temporary::{self, Place};
+use crate::catalog::names::quote;
 use crate::catalog::view_options::Options;
 use crate::catalog::{Kind, Name, bound, frozen, oids};
 use crate::error::{Result, SqlError, state};
+use crate::parse;
 use crate::query::Bound;
 use crate::rights::{Action, Class};
 use crate::session::Session;
@@ -36,16 +39,11 @@ pub fn create(
     create: &CreateView,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
+    if create.recursive {
+        return recursive(session, view, source, create, client);
+    }
     let options = said(create)?;
-    let text = source.alone(create.span);
-    let bound = Bound::must(view, &text, source.depth, &[])?;
-    if bound.changes_rows() {
-        let text = "views must not contain data-modifying statements in WITH";
-        return Err(SqlError::new(state::UNSUPPORTED, text));
-    }
-    if bound.reads_sequence() {
-        return Err(SqlError::unsupported("a view that reads the row of a sequence"));
-    }
+    let bound = read(view, source, create)?;
     let needs = bound.needs();
     let found: Vec<(String, PgType)> =
         bound.columns().iter().map(|column| (column.name.clone(), column.ty)).collect();
@@ -58,6 +56,7 @@ pub fn create(
         no_pseudo_type(name, *ty)?;
     }
     let written = bound::Written { tree: source.tree, query: create.query, text: source.text };
+    let text = source.alone(create.span);
     let edits = source.edits_of(create.span, frozen::literals(view, bound.tree().0, &text));
     let (query, mut uses) =
         bound::bind(written, create.span, edits, &mut |parts| stands_for(view, parts));
@@ -98,6 +97,73 @@ pub fn create(
         session.own(view, Class::View, oids::of_object(number), &name.schema)?;
     }
     Ok("CREATE VIEW")
+}
+
+/// The query of a new view.
+fn read(view: &View, source: Source<'_>, create: &CreateView) -> Result<Bound> {
+    let text = source.alone(create.span);
+    let bound = Bound::must(view, &text, source.depth, &[]);
+    // A parameter whose type cannot be told is none either.
+    let bound = bound.map_err(|e| match e.state() {
+        "42P18" => no_parameters(&text).err().unwrap_or(e),
+        _ => e,
+    })?;
+    no_parameters(&text)?;
+    if bound.changes_rows() {
+        let text = "views must not contain data-modifying statements in WITH";
+        return Err(SqlError::new(state::UNSUPPORTED, text));
+    }
+    if bound.reads_sequence() {
+        return Err(SqlError::unsupported("a view that reads the row of a sequence"));
+    }
+    Ok(bound)
+}
+
+/// CREATE RECURSIVE VIEW: a view of a query that is WITH RECURSIVE.
+fn recursive(
+    session: &mut Session,
+    view: &View,
+    source: Source<'_>,
+    said: &CreateView,
+    client: &mut dyn Client,
+) -> Result<&'static str> {
+    let name = quote(said.name.last().map_or("", |name| name));
+    let columns: Vec<String> = said.columns.iter().map(|name| quote(name)).collect();
+    let columns = columns.join(", ");
+    let before =
+        format!("CREATE VIEW {name} ({columns}) AS WITH RECURSIVE {name} ({columns}) AS (");
+    let text = format!("{before}{}) SELECT {columns} FROM {name}", source.of(said.span));
+    let all = parse::statements(&text)?;
+    let broken = || SqlError::defect("a recursive view is not what its text says");
+    let [parsed] = &all[..] else { return Err(broken()) };
+    let inner = Source { tree: &parsed.tree, text: &text, written: &text, depth: parsed.depth };
+    let Some(Statement::CreateView(made)) = inner.tree.statements.first().map(|of| &of.statement)
+    else {
+        return Err(broken());
+    };
+    let made = CreateView {
+        replace: said.replace,
+        lasting: said.lasting,
+        name: said.name.clone(),
+        settings: said.settings.clone(),
+        ..(**made).clone()
+    };
+    let (was, is) = (source.text.get(..said.span.start as usize), before.chars().count());
+    let was = was.unwrap_or_default().chars().count();
+    let created = create(session, view, inner, &made, client);
+    created.map_err(|e| e.moved(|at| if at > is { at - is + was } else { at }))
+}
+
+/// Fails where a text has a parameter, which is kept and never given values.
+fn no_parameters(text: &str) -> Result<()> {
+    let first = Tokens::of(text).all.iter().find_map(|token| match token.kind {
+        Token::Param(number) => Some((number, token.start as usize)),
+        _ => None,
+    });
+    let Some((number, start)) = first else { return Ok(()) };
+    let before = text.get(..start).unwrap_or_default();
+    let error = SqlError::new("42P02", format!("there is no parameter ${number}"));
+    Err(error.at(before.chars().count() + 1))
 }
 
 /// What is kept of a view's column.
@@ -222,9 +288,6 @@ fn said(create: &CreateView) -> Result<Options> {
     if create.lasting == Lasting::Unlogged {
         let text = "views cannot be unlogged because they do not have storage";
         return Err(SqlError::new(state::SYNTAX, text));
-    }
-    if create.recursive {
-        return Err(SqlError::unsupported("CREATE RECURSIVE VIEW"));
     }
     Options::of(&create.settings, create.checked)
 }

@@ -23,6 +23,9 @@ pub(super) fn told(e: &Error) -> SqlError {
     let is_of = |begins: &str| text.starts_with(begins);
     let mut error = match e.kind() {
         ErrorKind::LockNotAvailable => plain("canceling statement due to lock timeout"),
+        ErrorKind::Conflict if is_of("a row of table") && text.contains(" was deleted by ") => {
+            plain("could not serialize access due to concurrent delete")
+        }
         ErrorKind::Conflict if is_of("a row of table") || is_of("a child row") => {
             SqlError::concurrent_update()
         }

@@ -89,6 +89,9 @@ pub(super) fn broken(e: &Error, subject: &Subject) -> SqlError {
         columns: subject.row.clone(),
         written: None,
     });
+    if e.kind() == ErrorKind::LockNotAvailable {
+        return error;
+    }
     error.0.about = Some(About {
         schema: owner.schema,
         table: Some(owner.name),

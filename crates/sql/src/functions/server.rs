@@ -1,5 +1,6 @@
 //! Which functions say something of the session and the server?
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,13 +52,9 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
             let view = view.clone();
             Function::new(move |_| Ok(export(&view)?.as_str().into()))
         }
-        "inet_client_addr" => {
-            let sessions = view.instance.sessions();
-            let own = sessions.iter().find(|s| s.key.pid == view.pid);
-            let address = own.and_then(|s| s.peer.parse::<std::net::SocketAddr>().ok());
-            constant(address.map(|a| a.ip().to_string()).into())
-        }
-        "inet_server_addr" | "inet_server_port" | "inet_client_port" => constant(Datum::Null),
+        "inet_client_addr" => constant(client(view).map(|a| a.ip().to_string()).into()),
+        "inet_client_port" => constant(client(view).map(|a| i64::from(a.port())).into()),
+        "inet_server_addr" | "inet_server_port" => constant(Datum::Null),
         // There is no server that this one follows.
         "pg_last_wal_receive_lsn" | "pg_last_wal_replay_lsn" => constant(Datum::Null),
         "pg_is_in_recovery" | "pg_is_wal_replay_paused" => constant(false.into()),
@@ -90,6 +87,13 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
         _ => return None,
     };
     Some(function)
+}
+
+/// Where the session's client is, where it came over a network.
+fn client(view: &View) -> Option<SocketAddr> {
+    let sessions = view.instance.sessions();
+    let own = sessions.iter().find(|session| session.key.pid == view.pid);
+    own.and_then(|session| session.peer.parse().ok())
 }
 
 /// The place in the log of a commit, as a `pg_lsn`: 16 for each, so that it rises for ever, whatever becomes of files.

@@ -110,6 +110,9 @@ const SET_HERE: &str = "set-valued function called in context that cannot accept
 /// Results that are smaller are not counted: batches on their way have room set aside.
 const SMALL_BYTES: usize = 256 << 10;
 
+/// The OID of setseed.
+const SETSEED: Oid = 1599;
+
 impl Asked {
     /// The session of a statement.
     pub fn new(view: &View) -> Asked {
@@ -236,6 +239,10 @@ impl Session for Asked {
 
     fn call(&self, function: Oid, args: &[Datum<'_>]) -> Result<Datum<'static>> {
         let unserved = || Error::unserved(format!("function {function} is not supported yet"));
+        if let (SETSEED, [Datum::Float8(seed)]) = (function, args) {
+            self.view.scope.between().set_seed(*seed);
+            return Ok(Datum::Null);
+        }
         let proc = catalog().proc(function).ok_or_else(unserved)?;
         if let Some(value) = named::call(self.seen(), &proc.name, args)? {
             return Ok(value);
@@ -316,6 +323,10 @@ impl Session for Asked {
             left -= slice;
         }
         self.go_on()
+    }
+
+    fn drawn(&self) -> u64 {
+        self.view.scope.between().drawn().unwrap_or_else(|| self.random())
     }
 
     fn random(&self) -> u64 {

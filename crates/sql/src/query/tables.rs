@@ -22,7 +22,7 @@ use datafusion_execution::TaskContext;
 use datafusion_physical_plan::ExecutionPlan;
 use onlap::{
     BytesVec, Column, DataType, KeyRange, Predicate, RowBatch, RowSet, Rows, Scan, TableId,
-    TableSchema, Value, Vector, convert,
+    TableSchema, Transaction, Value, Vector, convert,
 };
 use onlap_kernels::{Repr, arrow_type};
 use onlap_pg::ast::{LockStrength, LockWait};
@@ -369,7 +369,7 @@ impl Opener {
         };
         let table = &self.table.table;
         let found = |predicate: &Predicate| match scope.past() {
-            None => scope.tx()?.rows_near(table, predicate).map_err(crate::SqlError::from),
+            None => self.seen(scope, |tx| tx.rows_near(table, predicate)),
             Some(past) => past.rows_near(table, predicate).map_err(crate::SqlError::from),
         };
         let mut rows = found(&predicate)?;
@@ -385,7 +385,7 @@ impl Opener {
     fn scan_of(&self, scope: &Scope, rows: RowSet) -> crate::error::Result<Rows> {
         let (table, scan) = (&self.table.table, self.columns());
         Ok(match scope.past() {
-            None => scope.tx()?.set_scan(table, rows, scan)?,
+            None => self.seen(scope, |tx| tx.set_scan(table, rows, scan))?,
             Some(past) => past.set_scan(table, rows, scan)?,
         })
     }
@@ -393,6 +393,17 @@ impl Opener {
     fn columns(&self) -> Scan {
         let schema = &self.table.schema;
         Scan::all().columns(self.positions.iter().map(|at| schema.columns[*at].name.clone()))
+    }
+
+    /// Reads what the statement saw when it began; of rows that it changes or locks, which are known by their ids, the newest.
+    fn seen<T>(
+        &self,
+        scope: &Scope,
+        read: impl FnOnce(&mut Transaction) -> onlap::Result<T>,
+    ) -> crate::error::Result<T> {
+        let mut tx = scope.tx()?;
+        let found = if self.has_row_id { read(&mut tx) } else { tx.as_first_seen(read) };
+        found.map_err(crate::SqlError::from)
     }
 
     fn open(&self, scope: &Scope, part: Access) -> crate::error::Result<Rows> {
@@ -406,12 +417,14 @@ impl Opener {
         let table = &self.table.table;
         let past = scope.past();
         Ok(match (part, past) {
-            (Access::Table, None) => scope.tx()?.scan(table, scan)?,
+            (Access::Table, None) => self.seen(scope, |tx| tx.scan(table, scan))?,
             (Access::Table, Some(past)) => past.scan(table, scan)?,
-            (Access::Rows(ids), None) => scope.tx()?.scan(table, scan.row_ids(ids))?,
+            (Access::Rows(ids), None) => {
+                self.seen(scope, |tx| tx.scan(table, scan.row_ids(ids)))?
+            }
             (Access::Rows(ids), Some(past)) => past.scan(table, scan.row_ids(ids))?,
             (Access::Index { name, range, .. }, None) => {
-                scope.tx()?.index_scan(table, &name, range, scan)?
+                self.seen(scope, |tx| tx.index_scan(table, &name, range, scan))?
             }
             (Access::Index { name, range, .. }, Some(past)) => {
                 past.index_scan(table, &name, range, scan)?
@@ -435,7 +448,8 @@ impl Opener {
         let schema = &self.table.schema;
         let names: Vec<&str> =
             self.positions.iter().map(|at| schema.columns[*at].name.as_str()).collect();
-        Ok(scope.tx()?.rows_with_keys(&self.table.table, name, &keys, Some(&names))?)
+        let table = &self.table.table;
+        self.seen(scope, |tx| tx.rows_with_keys(table, name, &keys, Some(&names)))
     }
 
     /// Rows in the representation of their types.

@@ -406,6 +406,9 @@ impl Session {
         if let Some(known) = self.known_text(key.as_ref()) {
             return self.run_simple(&known, client).map(Some);
         }
+        let cuts = self.tell_cut_names(sql);
+        self.warn(client);
+        let key = key.filter(|_| !cuts);
         let mut all = parse::statements(sql)?;
         if all.is_empty() {
             client.reply().empty();
@@ -489,6 +492,8 @@ impl Session {
             self.statements.insert(String::new(), known);
             return Ok(());
         }
+        let cuts = self.tell_cut_names(sql);
+        let key = key.filter(|_| !cuts);
         let mut all = parse::statements(sql)?;
         if all.len() > 1 {
             let text = "cannot insert multiple commands into a prepared statement";
@@ -750,8 +755,10 @@ impl Session {
     /// Tells the client what functions of a statement had to say.
     pub fn warn(&self, client: &mut dyn Client) {
         for warning in self.between.take_warnings() {
-            if self.settings.text(Id::ClientMinMessages) != "error" {
-                client.reply().notice("WARNING", &warning);
+            let severity = if warning.state() == texts::CUT_NAME { "NOTICE" } else { "WARNING" };
+            match (self.settings.text(Id::ClientMinMessages), severity) {
+                ("error", _) | ("warning", "NOTICE") => {}
+                _ => client.reply().notice(severity, &warning),
             }
         }
     }

@@ -36,10 +36,6 @@ impl Session {
             let types = prepare.types.iter().map(|ty| type_of(view, source, ty));
             types.collect::<Result<Vec<u32>>>()
         })?;
-        if self.statements.contains_key(&name) {
-            let text = format!("prepared statement \"{name}\" already exists");
-            return Err(SqlError::new(state::DUPLICATE_STATEMENT, text));
-        }
         let text = prepare.span.of(source.written);
         let mut all = parse::statements(text)?;
         let (Some(parsed), true) = (all.pop(), all.is_empty()) else {
@@ -50,6 +46,10 @@ impl Session {
         }
         let prepared = self.prepare(Some(parsed), &types);
         let mut prepared = prepared.map_err(|e| source.within(prepare.span, e))?;
+        if self.statements.contains_key(&name) {
+            let text = format!("prepared statement \"{name}\" already exists");
+            return Err(SqlError::new(state::DUPLICATE_STATEMENT, text));
+        }
         prepared.kept = self.keep_room(&name, text)?;
         let prepared = Arc::new(prepared);
         self.list(&name, source.written, &prepared, true);
@@ -127,12 +127,24 @@ fn arguments(
         return Ok(Vec::new());
     }
     // As texts, which are what a client would send.
-    let item = |(said, ty): (&onlap_pg::ast::Said, &PgType)| {
-        format!("({})::{}::text", source.of(said.span), extensions::written(view, *ty))
+    let (mut text, mut places) = ("SELECT ".to_string(), Vec::new());
+    for (said, ty) in execute.values.iter().zip(types) {
+        text += if places.is_empty() { "(" } else { ", (" };
+        places.push((text.chars().count(), said.span));
+        text += &format!("{})::{}::text", source.of(said.span), extensions::written(view, *ty));
+    }
+    // A place in a value is one of the statement.
+    let told = |e: SqlError| {
+        let at = e.position().unwrap_or_default();
+        match places.iter().rev().find(|(start, _)| *start < at) {
+            Some((start, span)) => {
+                let before = source.text.get(..span.start as usize).unwrap_or_default();
+                e.moved(|at| at - start + before.chars().count())
+            }
+            None => e.nowhere(),
+        }
     };
-    let items: Vec<String> = execute.values.iter().zip(types).map(item).collect();
-    let text = format!("SELECT {}", items.join(", "));
-    let bound = Bound::must(view, &text, source.depth, &[]).map_err(SqlError::nowhere)?;
+    let bound = Bound::must(view, &text, source.depth, &[]).map_err(told)?;
     view.must(bound.needs())?;
     let mut batches = bound.batches(view, &text)?;
     let row = batches.next()?.ok_or_else(|| SqlError::defect("no row of values"))?;

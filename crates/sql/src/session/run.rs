@@ -401,6 +401,33 @@ impl Session {
         crate::change::run(view, bound, values, &text, blind)
     }
 
+    /// The rows that COPY writes: those of a query, or what a change of rows returns.
+    ///
+    /// # Errors
+    /// Those of the statement; `0A000`: it returns nothing.
+    pub(crate) fn copied(&mut self, view: &View, text: &str) -> Result<RowsAnswer> {
+        let mut all = crate::parse::statements(text)?;
+        let (Some(parsed), true) = (all.pop(), all.is_empty()) else {
+            return Err(SqlError::new(state::SYNTAX, "a query was expected"));
+        };
+        let bound = Bound::parsed(view, &parsed, &[])?;
+        if !bound.changes_rows() {
+            return Ok(self.bound_text(view, text, &[])?.0);
+        }
+        bound.must_be_served(view, &parsed.bindable())?;
+        let nothing = || {
+            let text = "COPY query must have a RETURNING clause";
+            SqlError::new(state::UNSUPPORTED, text)
+        };
+        if bound.returns().is_none() {
+            return Err(nothing());
+        }
+        match self.run_bound(view, &bound, &[], &parsed)? {
+            Answer::Rows(rows) => Ok(rows),
+            Answer::Done(_) => Err(nothing()),
+        }
+    }
+
     /// The rows of a query that is part of another statement, and the tables that it reads.
     ///
     /// # Errors

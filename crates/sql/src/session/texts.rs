@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 
 use super::Session;
 use super::prepare::Prepared;
+use crate::error::SqlError;
 use crate::parse::{self, Body};
 use crate::plan::room::Kept;
 use crate::settings::Id;
@@ -92,6 +93,9 @@ pub struct TextKey {
     length: usize,
 }
 
+/// The state of a notice that a name is cut off.
+pub(super) const CUT_NAME: &str = "42622";
+
 /// The texts by which most transactions begin and end.
 const CONTROLS: [&str; 6] = ["BEGIN", "COMMIT", "ROLLBACK", "begin", "commit", "rollback"];
 
@@ -109,6 +113,16 @@ pub(super) fn control(sql: &str) -> Option<Arc<Prepared>> {
 }
 
 impl Session {
+    /// Notes that names of a text are cut off, which the client is to be told of; whether there are any.
+    pub(super) fn tell_cut_names(&self, sql: &str) -> bool {
+        let cut = parse::cut_names(sql);
+        for (name, kept) in &cut {
+            let text = format!("identifier \"{name}\" will be truncated to \"{kept}\"");
+            self.between.warn(SqlError::new(CUT_NAME, text));
+        }
+        !cut.is_empty()
+    }
+
     /// A text's key; none for one that is long, or in a transaction that knows another catalog, or has failed. `types` are
     /// those that Parse gives to parameters; a simple query has none, and never describes its columns.
     pub(super) fn text_key(&self, sql: &str, types: Option<&[u32]>) -> Option<TextKey> {

@@ -205,7 +205,7 @@ fn all_columns(view: &View, model: &Model) -> Rows {
          collation_schema collation_name table_catalog table_schema \
          table_name column_name ordinal_position column_default is_nullable domain_catalog domain_schema domain_name udt_catalog udt_schema \
          udt_name dtd_identifier is_self_referencing is_identity identity_generation \
-         identity_start identity_increment identity_maximum identity_minimum identity_cycle is_generated generation_expression is_updatable",
+         identity_start identity_increment identity_maximum identity_minimum identity_cycle is_generated generation_expression is_updatable interval_type",
     );
     let (sight, printed) = (Sight::of(view), Printed::new(view, model));
     let owned = owned_sequences(view, model);
@@ -218,10 +218,7 @@ fn all_columns(view: &View, model: &Model) -> Rows {
         for (i, (name, ty)) in columns(view, relation).into_iter().enumerate() {
             let table = relation.table();
             let column = table.map(|t| &t.columns[i]);
-            let default = match (table, column) {
-                (Some(table), Some(column)) => printed.default(table, column),
-                _ => None,
-            };
+            let default = table.zip(column).and_then(|(t, c)| printed.default(t, c));
             let generated = table.zip(column).is_some_and(|(t, c)| t.generated(c.id).is_some());
             let (default, generation) = if generated { (None, default) } else { (default, None) };
             let known = table.zip(column).and_then(|(t, c)| identity(view, t, c));
@@ -262,11 +259,21 @@ fn all_columns(view: &View, model: &Model) -> Rows {
                 if generated { "ALWAYS" } else { "NEVER" },
                 generation,
                 yes(column.is_some() || written.get(i).is_some_and(|is| *is)),
+                interval_type(ty),
             ]);
             rows.push(row);
         }
     }
     rows
+}
+
+/// The fields that an interval keeps, where its type says so: what stands behind its precision.
+fn interval_type(ty: PgType) -> Option<String> {
+    let shown = names::format_type(ty);
+    let rest = shown
+        .strip_prefix("interval")?
+        .trim_start_matches(|c: char| matches!(c, '(' | ')' | '0'..='9'));
+    rest.strip_prefix(' ').map(str::to_uppercase)
 }
 
 fn schemata(view: &View, model: &Model) -> Rows {

@@ -18,7 +18,7 @@ fn resolve(parts: &[String]) -> Option<Use> {
 
 fn bound(text: &str) -> (String, Vec<Use>) {
     let (tree, query, span) = query_of(text).expect("it is a query");
-    bind(Written { tree: &tree, query, text }, span, &mut resolve)
+    bind(Written { tree: &tree, query, text }, span, Vec::new(), &mut resolve)
 }
 
 fn name_of(oid: u32) -> String {

@@ -14,7 +14,7 @@ use crate::catalog::{Name, oids};
 use crate::columns::Types;
 use crate::ddl::cascade::{Closure, Object};
 use crate::ddl::change::notice;
-use crate::ddl::columns::must_be_free;
+use crate::ddl::columns::{Declared, must_be_free};
 use crate::ddl::constraints::{Collector, Constraint, Key, time_of};
 use crate::ddl::{naming, policy, rule, storage, temporary, trigger};
 use crate::error::{Result, SqlError, state};
@@ -35,6 +35,8 @@ pub struct Actions<'a> {
     pub(super) schema: Arc<TableSchema>,
     /// What its columns are to PostgreSQL.
     pub(super) types: Types,
+    /// Columns that come, whose constraints are still to be read.
+    pub(super) new: Vec<Declared<'a>>,
     /// What is to be done.
     pub steps: Vec<Step>,
 }
@@ -49,7 +51,8 @@ impl<'a> Actions<'a> {
     ) -> Actions<'a> {
         let schema = table.schema();
         let types = Types::of(&view.objects, &schema);
-        Actions { view, source, name, table, schema, types, steps: Vec::new() }
+        let (new, steps) = (Vec::new(), Vec::new());
+        Actions { view, source, name, table, schema, types, new, steps }
     }
 
     /// Adds the steps of one action.
@@ -59,7 +62,7 @@ impl<'a> Actions<'a> {
     pub fn read(
         &mut self,
         session: &mut Session,
-        change: &TableChange,
+        change: &'a TableChange,
         client: &mut dyn Client,
     ) -> Result<()> {
         match change {
@@ -156,7 +159,11 @@ impl<'a> Actions<'a> {
                 changes.rename_index(from, to)
             }
             false if self.has_rule(from) => changes.rename_constraint(from, to),
-            false => return Err(self.no_constraint(from)),
+            false => {
+                let table = &self.name.name;
+                let text = format!("constraint \"{from}\" for table \"{table}\" does not exist");
+                return Err(SqlError::new(state::NO_OBJECT, text));
+            }
         });
         Ok(())
     }

@@ -1,19 +1,20 @@
 //! Which steps do actions on columns take?
 
-use onlap::{DataType, ForeignKeySchema, TableChanges, Value, convert};
-use onlap_pg::Oid;
-use onlap_pg::ast::{ColumnChange, Expr, ExprId, NewColumn, SequenceOption};
+use onlap::{DataType, ForeignKeySchema, GeneratedSpec, TableChanges, Value, convert};
+use onlap_pg::ast::{ColumnChange, Expr, ExprId, NewColumn, Path, Said, SequenceOption, TypeName};
+use onlap_pg::resolve::{Context, can_convert};
+use onlap_pg::{Oid, TypeRef};
 use serde_json::json;
 
 use super::actions::Actions;
-use super::steps::Step;
+use super::steps::{Filled, Step};
 use crate::catalog::names::quote;
 use crate::catalog::{Kind, Name, column_types, oids};
 use crate::columns::ColumnType;
 use crate::ddl::change::notice;
 use crate::ddl::columns::{Declared, Default, OwnSequence, collation, declared, default_of};
-use crate::ddl::constraints::{self, Collector};
-use crate::ddl::generated::{self, Generating};
+use crate::ddl::constraints::{self, Collector, Constraint};
+use crate::ddl::generated::{self, Generating, Generation};
 use crate::ddl::materialized;
 use crate::ddl::types::column_type;
 use crate::ddl::{defaults, sequence, table};
@@ -31,17 +32,18 @@ fn differs_by_row(sql: &str) -> bool {
     VOLATILE.iter().any(|word| lower.contains(word))
 }
 
-impl Actions<'_> {
+impl<'a> Actions<'a> {
     pub(super) fn add_column(
         &mut self,
-        column: &NewColumn,
+        column: &'a NewColumn,
         skip: bool,
         client: &mut dyn Client,
     ) -> Result<()> {
         generated::check_rules(self.view, self.source, &self.name.name, column)?;
-        let column = declared(self.view, self.source, column)?;
+        let column = declared(self.view, self.source, (&self.name.name, column))?;
         let name = column.name.clone();
-        if self.schema.position_by_name(&name).is_some() {
+        let is_new = |of: &Declared<'_>| of.name == name;
+        if self.schema.position_by_name(&name).is_some() || self.new.iter().any(is_new) {
             let table = &self.name.name;
             let text = format!("column \"{name}\" of relation \"{table}\" already exists");
             if skip {
@@ -50,13 +52,15 @@ impl Actions<'_> {
             }
             return Err(SqlError::new("42701", text));
         }
-        self.add_declared(&column)
+        self.add_declared(column)
     }
 
-    /// Adds a column that was declared.
-    pub(super) fn add_declared(&mut self, column: &Declared<'_>) -> Result<()> {
+    /// Adds a column that was declared. Its constraints are left to [`Actions::finish`].
+    pub(super) fn add_declared(&mut self, declared: Declared<'a>) -> Result<()> {
+        let column = &declared;
         let name = column.name.clone();
-        let value = self.value_of_rows(column)?;
+        let fills = self.differs_by_row(column) && !self.is_empty()?;
+        let value = if fills { None } else { self.value_of_rows(column)? };
         let computed = matches!(column.default, Default::Computed(_));
         let mut changes = TableChanges::new().add_column(&name, column.ty.engine, value);
         if computed {
@@ -68,24 +72,41 @@ impl Actions<'_> {
         if let Some(generated) = generated {
             changes = changes.generate(generated);
         }
-        if column.not_null && column.sequence.is_none() {
+        if column.not_null && column.sequence.is_none() && !fills {
             changes = changes.set_not_null(&name);
         }
         self.steps.push(Step::Changes(changes));
         if let Some(body) = column_types::body(column.ty, column.collation) {
             self.steps.push(Step::Note(Kind::ColumnType, name.clone(), Some(body)));
         }
-        self.default_steps(column)?;
+        self.default_steps(column, fills)?;
+        self.new.push(declared);
+        Ok(())
+    }
+
+    /// The constraints of new columns, when all of these are known: a check may read one that is written behind it. Keys come
+    /// first, as in PostgreSQL.
+    pub(super) fn finish(mut self) -> Result<Vec<Step>> {
+        let new = std::mem::take(&mut self.new);
+        if new.is_empty() {
+            return Ok(self.steps);
+        }
         let known = self.schema.columns.iter().map(|c| c.name.clone());
-        let mut columns: Vec<_> = known.zip(self.types.iter().copied()).collect();
-        let computed = column.has_computed_default().then(|| name.clone());
-        columns.push((name, column.ty));
-        let computed = computed.into_iter().collect();
-        let mut collector = Collector::new(self.view, self.source, self.name, columns, computed);
-        collector.generated = column.generated.iter().map(|_| column.name.clone()).collect();
-        collector.column(column)?;
-        let all = std::mem::take(&mut collector.all);
-        all.into_iter().try_for_each(|c| self.add_built(c))
+        let known = known.zip(self.types.iter().copied());
+        let columns = known.chain(new.iter().map(|column| (column.name.clone(), column.ty)));
+        let names = |is: &dyn Fn(&Declared<'_>) -> bool| {
+            new.iter().filter(|column| is(column)).map(|column| column.name.clone()).collect()
+        };
+        let computed = names(&|column| column.has_computed_default());
+        let (view, source) = (self.view, self.source);
+        let mut collector = Collector::new(view, source, self.name, columns.collect(), computed);
+        collector.knows(&self.schema);
+        collector.generated = names(&|column| column.generated.is_some());
+        new.iter().try_for_each(|column| collector.column(column))?;
+        let mut all = std::mem::take(&mut collector.all);
+        all.sort_by_key(|of| !matches!(of, Constraint::Primary(_) | Constraint::Unique(_)));
+        all.into_iter().try_for_each(|of| self.add_built(of))?;
+        Ok(self.steps)
     }
 
     /// Why there is no such column, where it may be one that the same statement adds.
@@ -103,30 +124,32 @@ impl Actions<'_> {
         Ok(self.view.scope.tx()?.count(self.table)? == 0)
     }
 
-    /// What rows that are there get in a new column.
-    fn value_of_rows(&self, column: &Declared<'_>) -> Result<Option<Value>> {
-        let refuse = |what: &str| {
-            Err(SqlError::unsupported(format!("adding a column {what} to a table with rows"))
-                .hint("Add the column without it, set its values, and add the rest then."))
+    /// Whether rows that are there get values of their own in a new column.
+    fn differs_by_row(&self, column: &Declared<'_>) -> bool {
+        let by_default = match &column.default {
+            Default::Sequence(_) => true,
+            Default::Constant(_) => false,
+            Default::Computed(sql) => differs_by_row(sql),
+            Default::None => {
+                defaults::of_domain(self.view, column.ty.pg).is_some_and(|sql| differs_by_row(&sql))
+            }
         };
-        if column.sequence.is_some() || matches!(column.default, Default::Sequence(_)) {
-            return if self.is_empty()? { Ok(None) } else { refuse("with a sequence") };
-        }
+        column.sequence.is_some() || by_default
+    }
+
+    /// What rows that are there get in a new column, all of them the same.
+    fn value_of_rows(&self, column: &Declared<'_>) -> Result<Option<Value>> {
         match &column.default {
             Default::Constant(value) => Ok(Some(value.clone())),
             Default::Computed(sql) => {
                 if self.is_empty()? {
                     return Ok(None);
                 }
-                if differs_by_row(sql) {
-                    return refuse("with a default that differs by row");
-                }
                 let one = defaults::columns(self.view, &[(column.ty, sql)], 1)?;
                 Ok(Some(convert::read_value(column.ty.engine, &one[0], 0)))
             }
             _ => match defaults::of_domain(self.view, column.ty.pg) {
                 Some(_) if self.is_empty()? => Ok(None),
-                Some(sql) if differs_by_row(&sql) => refuse("with a default that differs by row"),
                 Some(sql) => {
                     let one = defaults::columns(self.view, &[(column.ty, &sql)], 1)?;
                     Ok(Some(convert::read_value(column.ty.engine, &one[0], 0)))
@@ -137,23 +160,35 @@ impl Actions<'_> {
     }
 
     /// Defaults that the engine sets by another change, or does not know.
-    fn default_steps(&mut self, column: &Declared<'_>) -> Result<()> {
+    fn default_steps(&mut self, column: &Declared<'_>, fills: bool) -> Result<()> {
         let name = column.name.clone();
+        let fill = |values: Filled| Step::Fill(name.clone(), values);
         match &column.default {
             Default::Sequence(sequence) => {
                 let changes = TableChanges::new().set_default_sequence(&name, sequence);
                 self.steps.push(Step::Changes(changes));
+                self.steps.extend(fills.then(|| fill(Filled::BySequence)));
             }
             Default::Computed(sql) => {
                 let body = json!({ "sql": sql });
                 self.steps.push(Step::Note(Kind::Default, name.clone(), Some(body)));
+                let by = || Filled::ByExpression(column.ty, sql.clone());
+                self.steps.extend(fills.then(|| fill(by())));
             }
-            _ => {}
+            _ => {
+                let sql = defaults::of_domain(self.view, column.ty.pg).filter(|_| fills);
+                let by = sql.map(|sql| fill(Filled::ByExpression(column.ty, sql)));
+                self.steps.extend(by.filter(|_| column.sequence.is_none()));
+            }
+        }
+        if fills && column.not_null && column.sequence.is_none() {
+            self.steps.push(Step::Changes(TableChanges::new().set_not_null(&name)));
         }
         if let Some(own) = &column.sequence {
             let sequence = table::sequence_name(self.view, self.name, column)?;
             let spec = own.options.spec(&sequence, None)?;
             self.steps.push(Step::AddSequence(spec, name.clone()));
+            self.steps.extend(fills.then(|| fill(Filled::BySequence)));
             let changes = TableChanges::new().set_not_null(&name);
             self.steps.push(Step::Changes(changes));
             self.steps.push(Step::Own(sequence, name.clone()));
@@ -208,27 +243,49 @@ impl Actions<'_> {
                 changes.drop_not_null(name)
             }
             ColumnChange::Type(to, order, using) => {
-                let (ty, _) = column_type(self.view, self.source, to)?;
-                let catalog = self.view.objects.made_types().catalog();
-                let order = order.as_ref().map(|order| collation(catalog, order, ty.pg.oid));
-                let order = order.transpose()?.flatten();
-                let using = using.as_ref().map(|said| said.expr);
-                if !using.is_none_or(|e| self.is_plain_cast(e, name, ty)) {
-                    return Err(SqlError::unsupported("ALTER COLUMN TYPE with this USING")
-                        .hint("Add a column of the new type, UPDATE it, and drop the old one."));
-                }
-                self.must_be_unread(at)?;
-                let (before, after) = match self.keeps_readers(at, ty) {
-                    true => (Vec::new(), Vec::new()),
-                    false => self.made_again(self.schema.columns[at].id)?,
-                };
-                self.steps.extend(before);
-                self.set_type(at, ty, order)?;
-                self.steps.extend(after);
-                return Ok(());
+                return self.set_other_type(at, to, order.as_ref(), using.as_ref());
             }
         };
         self.steps.push(Step::Changes(changes));
+        Ok(())
+    }
+
+    /// ALTER COLUMN TYPE.
+    fn set_other_type(
+        &mut self,
+        at: usize,
+        to: &TypeName,
+        order: Option<&Path>,
+        using: Option<&Said>,
+    ) -> Result<()> {
+        let (name, id) = (self.schema.columns[at].name.clone(), self.schema.columns[at].id);
+        let (ty, _) = column_type(self.view, self.source, to)?;
+        let catalog = self.view.objects.made_types().catalog();
+        let order = order.map(|order| collation(catalog, order, ty.pg.oid));
+        let order = order.transpose()?.flatten();
+        if using.is_none() {
+            self.must_be_assigned(at, ty)?;
+        }
+        let using = using.filter(|said| !self.is_plain_cast(said.expr, &name, ty));
+        let by = using.map(|said| self.transform(at, ty, said)).transpose()?;
+        self.must_be_unread(at)?;
+        let keeps = by.is_none() && self.keeps_readers(at, ty);
+        let (mut before, mut after) = match keeps {
+            true => (Vec::new(), Vec::new()),
+            false => self.made_again(id)?,
+        };
+        if by.is_some() || self.types[at] != ty {
+            let (first, last) = self.keys_again(id, keeps)?;
+            before.extend(first);
+            after.extend(last);
+        }
+        // What goes goes first, so that changes of columns stay one step: each is calculated of the rows as they were.
+        self.steps.splice(0..0, before);
+        match by {
+            Some(by) => self.set_type_by(at, ty, order, by)?,
+            None => self.set_type(at, ty, order)?,
+        }
+        self.steps.extend(after);
         Ok(())
     }
 
@@ -320,6 +377,97 @@ impl Actions<'_> {
         }
         self.steps.push(Step::Changes(TableChanges::new().set_type(&name, ty.engine)));
         self.steps.push(Step::Note(Kind::ColumnType, name, body));
+        Ok(())
+    }
+
+    /// Whether values of a column may be assigned to a type.
+    fn is_assigned(&self, column: &str, ty: ColumnType) -> bool {
+        let catalog = self.view.objects.made_types().catalog();
+        let at = self.schema.position_by_name(column);
+        at.is_some_and(|at| {
+            can_convert(catalog, self.types[at].pg.oid, ty.pg.oid, Context::Assignment)
+        })
+    }
+
+    /// Fails where they may not, and it is not said how they are made.
+    fn must_be_assigned(&self, at: usize, ty: ColumnType) -> Result<()> {
+        let name = &self.schema.columns[at].name;
+        if self.is_assigned(name, ty) {
+            return Ok(());
+        }
+        let catalog = self.view.objects.made_types().catalog();
+        let shown = catalog.shown(ty.pg.oid);
+        let with = catalog.shown_with(TypeRef { oid: ty.pg.oid, modifier: ty.pg.modifier });
+        let text = format!("column \"{name}\" cannot be cast automatically to type {shown}");
+        let error = SqlError::new(state::MISMATCH, text);
+        Err(match self.schema.is_generated(at) {
+            true => error,
+            false => {
+                let name = quote(name);
+                error.hint(format!("You might need to specify \"USING {name}::{with}\"."))
+            }
+        })
+    }
+
+    /// What calculates the values of a column that gets another type, of the rows as they were.
+    fn transform(&self, at: usize, ty: ColumnType, using: &Said) -> Result<GeneratedSpec> {
+        let name = &self.schema.columns[at].name;
+        let mut column = Declared::plain(name.clone(), ty);
+        column.generated = Some(Generation::Said(using));
+        let of = (&*self.schema, &self.types);
+        let made = Generating::converting(self.view, self.source, &self.name.name, of);
+        let refused = || {
+            SqlError::unsupported("ALTER COLUMN TYPE with this USING")
+                .hint("Add a column of the new type, UPDATE it, and drop the old one.")
+        };
+        let told = |e: SqlError| {
+            let text = e.message().replace("column generation expression", "transform expression");
+            match e.state() {
+                // What depends on the session, or has a type of the database.
+                "42P17" => refused(),
+                state::UNSUPPORTED if !text.contains("transform expression") => refused(),
+                state::MISMATCH if text.starts_with("column \"") => {
+                    let shown = ty.shown_in(self.view.objects.made_types().catalog());
+                    let text = format!(
+                        "result of USING clause for column \"{name}\" cannot be cast automatically to type {shown}"
+                    );
+                    let hint = "You might need to add an explicit cast.";
+                    SqlError::new(state::MISMATCH, text).hint(hint)
+                }
+                _ => e.with_message(text),
+            }
+        };
+        made.spec(&column).map_err(told)?.ok_or_else(refused)
+    }
+
+    /// Sets a type, and values that are calculated.
+    fn set_type_by(
+        &mut self,
+        at: usize,
+        ty: ColumnType,
+        collation: Option<Oid>,
+        by: GeneratedSpec,
+    ) -> Result<()> {
+        let (old, column) = (self.types[at], &self.schema.columns[at]);
+        let (name, id) = (column.name.clone(), column.id);
+        let catalog = self.view.objects.made_types().catalog();
+        let has_default = column.default.is_some()
+            || defaults::expression(self.view, self.schema.id, id).is_some();
+        if has_default && !can_convert(catalog, old.pg.oid, ty.pg.oid, Context::Assignment) {
+            let shown = ty.shown_in(catalog);
+            let text = format!(
+                "default for column \"{name}\" cannot be cast automatically to type {shown}"
+            );
+            return Err(SqlError::new(state::MISMATCH, text));
+        }
+        let writes = |key: &ForeignKeySchema| {
+            key.columns.contains(&id) && constraints::writes(key.on_delete, key.on_update)
+        };
+        if ty.is_domain() && self.schema.foreign_keys.iter().any(writes) {
+            return Err(constraints::domain_written());
+        }
+        self.steps.push(Step::Changes(TableChanges::new().set_type_by(ty.engine, by)));
+        self.steps.push(Step::Note(Kind::ColumnType, name, column_types::body(ty, collation)));
         Ok(())
     }
 
@@ -448,7 +596,7 @@ impl Actions<'_> {
         let mut declared = Declared::plain(column.name.clone(), self.types[at]);
         declared.not_null = true;
         declared.sequence = Some(OwnSequence { options, identity: Some(always) });
-        self.default_steps(&declared)
+        self.default_steps(&declared, false)
     }
 
     fn set_default(&mut self, at: usize, default: Default) {
@@ -474,11 +622,13 @@ impl Actions<'_> {
 
     /// Whether an expression is the column itself, cast to the new type.
     fn is_plain_cast(&self, expr: ExprId, column: &str, ty: ColumnType) -> bool {
-        match self.source.tree.expr(expr) {
-            Expr::Column(path) => matches!(&path[..], [name] if &**name == column),
+        let tree = self.source.tree;
+        let is_own = |expr: ExprId| matches!(tree.expr(expr), Expr::Column(path) if matches!(&path[..], [name] if &**name == column));
+        match tree.expr(expr) {
+            Expr::Column(_) => is_own(expr) && self.is_assigned(column, ty),
             Expr::Cast(inner, to) => {
                 column_type(self.view, self.source, to).is_ok_and(|(to, _)| to == ty)
-                    && self.is_plain_cast(*inner, column, ty)
+                    && (is_own(*inner) || self.is_plain_cast(*inner, column, ty))
             }
             _ => false,
         }

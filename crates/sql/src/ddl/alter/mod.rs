@@ -63,17 +63,17 @@ pub fn run(
 ///
 /// # Errors
 /// Those of the change.
-pub fn one(
+pub fn one<'a>(
     session: &mut Session,
-    view: &View,
-    source: Source<'_>,
-    (name, table): (&Name, &onlap::Table),
-    change: &TableChange,
+    view: &'a View,
+    source: Source<'a>,
+    (name, table): (&'a Name, &'a onlap::Table),
+    change: &'a TableChange,
     client: &mut dyn Client,
 ) -> Result<()> {
     let mut actions = Actions::new(view, source, name, table);
     actions.read(session, change, client)?;
-    let steps = actions.steps;
+    let steps = actions.finish()?;
     if steps.is_empty() { Ok(()) } else { steps::run(session, view, table.clone(), steps) }
 }
 
@@ -81,16 +81,16 @@ pub fn one(
 ///
 /// # Errors
 /// As of ADD COLUMN.
-pub fn add_declared(
+pub fn add_declared<'a>(
     session: &mut Session,
-    view: &View,
-    source: Source<'_>,
-    (name, table): (&Name, &onlap::Table),
-    column: &Declared<'_>,
+    view: &'a View,
+    source: Source<'a>,
+    (name, table): (&'a Name, &'a onlap::Table),
+    column: Declared<'a>,
 ) -> Result<()> {
     let mut actions = Actions::new(view, source, name, table);
     actions.add_declared(column)?;
-    let steps = actions.steps;
+    let steps = actions.finish()?;
     steps::run(session, view, table.clone(), steps)
 }
 
@@ -165,18 +165,18 @@ impl Named<'_> {
     }
 
     /// Actions that go together.
-    fn pass(
+    fn pass<'b>(
         &mut self,
-        view: &View,
-        source: Source<'_>,
-        (name, table): (&Name, &onlap::Table),
-        changes: &[&TableChange],
+        view: &'b View,
+        source: Source<'b>,
+        (name, table): (&'b Name, &'b onlap::Table),
+        changes: &[&'b TableChange],
     ) -> Result<()> {
         let mut actions = Actions::new(view, source, name, table);
         for change in changes {
             actions.read(self.session, change, self.client)?;
         }
-        let steps = actions.steps;
+        let steps = actions.finish()?;
         if steps.is_empty() { Ok(()) } else { steps::run(self.session, view, table.clone(), steps) }
     }
 

@@ -63,10 +63,17 @@ pub fn of(changes: &[TableChange], together: bool) -> Vec<Vec<&TableChange>> {
     groups
 }
 
-/// Whether all are of columns that are there, and none gives a default of another type than the column has.
+/// Whether all are of columns that are there, and none gives a default of another type than the column has, or takes one away
+/// that its other type has no use for.
 fn sees_nothing(changes: &[TableChange]) -> bool {
+    let calculates = |change: &TableChange| match change {
+        TableChange::Column(_, change) => matches!(**change, ColumnChange::Type(_, _, Some(_))),
+        _ => false,
+    };
+    let calculates = changes.iter().any(calculates);
     let of = |change: &ColumnChange| match change {
         ColumnChange::Type(..) => Some(true),
+        ColumnChange::DropDefault if calculates => Some(false),
         ColumnChange::SetDefault(_) => Some(false),
         _ => None,
     };

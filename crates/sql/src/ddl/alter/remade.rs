@@ -1,10 +1,11 @@
 //! What is made again because a column has another type?
 //!
-//! Checks that read the column, and indexes on expressions or with predicates that do, are dropped before it changes. Their texts,
-//! as the catalogs show them, are statements that make them again behind everything else: what does not hold, or is no
-//! expression any more, ends the statement as it would by itself. Thread safety: runs in the session's thread.
+//! Checks that read the column, foreign keys that have it at one of their ends, and indexes on expressions or with predicates
+//! that read it are dropped before it changes. Their texts, as the catalogs show them, are statements that make them again
+//! behind everything else: what does not hold, or is no expression any more, ends the statement as it would by itself. Thread
+//! safety: runs in the session's thread.
 
-use onlap::{ColumnId, IndexSchema, Table};
+use onlap::{ColumnId, ForeignKeySchema, IndexSchema, Table};
 use onlap_pg::ast::{AlterTable, CreateIndex, Statement};
 use onlap_pg::print::Look;
 
@@ -25,8 +26,10 @@ use crate::system::model::Model;
 use crate::system::{text, views};
 use crate::view::View;
 
-/// A check or an index that was dropped.
+/// A check, a foreign key or an index that was dropped.
 pub struct Again {
+    /// Another table that has it, by the engine's name.
+    of: Option<String>,
     /// What it is called.
     pub name: String,
     /// The statement that makes it.
@@ -39,8 +42,59 @@ pub struct Again {
     invisible: bool,
 }
 
+impl Again {
+    /// A constraint of the table, or of another.
+    fn constraint(of: Option<String>, name: &str, sql: String) -> Again {
+        Again { of, name: name.to_string(), sql, comment: None, is_index: false, invisible: false }
+    }
+}
+
 impl Actions<'_> {
-    /// Steps before and after a column gets another type.
+    /// Steps before and after a column gets another type, for foreign keys that have it; those of its own alone where the
+    /// column's keys stay what they are.
+    pub(super) fn keys_again(
+        &self,
+        column: ColumnId,
+        own_alone: bool,
+    ) -> Result<(Vec<Step>, Vec<Step>)> {
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        let own = &self.schema;
+        let keyed = |index: &&IndexSchema| index.key.iter().any(|part| part.column == column);
+        let keyed: Vec<_> = own.indexes.iter().filter(keyed).map(|index| index.id).collect();
+        let model = Model::of(self.view)?;
+        let mut tables = self.view.tables()?;
+        // In the order in which they were made.
+        tables.sort_by_key(|(_, table)| table.schema().id);
+        for (name, table) in tables {
+            let schema = table.schema();
+            let of = (schema.id != own.id).then(|| table.name());
+            let has = |key: &&ForeignKeySchema| {
+                of.is_none() && key.columns.contains(&column)
+                    || key.parent == own.id && !own_alone && keyed.contains(&key.parent_index)
+            };
+            for key in schema.foreign_keys.iter().filter(has) {
+                let is_known = |step: &Step| matches!(step, Step::Again(a) if a.name == key.name && a.of == of);
+                if self.steps.iter().any(is_known) {
+                    continue;
+                }
+                let sql = format!(
+                    "ALTER TABLE ONLY {}.{} ADD CONSTRAINT {} {}",
+                    quote(&name.schema),
+                    quote(&name.name),
+                    quote(&key.name),
+                    text::foreign_key(&model, &schema, key)
+                );
+                before.push(match &of {
+                    Some(of) => Step::DropConstraintOf(of.clone(), key.name.clone()),
+                    None => Step::DropConstraint(key.name.clone()),
+                });
+                after.push(Step::Again(Again::constraint(of.clone(), &key.name, sql)));
+            }
+        }
+        Ok((before, after))
+    }
+
+    /// The same for checks and indexes that read the column.
     pub(super) fn made_again(&self, column: ColumnId) -> Result<(Vec<Step>, Vec<Step>)> {
         let (mut before, mut after) = (Vec::new(), Vec::new());
         let checks = self.schema.checks.iter().filter(|c| c.expr.columns().contains(&column));
@@ -57,7 +111,7 @@ impl Actions<'_> {
         };
         let indexes = self.schema.indexes.iter().filter(calculates);
         let is_known = |name: &str| {
-            self.steps.iter().any(|step| matches!(step, Step::Again(of) if of.name == name))
+            self.steps.iter().any(|step| matches!(step, Step::Again(again) if again.name == name && again.of.is_none()))
         };
         let model = Model::of(self.view)?;
         let printed = Printed::new(self.view, &model);
@@ -71,13 +125,7 @@ impl Actions<'_> {
                 "ALTER TABLE ONLY {schema}.{table} ADD CONSTRAINT {name} CHECK ({condition}){own}{unproven}"
             );
             before.push(Step::DropConstraint(check.name.clone()));
-            after.push(Step::Again(Again {
-                name: check.name.clone(),
-                sql,
-                comment: None,
-                is_index: false,
-                invisible: false,
-            }));
+            after.push(Step::Again(Again::constraint(None, &check.name, sql)));
         }
         let catalog = formulas::catalog_of(self.view);
         for index in indexes.filter(|index| !is_known(&index.name)) {
@@ -89,6 +137,7 @@ impl Actions<'_> {
             let comment = comment.map(|_| format!("{oid}:0"));
             before.push(Step::DropIndex(index.name.clone()));
             after.push(Step::Again(Again {
+                of: None,
                 name: index.name.clone(),
                 sql,
                 comment,
@@ -100,7 +149,7 @@ impl Actions<'_> {
     }
 }
 
-/// Makes a check or an index again, of a table as it is now.
+/// Makes a constraint or an index again, of a table as it is now.
 ///
 /// # Errors
 /// What was written does not go with the new type; rows break it.
@@ -114,8 +163,9 @@ pub fn make(session: &mut Session, table: &str, again: &Again) -> Result<()> {
     let source =
         Source { tree: &parsed.tree, text: &again.sql, written: &again.sql, depth: parsed.depth };
     let told = &mut Told::new(view);
+    let table = again.of.as_deref().unwrap_or(table);
     match statement_of(source)? {
-        Made::Check(alter) => {
+        Made::Constraint(alter) => {
             let found = view.scope.tx()?.table(table)?;
             let name = Name::of_engine(table).1;
             for change in &alter.actions {
@@ -134,7 +184,7 @@ pub fn make(session: &mut Session, table: &str, again: &Again) -> Result<()> {
 }
 
 enum Made<'a> {
-    Check(&'a AlterTable),
+    Constraint(&'a AlterTable),
     Index(&'a CreateIndex),
 }
 
@@ -144,7 +194,7 @@ fn broken() -> SqlError {
 
 fn statement_of(source: Source<'_>) -> Result<Made<'_>> {
     match source.tree.statements.first().map(|written| &written.statement) {
-        Some(Statement::AlterTable(alter)) => Ok(Made::Check(alter)),
+        Some(Statement::AlterTable(alter)) => Ok(Made::Constraint(alter)),
         Some(Statement::CreateIndex(create)) => Ok(Made::Index(create)),
         _ => Err(broken()),
     }

@@ -1,12 +1,13 @@
 //! Carries out the steps of an ALTER TABLE.
 
-use onlap::{CheckSpec, ForeignKeySpec, IndexSpec, Table, TableChanges, Time};
+use onlap::{CheckSpec, ForeignKeySpec, IndexSpec, Table, TableChanges, Time, convert};
 use serde_json::Value as Json;
 
 use super::remade::{self, Again};
 use crate::catalog::storage::Storage;
 use crate::catalog::triggers::Trigger;
 use crate::catalog::{Kind, oids};
+use crate::columns::ColumnType;
 use crate::ddl::cascade::{self, Object};
 use crate::ddl::change::of_waiting;
 use crate::ddl::{defaults, sequence, storage};
@@ -14,6 +15,14 @@ use crate::error::{Result, SqlError};
 use crate::rights::ask::table_key;
 use crate::session::Session;
 use crate::view::View;
+
+/// Where the values come from that rows get in a new column.
+pub enum Filled {
+    /// The column's sequence.
+    BySequence,
+    /// An expression that gives each row another value, of the column's type.
+    ByExpression(ColumnType, String),
+}
 
 /// One step.
 pub enum Step {
@@ -33,6 +42,8 @@ pub enum Step {
     AddSequence(onlap::SequenceSpec, String),
     /// Another description of a sequence that is there.
     ChangeSequence(String, Box<sequence::Options>),
+    /// Gives each row that is there a value of a new column.
+    Fill(String, Filled),
     /// A sequence belongs to a column.
     Own(String, String),
     /// Takes a check or foreign key away.
@@ -51,7 +62,7 @@ pub enum Step {
     Drop(Vec<Object>),
     /// Keeps a trigger whose condition says something else.
     PutTrigger(Trigger),
-    /// Makes a check or an index again that was dropped for the time of the others.
+    /// Makes a constraint or an index again that was dropped for the time of the others.
     Again(Again),
     /// The table has another name: what follows finds it there.
     Renamed(String),
@@ -75,9 +86,10 @@ impl Step {
 /// # Errors
 /// Those of the engine.
 pub fn run(session: &mut Session, view: &View, table: Table, steps: Vec<Step>) -> Result<()> {
-    let mut steps = joined(steps);
+    let mut steps = steps;
     // Notes come last: they are written when everything else was done.
     steps.sort_by_key(Step::is_note);
+    let mut steps = joined(steps);
     let before = table.schema();
     let mut name = table.name();
     if let Some(changes) = alone(session, &before, &steps)? {
@@ -146,7 +158,8 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
     match step {
         Step::Changes(changes) => {
             let table = table(name)?;
-            view.scope.tx()?.alter_table(&table, &changes)?;
+            let changed = view.scope.tx()?.alter_table(&table, &changes);
+            changed.map_err(SqlError::of_rows)?;
         }
         Step::AddCheck(check) => {
             let table = table(name)?;
@@ -215,6 +228,7 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
                 session.put(Kind::Owned, &sequence, Some(body))?;
             }
         }
+        Step::Fill(column, by) => fill(view, &table(name)?, &column, &by)?,
         Step::NoteUnique(index) => note_unique(session, view, name, &index)?,
         Step::NoteStorage(index, of) => {
             if let Some(index) = table(name)?.schema().index_by_name(&index) {
@@ -225,6 +239,33 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
         Step::Drop(all) => cascade::out(session, view, all)?,
         Step::Again(again) => remade::make(session, name, &again)?,
         Step::Renamed(to) => *name = to,
+    }
+    Ok(())
+}
+
+/// Rows that get their values at once.
+const FILLED: usize = 1024;
+
+/// Gives each row of a table its value in a column, in the order in which they came.
+fn fill(view: &View, table: &Table, column: &str, by: &Filled) -> Result<()> {
+    let rows = view.scope.tx()?.rows_to_fill(table)?;
+    // What its transaction has made of it is asked.
+    let at = table.schema().position_by_name(column);
+    let at = at.ok_or_else(|| SqlError::defect("a column was added and is not there"))?;
+    for part in rows.chunks(FILLED) {
+        let values = match by {
+            Filled::BySequence => {
+                let one = |_| defaults::value(view, table, at);
+                (0..part.len()).map(one).collect::<Result<Vec<_>>>()?
+            }
+            Filled::ByExpression(ty, sql) => {
+                let found = defaults::columns(view, &[(*ty, sql)], part.len())?;
+                let value = |row| convert::read_value(ty.engine, &found[0], row);
+                (0..part.len()).map(value).collect()
+            }
+        };
+        let filled = view.scope.tx()?.fill_rows(table, column, part, &values);
+        filled.map_err(SqlError::of_rows)?;
     }
     Ok(())
 }

@@ -355,7 +355,7 @@ impl Changed<'_> {
             return put(session, schema.id, &kin);
         }
         let column = inherited_by(&view, above, &types, at);
-        alter::add_declared(session, &view, self.source, (&below.name, &below.table), &column)?;
+        alter::add_declared(session, &view, self.source, (&below.name, &below.table), column)?;
         let table = view.scope.tx()?.table(&below.table.name())?;
         let now = table.schema();
         let place = now.position_by_name(name);

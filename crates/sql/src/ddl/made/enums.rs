@@ -5,7 +5,7 @@ use onlap_pg::ast::CreateEnum;
 use super::texts::rename_in_defaults;
 use super::{check_free, put};
 use crate::catalog::made_types::{Label, Made, What};
-use crate::catalog::oids;
+use crate::catalog::{Name, oids};
 use crate::ddl::change::notice;
 use crate::error::{Result, SqlError, state};
 use crate::session::Session;
@@ -24,15 +24,20 @@ pub fn create(session: &mut Session, view: &View, create: &CreateEnum) -> Result
     let name = view.new_name(&strings(&create.name))?;
     check_free(view, &name)?;
     let mut labels: Vec<Label> = Vec::with_capacity(create.labels.len());
-    for text in &create.labels {
-        check_label(text)?;
-        if labels.iter().any(|label| label.text == **text) {
+    for label in &create.labels {
+        check_label(label)?;
+        if labels.iter().any(|known| known.text == **label) {
             let text =
                 "duplicate key value violates unique constraint \"pg_enum_typid_label_index\"";
-            return Err(SqlError::new("23505", text));
+            // The type gets no number, as it is not made.
+            let own = oids::of_object(session.instance.take_number());
+            let detail = format!("Key (enumtypid, enumlabel)=({own}, {label}) already exists.");
+            let error = SqlError::new("23505", text).detail(detail);
+            let table = Name::new("pg_catalog", "pg_enum");
+            return Err(error.about_constraint(table, "pg_enum_typid_label_index"));
         }
         let oid = oids::of_object(session.instance.take_number());
-        labels.push(Label { text: text.to_string(), order: labels.len() as f64 + 1.0, oid });
+        labels.push(Label { text: label.to_string(), order: labels.len() as f64 + 1.0, oid });
     }
     let array = oids::of_object(session.instance.take_number());
     let (database, owner) = (view.database.clone(), view.role_named(&view.user)?);
