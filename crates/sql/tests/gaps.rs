@@ -242,6 +242,18 @@ execute valued (1 + 1, 'é' || nope)
 execute valued (1 + 1, ' 2024-01-01 ', 2)
 explain (nope) select 1
 explain (costs off, nope) select 1
+create schema tools
+create type tools.shade as enum ('a', 'b')
+create domain tools.tint as tools.shade default 'x'
+create table tools.paints (s tools.shade default 'x')
+create table tools.paints (s tools.shade[], n int)
+insert into tools.paints values ('{x}')
+set search_path = tools, public
+create domain tint as shade default 'x'
+create table prints (s shade default 'x')
+alter table paints alter n set default 'x'
+insert into paints values ('{x}')
+select 'x'::shade
 "#;
 
 /// What is made like other things, and within them.

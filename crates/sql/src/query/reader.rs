@@ -16,6 +16,9 @@ use crate::error::{Result, SqlError};
 use crate::types::PgType;
 use crate::view::View;
 
+/// The least OID of what a database makes itself.
+const FIRST_MADE: u32 = 16384;
+
 /// What reads values by a session's settings.
 pub struct Reader {
     settings: onlap_pg::value::Settings,
@@ -124,11 +127,18 @@ impl Reader {
     fn value<T>(
         &self,
         ty: PgType,
-        read: impl FnOnce(&mut Cx<'_>, TypeRef) -> onlap_pg::Result<T>,
+        mut read: impl FnMut(&mut Cx<'_>, TypeRef) -> onlap_pg::Result<T>,
     ) -> Result<T> {
         let given = Given(&self.asked);
-        let mut cx = Cx { catalog: &self.catalog, settings: &self.settings, session: &given };
-        let ty = TypeRef { oid: ty.oid, modifier: ty.modifier };
-        read(&mut cx, ty).map_err(|e| sql_error(&e, ""))
+        let mut by = |catalog: &Catalog| {
+            let mut cx = Cx { catalog, settings: &self.settings, session: &given };
+            read(&mut cx, TypeRef { oid: ty.oid, modifier: ty.modifier })
+        };
+        let found = match by(&self.catalog) {
+            // The words name types as the search path shows them.
+            Err(_) if ty.oid >= FIRST_MADE => by(&self.asked.seen_catalog()),
+            found => found,
+        };
+        found.map_err(|e| sql_error(&e, ""))
     }
 }

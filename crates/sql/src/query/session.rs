@@ -13,7 +13,7 @@ use onlap_kernels::array::Array;
 use onlap_kernels::misc::MadeCall;
 use onlap_kernels::series::Rows;
 use onlap_kernels::{Cx, Datum, Repr, Session, repr};
-use onlap_pg::catalog::Proc;
+use onlap_pg::catalog::{Catalog, Proc};
 use onlap_pg::value::{DateOrder, DateStyle, IntervalStyle, Settings};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 use parking_lot::Mutex;
@@ -138,6 +138,11 @@ impl Asked {
     pub fn of_conditions(view: &View, depth: usize) -> Asked {
         let memory = Mutex::new(Memory { is_given: true, ..Memory::default() });
         Asked { memory, domains: Domains::within(depth), ..Asked::new(view) }
+    }
+
+    /// The catalog in which types are named as the search path shows them.
+    pub(super) fn seen_catalog(&self) -> Catalog {
+        self.view.objects.made_types().seen_from(&self.view)
     }
 
     fn seen(&self) -> &Arc<Seen> {

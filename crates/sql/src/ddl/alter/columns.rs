@@ -218,7 +218,9 @@ impl<'a> Actions<'a> {
             ColumnChange::Storage => return Ok(()),
             ColumnChange::SetDefault(said) => {
                 let ty = self.types[at];
-                let default = default_of(self.view, self.source, said, (name, ty))?;
+                // It has no place, as in PostgreSQL.
+                let default = default_of(self.view, self.source, said, (name, ty));
+                let default = default.map_err(SqlError::nowhere)?;
                 self.set_default(at, default);
                 return Ok(());
             }
