@@ -11,7 +11,7 @@
 //! | numeric, jsonb, arrays, records, ranges, multiranges, inet, cidr, bit strings | bytes |
 //! | char(n) | the text without blanks at its end |
 //! | citext | the text in small letters |
-//! | hstore | bytes |
+//! | hstore, tsvector, tsquery | bytes |
 //! | xid8 | int8: the smallest for 0 |
 //! | interval, timetz | fixed bytes: microseconds of the whole; the moment in UTC, then the zone |
 //! | all others | the value itself |
@@ -34,7 +34,7 @@ use crate::extension::hstore;
 use crate::json::order as jsonb;
 use crate::misc::net;
 use crate::range::{self, Bound, Ranges};
-use crate::{Datum, Repr, repr};
+use crate::{Datum, Repr, repr, search};
 
 /// What kind of key a type's values have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,8 @@ enum Form {
     Bits,
     Folded,
     Pairs,
+    Vector,
+    Query,
     Record,
     /// Of elements of this type.
     Array(Oid),
@@ -74,6 +76,8 @@ fn form(catalog: &Catalog, oid: Oid) -> Form {
         869 | 650 => Form::Address,
         1560 | 1562 => Form::Bits,
         2249 => Form::Record,
+        3614 => Form::Vector,
+        3615 => Form::Query,
         oids::CITEXT => Form::Folded,
         oids::HSTORE => Form::Pairs,
         _ => match catalog.element(base) {
@@ -213,6 +217,8 @@ fn ordered(catalog: &Catalog, form: Form, value: &Datum<'_>, out: &mut Vec<u8>) 
         }
         (Form::Folded, Datum::Text(v)) => put_bytes(v.to_ascii_lowercase().as_bytes(), out),
         (Form::Pairs, Datum::Bytes(v)) => hstore::key(v, out),
+        (Form::Vector, Datum::Bytes(v)) => search::vector::key(v, out),
+        (Form::Query, Datum::Bytes(v)) => search::query::key(v, out),
         (Form::Jsonb, Datum::Bytes(v)) => jsonb::key(v, out),
         (Form::Address, Datum::Bytes(v)) => net::key(v, out),
         (Form::Bits, Datum::Bytes(v)) => {

@@ -31,6 +31,7 @@ pub mod json;
 pub mod misc;
 pub mod number;
 pub mod range;
+pub mod search;
 pub mod series;
 pub mod text;
 pub mod time;

@@ -9,7 +9,7 @@ use onlap_pg::catalog::{Catalog, Proc};
 
 use crate::aggregate::MakeAggregate;
 use crate::series::MakeSeries;
-use crate::{Make, array, extension, json, misc, number, range, text, time};
+use crate::{Make, array, extension, json, misc, number, range, search, text, time};
 
 /// Everything by OID.
 struct Lists {
@@ -50,6 +50,7 @@ fn lists() -> &'static Lists {
             misc::ENTRIES,
             range::ENTRIES,
             extension::ENTRIES,
+            search::ENTRIES,
         ];
         let kernels = kernels.into_iter().flatten().copied().flatten();
         let mut kernels: HashMap<Oid, Make> =
@@ -75,7 +76,7 @@ fn lists() -> &'static Lists {
             aggregates.iter().chain(misc::AGGREGATES).chain([&extension::AGGREGATES]).copied();
         let series = [text::SERIES, number::SERIES, time::SERIES, array::SERIES, misc::SERIES];
         let series = series.iter().chain(json::SERIES.iter().chain([&range::SERIES]));
-        let series = series.chain(extension::SERIES);
+        let series = series.chain(extension::SERIES).chain([&search::SERIES]);
         Lists {
             kernels,
             aggregates: aggregates.flatten().map(|(n, make)| (oid(n), *make)).collect(),

@@ -77,6 +77,8 @@ fn of_base(oid: Oid) -> Option<Repr> {
         600..=604 | 628 | 718 | 27 | 2970 | 5038 | 3220 => Repr::Bytes,
         oids::CITEXT => Repr::Text,
         oids::HSTORE => Repr::Bytes,
+        // tsvector, tsquery
+        3614 | 3615 => Repr::Bytes,
         2950 | 1186 => Repr::Fixed(16),
         1266 => Repr::Fixed(12),
         _ => return None,

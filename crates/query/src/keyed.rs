@@ -151,6 +151,6 @@ fn has_same_keys(class: Class, from: Oid, to: Oid) -> bool {
     match class {
         Class::Arrays => [from, to].iter().all(|ty| matches!(*ty, oids::TEXT_ARRAY | 1015)),
         Class::Trigrams => texts(to) && (texts(from) || from == oids::CITEXT),
-        Class::Documents | Class::Paths => false,
+        Class::Documents | Class::Paths | Class::Words => false,
     }
 }

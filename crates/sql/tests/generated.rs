@@ -1,7 +1,7 @@
 //! Do generated columns follow from their rows as PostgreSQL's do?
 //!
 //! A script runs statement by statement here and in a private PostgreSQL 15 (a Debian package). Whatever way a row takes (COPY,
-//! actions of foreign keys, schema changes beside it, a restart), its generated columns are what their expressions say.
+//! actions of foreign keys, schema changes meanwhile, a restart), its generated columns are what their expressions say.
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 

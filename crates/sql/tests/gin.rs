@@ -115,6 +115,16 @@ fn texts() {
     run(Kind::Texts);
 }
 
+#[test]
+fn words_of_documents() {
+    run(Kind::Words);
+}
+
+#[test]
+fn prose() {
+    run(Kind::Prose);
+}
+
 fn texts_of(rows: &[Vec<Option<String>>]) -> Vec<String> {
     rows.iter().map(|row| row.iter().flatten().cloned().collect::<Vec<_>>().join("|")).collect()
 }

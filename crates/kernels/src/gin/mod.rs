@@ -11,6 +11,7 @@
 mod arrays;
 pub(crate) mod documents;
 mod expressions;
+mod lexemes;
 mod tree;
 pub(crate) mod trigrams;
 
@@ -36,6 +37,8 @@ pub enum Class {
     Paths,
     /// gin_trgm_ops of pg_trgm
     Trigrams,
+    /// tsvector_ops
+    Words,
 }
 
 /// What a condition asks of a value by another one.
@@ -59,6 +62,8 @@ pub enum Question {
     HasPath,
     /// `@@`
     MeetsPath,
+    /// `@@` of a tsvector
+    Matches,
     /// LIKE; ILIKE asks for no more.
     IsLike,
     /// `~`, where case counts, or `~*`.
@@ -89,6 +94,7 @@ impl Class {
             10090 => Class::Documents,
             10091 => Class::Paths,
             TRIGRAM_OPS => Class::Trigrams,
+            10073 => Class::Words,
             _ => return None,
         })
     }
@@ -100,6 +106,7 @@ impl Class {
             Class::Documents => 10090,
             Class::Paths => 10091,
             Class::Trigrams => TRIGRAM_OPS,
+            Class::Words => 10073,
         }
     }
 
@@ -115,6 +122,8 @@ impl Class {
             (Class::Documents, 3249) => Question::HasAllKeys,
             (Class::Documents | Class::Paths, 4012) => Question::HasPath,
             (Class::Documents | Class::Paths, 4013) => Question::MeetsPath,
+            // @@ and @@@
+            (Class::Words, 3636 | 3660) => Question::Matches,
             (Class::Trigrams, 1209 | 1627) => Question::IsLike,
             (Class::Trigrams, 641) => Question::IsDescribed { any_case: false },
             (Class::Trigrams, 1228) => Question::IsDescribed { any_case: true },
@@ -152,6 +161,10 @@ impl Class {
             (Class::Trigrams, Datum::Text(text)) => {
                 cx.room(text.len().saturating_mul(6))?;
                 keys.fill(&trigrams::of(text)?);
+            }
+            (Class::Words, Datum::Bytes(bytes)) => {
+                cx.room(bytes.len().saturating_mul(3))?;
+                lexemes::keys(bytes, &mut keys);
             }
             (class, value) => unreachable!("{value:?} is no value for {class:?}"),
         }
@@ -207,6 +220,7 @@ impl Class {
                 }
                 _ => Tree::All,
             },
+            (Class::Words, Question::Matches, Datum::Bytes(query)) => lexemes::asked(query),
             // What is not known here is judged on the rows.
             _ => Tree::All,
         };
@@ -292,7 +306,7 @@ impl Keys {
 }
 
 /// What the first byte of a hashed key has in addition to what it would be.
-const HASHED: u8 = 0x80;
+pub(crate) const HASHED: u8 = 0x80;
 
 /// The elements of an array type, for the keys of its values.
 pub(crate) fn element(catalog: &Catalog, ty: Oid) -> Option<(Oid, crate::Repr)> {

@@ -13,6 +13,8 @@ pub enum Tree {
     None,
     /// A row has this key.
     Key(Vec<u8>),
+    /// A row has a key that begins so: with at least one byte, the first of which is not the last that there is.
+    Begins(Vec<u8>),
     /// A row meets all of these: at least two, none of them [`Tree::All`], [`Tree::None`] or [`Tree::And`].
     And(Vec<Tree>),
     /// A row meets any of these: at least two, none of them [`Tree::All`], [`Tree::None`] or [`Tree::Or`].
@@ -90,13 +92,17 @@ impl Tree {
     }
 
     /// Whether it is met by a row that has some keys.
-    pub fn is_met(&self, has: &impl Fn(&[u8]) -> bool) -> bool {
+    pub fn is_met(&self, keys: &std::collections::BTreeSet<Vec<u8>>) -> bool {
         match self {
             Tree::All => true,
             Tree::None => false,
-            Tree::Key(key) => has(key),
-            Tree::And(parts) => parts.iter().all(|part| part.is_met(has)),
-            Tree::Or(parts) => parts.iter().any(|part| part.is_met(has)),
+            Tree::Key(key) => keys.contains(key),
+            Tree::Begins(begin) => {
+                let next = keys.range::<Vec<u8>, _>(begin..).next();
+                next.is_some_and(|key| key.starts_with(begin))
+            }
+            Tree::And(parts) => parts.iter().all(|part| part.is_met(keys)),
+            Tree::Or(parts) => parts.iter().any(|part| part.is_met(keys)),
         }
     }
 
@@ -128,7 +134,7 @@ impl Tree {
     pub fn count(&self) -> usize {
         match self {
             Tree::All | Tree::None => 0,
-            Tree::Key(_) => 1,
+            Tree::Key(_) | Tree::Begins(_) => 1,
             Tree::And(parts) | Tree::Or(parts) => parts.iter().map(Tree::count).sum(),
         }
     }

@@ -13,7 +13,7 @@ use crate::array::{row_text, text as array_text};
 use crate::extension::hstore;
 use crate::json::{path, read, write};
 use crate::range::text as range_text;
-use crate::{Cx, Datum};
+use crate::{Cx, Datum, search};
 
 /// Whether values of a type are records.
 fn is_row(cx: &Cx<'_>, oid: Oid) -> bool {
@@ -42,6 +42,8 @@ pub(crate) fn input(
         2970 | 5038 => Datum::bytes(versions::snapshot_input(text)?),
         oid if geometric::is_served(oid) => Datum::bytes(geometric::input(oid, text, cx)?),
         oids::HSTORE => Datum::bytes(hstore::parse(text, cx)?),
+        3614 => Datum::bytes(search::words::parse(text, cx)?),
+        3615 => Datum::bytes(search::parse_query(text, cx)?),
         22 => Datum::bytes(array_text::vector_input(21, text)?),
         30 => Datum::bytes(array_text::vector_input(26, text)?),
         // Which roles there are, the session knows.
@@ -99,6 +101,8 @@ pub(crate) fn output(
         2970 | 5038 => versions::snapshot_output(bytes, out),
         oid if geometric::is_served(oid) => geometric::output(oid, bytes, cx, out)?,
         oids::HSTORE => hstore::print(bytes, cx, out)?,
+        3614 => search::words::print(bytes, cx, out)?,
+        3615 => search::print_query(bytes, out),
         22 => array_text::vector_output(21, bytes, out)?,
         30 => array_text::vector_output(26, bytes, out)?,
         oid if is_row(cx, oid) => row_text::output(cx, bytes, out)?,
@@ -138,6 +142,8 @@ pub(crate) fn recv(
         2970 | 5038 => Datum::bytes(versions::snapshot_recv(bytes)?),
         oid if geometric::is_served(oid) => Datum::bytes(geometric::recv(oid, bytes)?),
         oids::HSTORE => Datum::bytes(hstore::recv(bytes, cx)?),
+        3614 => Datum::bytes(search::words::recv(bytes, cx)?),
+        3615 => Datum::bytes(search::recv_query(bytes, cx)?),
         22 => Datum::bytes(array_text::vector_recv(cx, 21, bytes)?),
         30 => Datum::bytes(array_text::vector_recv(cx, 26, bytes)?),
         oids::RECORD => {
@@ -193,7 +199,9 @@ pub(crate) fn send(
             out.extend_from_slice(text.as_bytes());
         }
         869 | 650 => Address::load(bytes).send(oid == 650, out),
-        829 | 774 | oids::HSTORE | 27 | 2970 | 5038 | 3220 => out.extend_from_slice(bytes),
+        829 | 774 | oids::HSTORE | 27 | 2970 | 5038 | 3220 | 3614 | 3615 => {
+            out.extend_from_slice(bytes)
+        }
         oid if geometric::is_served(oid) => out.extend_from_slice(bytes),
         oid if is_row(cx, oid) => row_text::send(cx, bytes, out)?,
         oid => match cx.catalog.element(oid) {

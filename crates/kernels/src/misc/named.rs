@@ -6,7 +6,7 @@
 use onlap_pg::catalog::{Catalog, Proc};
 use onlap_pg::{Error, Oid, Result};
 
-use crate::{Cx, Datum};
+use crate::{Cx, Datum, search};
 
 /// regproc, regprocedure, regoper, regoperator, regclass, regtype, regrole, regnamespace, regconfig, regdictionary,
 /// regcollation
@@ -38,7 +38,20 @@ pub(crate) fn input(cx: &mut Cx<'_>, oid: Oid, text: &str) -> Result<Datum<'stat
             return Ok(Datum::Oid(found.oid));
         }
     }
+    if oid == REGCONFIG {
+        return configuration(text);
+    }
     ask(cx, oid, "in", Datum::text(text))
+}
+
+const REGCONFIG: Oid = 3734;
+
+/// regconfigin
+fn configuration(text: &str) -> Result<Datum<'static>> {
+    search::configuration(text).map(Datum::Oid).ok_or_else(|| {
+        let text = format!("text search configuration \"{text}\" does not exist");
+        Error::new("42704", text)
+    })
 }
 
 /// Writes the name, or the number where there is none; 0 is a dash.
@@ -51,11 +64,12 @@ pub(crate) fn output(cx: &mut Cx<'_>, oid: Oid, value: Oid, out: &mut String) ->
         2206 => cx.catalog.get_type(value).map(|_| cx.catalog.shown(value)),
         24 => cx.catalog.proc(value).map(|proc| function(cx.catalog, proc)),
         2202 => cx.catalog.proc(value).map(|proc| procedure(cx.catalog, proc)),
+        REGCONFIG => search::configuration_name(value).map(String::from),
         _ => None,
     };
     match known {
         Some(name) => out.push_str(&name),
-        None if matches!(oid, 24 | 2202) => out.push_str(&value.to_string()),
+        None if matches!(oid, 24 | 2202 | REGCONFIG) => out.push_str(&value.to_string()),
         None => match ask(cx, oid, "out", Datum::Oid(value))? {
             Datum::Text(name) => out.push_str(&name),
             other => unreachable!("{other:?} is what an output function gives"),

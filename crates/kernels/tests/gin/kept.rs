@@ -34,6 +34,9 @@ fn keys_never_change() {
         "ea76bcd8200a8456",
     ];
     assert_eq!(keys(Class::Paths, 3802, document), hashes);
+    let words = ["0161", "01c3a4", "81582e608b88e346e2d6c46ac3d4d129e4"];
+    let vector = format!("a:1A,2 ä {}", "x".repeat(130));
+    assert_eq!(keys(Class::Words, 3614, &vector), words);
     let numbers = ["01017ffffffcec76ffff", "0103800000020000", "0103801900020000", "0105"];
     assert_eq!(keys(Class::Arrays, 1231, "{1.0,-2.5,1e100,NaN}"), numbers);
 }

@@ -24,7 +24,7 @@
 //! | ranges and multiranges of whole numbers, dates, moments | Bytea | [`ranges`] | yes |
 //! | composite types and arrays of them | Bytea | [`rows`] | no |
 //! | domains | as what they are over | | as that |
-//! | numrange, nummultirange, other arrays, inet, cidr, macaddr, hstore, point and its like | Bytea | PostgreSQL's binary form | no |
+//! | numrange, nummultirange, other arrays, inet, cidr, macaddr, hstore, tsvector, tsquery, point and its like | Bytea | PostgreSQL's binary form | no |
 //!
 //! These forms are on disk: they never change. A better one is another [`Form`], named in the catalog's row.
 //!
@@ -230,9 +230,10 @@ fn kept(catalog: &Catalog, pg: PgType) -> Option<(DataType, Form)> {
         // Without a length it is as long as its values, and its blanks do not count.
         oid::NAME | oid::BPCHAR => (DataType::Text, Form::Named),
         // oid, xid, cid, regproc, the reg* of names, money
-        26 | 28 | 29 | 24 | 2202..=2206 | 4096 | 4089 | 790 => (DataType::Int8, Form::Named),
+        26 | 28 | 29 | 24 | 2202..=2206 | 4096 | 4089 | 3734 | 790 => (DataType::Int8, Form::Named),
         oid::CITEXT => (DataType::Folded, Form::Named),
-        oid::HSTORE => (DataType::Bytea, Form::Sent),
+        // hstore, tsvector, tsquery
+        oid::HSTORE | 3614 | 3615 => (DataType::Bytea, Form::Sent),
         // pg_lsn
         3220 => (DataType::Bytea, Form::Named),
         oid::CHAR => (DataType::Int2, Form::Named),

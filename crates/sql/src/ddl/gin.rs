@@ -77,6 +77,7 @@ fn class_of(view: &View, element: &IndexElement, ty: TypeRef) -> Result<Class> {
     let fits = match class {
         Class::Arrays => is_array(base),
         Class::Documents | Class::Paths => base == JSONB,
+        Class::Words => base == TSVECTOR,
         Class::Trigrams => matches!(base, oid::TEXT | oid::VARCHAR | oids::CITEXT),
     };
     if !fits {
@@ -91,7 +92,8 @@ fn class_of(view: &View, element: &IndexElement, ty: TypeRef) -> Result<Class> {
 fn default_class(ty: TypeRef, base: u32) -> Result<Class> {
     let class = match base {
         JSONB => Class::Documents,
-        TSVECTOR | oids::HSTORE => {
+        TSVECTOR => Class::Words,
+        oids::HSTORE => {
             return Err(SqlError::unsupported(format!("an index of gin of type {}", shown(ty))));
         }
         _ if is_array(base) => Class::Arrays,
@@ -153,7 +155,7 @@ fn named_class(view: &View, path: &Path) -> Result<Class> {
         "jsonb_ops" if is_own => Ok(Class::Documents),
         "jsonb_path_ops" if is_own => Ok(Class::Paths),
         "gin_trgm_ops" if of_extension("pg_trgm").is_some() => Ok(Class::Trigrams),
-        "tsvector_ops" if is_own => Err(SqlError::unsupported("an index of gin of tsvector")),
+        "tsvector_ops" if is_own => Ok(Class::Words),
         "gin_hstore_ops" if of_extension("hstore").is_some() => {
             Err(SqlError::unsupported("an index of gin of hstore"))
         }
@@ -182,6 +184,7 @@ pub fn name_of(class: Class) -> &'static str {
         Class::Documents => "jsonb_ops",
         Class::Paths => "jsonb_path_ops",
         Class::Trigrams => "gin_trgm_ops",
+        Class::Words => "tsvector_ops",
     }
 }
 

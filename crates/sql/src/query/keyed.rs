@@ -148,6 +148,21 @@ pub fn of_parts(parts: Vec<Access>) -> Option<Predicate> {
     Some(Predicate::Or(any.collect()))
 }
 
+/// Keys that begin so.
+fn beginning(begin: &[u8]) -> KeyRange {
+    let from = KeyRange::from([Value::Bytes(begin.into())]);
+    // Behind all of them is the first key in which the last byte that can be is one more.
+    let mut behind = begin.to_vec();
+    while behind.last() == Some(&u8::MAX) {
+        behind.pop();
+    }
+    match behind.last_mut() {
+        Some(last) => *last += 1,
+        None => return from,
+    }
+    from.and(KeyRange::before([Value::Bytes(behind)]))
+}
+
 /// The rows whose keys meet a tree; `None` for all.
 fn of_tree(index: &str, tree: &Tree) -> Option<Predicate> {
     let range = |key: &[u8]| KeyRange::eq([Value::Bytes(key.into())]);
@@ -155,6 +170,7 @@ fn of_tree(index: &str, tree: &Tree) -> Option<Predicate> {
         Tree::All => return None,
         Tree::None => Predicate::Or(Vec::new()),
         Tree::Key(key) => Predicate::index(index, range(key)),
+        Tree::Begins(begin) => Predicate::index(index, beginning(begin)),
         Tree::And(parts) => {
             Predicate::And(parts.iter().filter_map(|part| of_tree(index, part)).collect())
         }

@@ -33,6 +33,16 @@ pub fn call(seen: &Seen, name: &str, args: &[Datum<'_>]) -> Result<Option<Datum<
             }
             Datum::bytes(made.finish())
         }
+        ("get_current_ts_config", []) => {
+            let setting = (seen.view.settings)("default_text_search_config").unwrap_or_default();
+            match onlap_kernels::search::configuration(&setting) {
+                Some(oid) => Datum::Oid(oid),
+                None => {
+                    let text = format!("text search configuration \"{setting}\" does not exist");
+                    return Err(Error::new("42704", text));
+                }
+            }
+        }
         (name, [Datum::Text(text)]) => match kind(name, "in") {
             Some(kind) => Datum::Oid(read(seen, kind, text)?),
             None => return Ok(None),

@@ -13,6 +13,13 @@ pub(super) fn encoding(text: &str) -> Result<String, String> {
     crate::encoding::name_of(text).map(str::to_owned).ok_or_else(String::new)
 }
 
+/// A configuration of text search, with its schema.
+pub(super) fn text_search(text: &str) -> Result<String, String> {
+    let name = onlap_kernels::search::configuration(text)
+        .and_then(onlap_kernels::search::configuration_name);
+    name.map(|name| format!("pg_catalog.{name}")).ok_or_else(String::new)
+}
+
 /// A style and an order of day, month and year, either of which may be missing.
 pub(super) fn date_style(text: &str) -> Result<String, String> {
     date_style_after("ISO, MDY", text)

@@ -224,8 +224,8 @@ settings! {
         DefaultTableAccessMethod "default_table_access_method" Text, "heap", Session, "Without effect.";
         DefaultTablespace "default_tablespace" Text, "", Session, "Without effect.";
         TempTablespaces "temp_tablespaces" Text, "", Session, "Without effect.";
-        DefaultTextSearchConfig "default_text_search_config" Text, "pg_catalog.simple", Session,
-            "Without effect.";
+        DefaultTextSearchConfig "default_text_search_config" Checked(check::text_search), "pg_catalog.english",
+            Session, "By which configuration texts are searched where none is named.";
         DefaultToastCompression "default_toast_compression" Text, "pglz", Session, "Without effect.";
         SessionReplicationRole "session_replication_role" Word(&["origin", "replica", "local"]), "origin",
             Superuser, "Without effect.";

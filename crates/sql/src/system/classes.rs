@@ -201,7 +201,7 @@ fn stored_of(class: Class, ty: PgType) -> PgType {
             oid: catalog.element(catalog.base_type(ty.oid)).unwrap_or(ty.oid),
             modifier: ty.modifier,
         },
-        Class::Documents => PgType::new(oid::TEXT),
+        Class::Documents | Class::Words => PgType::new(oid::TEXT),
         Class::Paths | Class::Trigrams => PgType::new(oid::INT4),
     }
 }

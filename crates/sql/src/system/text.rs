@@ -57,7 +57,7 @@ fn gin_key(table: &TableSchema, index: &IndexSchema, key: &str, catalog: &Catalo
         return format!("USING gin ({key})");
     };
     let mut text = match class {
-        Class::Arrays | Class::Documents => format!("USING gin ({key})"),
+        Class::Arrays | Class::Documents | Class::Words => format!("USING gin ({key})"),
         class => format!("USING gin ({key} {})", class_name(class, catalog)),
     };
     if !options.is_empty() {

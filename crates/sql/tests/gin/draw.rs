@@ -16,6 +16,10 @@ pub enum Kind {
     Documents,
     /// text
     Texts,
+    /// tsvector
+    Words,
+    /// text, of which to_tsvector makes words
+    Prose,
 }
 
 impl Kind {
@@ -25,14 +29,16 @@ impl Kind {
             Kind::Numbers => "int[]",
             Kind::Names => "text[]",
             Kind::Documents => "jsonb",
-            Kind::Texts => "text",
+            Kind::Texts | Kind::Prose => "text",
+            Kind::Words => "tsvector",
         }
     }
 
     /// What indexes have keys of.
     pub fn indexes(self) -> &'static [&'static str] {
         match self {
-            Kind::Numbers | Kind::Names => &["v"],
+            Kind::Numbers | Kind::Names | Kind::Words => &["v"],
+            Kind::Prose => &["to_tsvector('english', v)", "to_tsvector('simple', v)"],
             Kind::Documents => &["v", "v jsonb_path_ops", "(v -> 'a')"],
             Kind::Texts => &["v gin_trgm_ops", "lower(v) gin_trgm_ops"],
         }
@@ -102,6 +108,8 @@ impl Draw {
             },
             Kind::Documents => format!("'{}'", self.document(3)),
             Kind::Texts => format!("'{}'", self.text(6)),
+            Kind::Words => format!("'{}'", self.words()),
+            Kind::Prose => format!("'{}'", self.prose(9)),
         }
     }
 
@@ -151,7 +159,89 @@ impl Draw {
             }
             Kind::Documents => self.of_document(),
             Kind::Texts => self.of_text(),
+            Kind::Words => self.of_words(),
+            Kind::Prose => self.of_prose(),
         }
+    }
+
+    /// A tsvector.
+    fn words(&mut self) -> String {
+        let long = "ab".repeat(80);
+        let words = ["a", "ab", "abc", "b", "ba", "c", "ä", &long, "''x y''"];
+        let word = |draw: &mut Draw| {
+            let word = draw.one(&words).to_string();
+            let (one, other) = (draw.below(6) + 1, draw.below(9) + 1);
+            let weight = draw.one(&["", "", "A", "B", "C"]);
+            match draw.below(5) {
+                0 => word,
+                1 => format!("{word}:{one},{other}{weight}"),
+                _ => format!("{word}:{one}{weight}"),
+            }
+        };
+        (0..self.below(6)).map(|_| word(self)).collect::<Vec<_>>().join(" ")
+    }
+
+    fn prose(&mut self, most: usize) -> String {
+        let words = [
+            "the",
+            "cats",
+            "cat",
+            "running",
+            "runs",
+            "a",
+            "dog",
+            "quick",
+            "state-of-the-art",
+            "x@y.org",
+            "12",
+            "Flies",
+            "and",
+            "was",
+            "über",
+            "http://a.org/b",
+            "3.5",
+        ];
+        (0..self.below(most + 1)).map(|_| self.one(&words)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// A tsquery of some words.
+    fn query(&mut self, depth: usize, of: &[&str]) -> String {
+        if depth == 0 || self.below(3) == 0 {
+            return format!("{}{}", self.one(of), self.one(&["", "", "", ":*", ":A", ":*BC"]));
+        }
+        match self.below(6) {
+            0 => format!("!({})", self.query(depth - 1, of)),
+            other => {
+                let join = ["&", "&", "|", "<->", "<2>"][other - 1];
+                format!("({}) {join} ({})", self.query(depth - 1, of), self.query(depth - 1, of))
+            }
+        }
+    }
+
+    fn of_words(&mut self) -> String {
+        let long = "ab".repeat(30 + self.below(60));
+        let depth = self.below(3);
+        let query = self.query(depth, &["a", "ab", "abc", "b", "ba", "c", "ä", &long, "''x y''"]);
+        match self.below(6) {
+            0 => format!("'{query}'::tsquery @@ v"),
+            1 => format!("v @@@ '{query}'::tsquery"),
+            2 => format!("v @@ ('{query}'::tsquery && 'a | b')"),
+            _ => format!("v @@ '{query}'::tsquery"),
+        }
+    }
+
+    fn of_prose(&mut self) -> String {
+        let depth = self.below(3);
+        let query = self.query(depth, &["cat", "run", "the", "dogs", "state", "12", "Flying"]);
+        let config = self.one(&["english", "simple"]);
+        let words = self.prose(3);
+        let asked = match self.below(5) {
+            0 => format!("plainto_tsquery('{config}', '{words}')"),
+            1 => format!("phraseto_tsquery('{config}', '{words}')"),
+            2 => format!("websearch_to_tsquery('{config}', '{words} or -\"{words}\"')"),
+            _ => format!("to_tsquery('{config}', '{query}')"),
+        };
+        format!("to_tsvector('{config}', v) @@ {asked}")
     }
 
     fn of_document(&mut self) -> String {

@@ -3,6 +3,7 @@
 mod data;
 mod number;
 mod ranges;
+mod search;
 mod text;
 mod time;
 
@@ -40,7 +41,7 @@ fn with_types(proc: &Proc, own: impl Fn(Oid) -> Oid) -> (Vec<Oid>, Oid) {
 
 /// Texts of values for an argument.
 pub fn pool(catalog: &Catalog, proc: &Proc, at: usize, oid: Oid) -> &'static [&'static str] {
-    let special = [ranges::pool, text::pool, number::pool, time::pool, data::pool];
+    let special = [search::pool, ranges::pool, text::pool, number::pool, time::pool, data::pool];
     special.iter().find_map(|pool| pool(catalog, proc, at, oid)).unwrap_or_else(|| general(oid))
 }
 

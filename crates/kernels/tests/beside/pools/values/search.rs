@@ -1,0 +1,127 @@
+//! Documents, queries and configurations for functions of text search.
+
+use onlap_pg::Oid;
+use onlap_pg::catalog::{Catalog, Proc};
+
+const VECTORS: &[&str] = &[
+    "",
+    "a",
+    "a:1",
+    "a:1A b:2B c:3C d:4D",
+    "a:1,3,5 b:2,4 c:6",
+    "a b c",
+    "a:1 b c:3",
+    "ab:1 abc:2A abd:3 b:4",
+    "a:16383 b:16383A c:20000",
+    "'x y':1 'it''s':2 '\\\\':3",
+    "a:5 a:2 a:5A b",
+    "cat:3 fat:2,11 sat:4 mat:7 rat:12",
+    "ä:1 日本:2 é",
+    "a:1 b:2 c:3 d:4 e:5 f:6 g:7 h:8",
+    "a:1,2,3,4,5,6,7,8,9,10 b:100 c:200B d:300",
+    "b:1 a:2",
+];
+
+const QUERIES: &[&str] = &[
+    "",
+    "a",
+    "!a",
+    "!!a",
+    "a & b",
+    "a | b",
+    "a <-> b",
+    "a <2> b",
+    "a <0> a",
+    "a:A",
+    "a:*",
+    "ab:*B",
+    "a:AB & b:CD",
+    "(a | b) <-> c",
+    "a <-> (b | c)",
+    "a <-> !b",
+    "!a <-> b",
+    "!(a <-> b)",
+    "(a & b) <-> c",
+    "a <-> (b <-> c)",
+    "a <-> b <-> c",
+    "a & !b | c & !d",
+    "!(a & !(b | c))",
+    "'it''s' & 'x y'",
+    "a:* <-> b",
+    "(!a | !b) <-> c",
+    "(!a & !b) <-> c",
+    "x",
+    "fat & cat | rat",
+    "cat <-> sat",
+    "'ä' | '日本':*",
+    "a <16384> b",
+];
+
+const TEXTS: &[&str] = &[
+    "",
+    " ",
+    "The quick brown foxes jumped over the lazy dogs",
+    "a fat cat sat on a mat - it ate a fat rats",
+    "the and of",
+    "super-duper cats & dogs",
+    "foo & bar",
+    "foo | !bar",
+    "!foo",
+    "foo:* & bar:AB",
+    "'the cat' & dog",
+    "the <-> cat",
+    "cat <-> the <-> dog",
+    "(the | cat) & (dog | of)",
+    "foo <3> bar",
+    "\"fat cat\" or rat -dog",
+    "or or or",
+    "-",
+    "\"\"",
+    "foo &",
+    "& foo",
+    "(foo",
+    "foo)",
+    "foo bar",
+    "foo <20000> bar",
+    "http://www.example.com/path/file.html?x=1#y a@b.com 192.168.0.1 /usr/bin/x -12.5e3 v1.2.3 <b>x</b> &amp;",
+    "Ärger über 日本語 café's naïve",
+    "state-of-the-art 3-d x2-y2 it's",
+    "foo:bar",
+    ":foo",
+    "a\\b 'c\\'d'",
+    "running runs ran runner easily fairly",
+];
+
+/// Texts of values for an argument.
+pub fn pool(_: &Catalog, proc: &Proc, at: usize, oid: Oid) -> Option<&'static [&'static str]> {
+    Some(match oid {
+        3614 => VECTORS,
+        3615 => QUERIES,
+        3734 => &["simple", "english", "pg_catalog.english"],
+        25 if proc.name.ends_with("to_tsquery") || proc.name == "to_tsvector" => TEXTS,
+        25 if proc.name.starts_with("ts_match_t") => TEXTS,
+        25 if proc.name == "ts_delete" => &["a", "b", "", "x", "cat"],
+        1009 if matches!(&*proc.name, "ts_delete" | "setweight" | "array_to_tsvector") => {
+            &["{}", "{a,b}", "{a,NULL}", "{cat,x,cat}", "{\"x y\"}", "{\"\"}"]
+        }
+        1002 if proc.name == "ts_filter" => &["{a,b}", "{D}", "{}", "{x}", "{a,NULL}"],
+        18 if proc.name == "setweight" => &["A", "b", "c", "D", "x"],
+        1021 if proc.name.starts_with("ts_rank") => &[
+            "{0.1,0.2,0.4,1}",
+            "{-1,0.5,0.5,0.5}",
+            "{1,1}",
+            "{1,1,1,2}",
+            "{0.1,NULL,1,1}",
+            "{{1,1},{1,1}}",
+        ],
+        23 if proc.name.starts_with("ts_rank") => &["0", "1", "2", "4", "8", "16", "32", "63"],
+        23 if proc.name == "tsquery_phrase" => &["0", "1", "5", "16384", "16385", "-1"],
+        3802 if at == proc.arguments.len() - 1 && proc.name == "to_tsvector" => &[
+            "{}",
+            "\"the cats\"",
+            "[\"a cat\", 1, {\"k\": \"dogs run\", \"b\": [\"x y\"]}]",
+            "{\"cats\": \"a\"}",
+        ],
+        _ => return None,
+    })
+}
