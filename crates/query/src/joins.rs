@@ -408,41 +408,45 @@ impl Compiler<'_> {
         let mut needs = Members::default();
         self.needs_of(&join.right, &mut needs);
         needs.keep(&left);
-        let item = |tree, entries| Item { tree, entries, needs: Members::default() };
-        let part = if !needs.is_empty() {
+        let sides = [(left, left_own), (right, right_own)];
+        let part = self.outer_sides((join, kind), needs, sides, on)?;
+        self.asked(part, &conditions)
+    }
+
+    /// The sides of an outer join, each with its entries and the conditions on it alone, joined by others. A table is looked up
+    /// where few rows of the side that stays come to it.
+    fn outer_sides(
+        &mut self,
+        (join, kind): (&JoinNode, JoinKind),
+        needs: Members,
+        [(left, left_own), (right, right_own)]: [(Members, Vec<Condition>); 2],
+        mut on: Vec<Condition>,
+    ) -> Result<Part> {
+        if !needs.is_empty() {
             let left_part = self.inner(&[&join.left], left_own)?;
             on.extend(right_own);
-            let item = Item { needs, ..item(&join.right, right) };
-            self.lateral(left_part, &item, kind, on)?
-        } else if kind == JoinKind::Right {
+            let item = Item { tree: &join.right, entries: right, needs };
+            return self.lateral(left_part, &item, kind, on);
+        }
+        if kind == JoinKind::Right {
             // The rows that all stay come first: they may be few.
             let right_part = self.inner(&[&join.right], right_own)?;
-            let other = item(&join.left, left);
-            match self.is_lookup(&right_part, &right, &other, &on) {
-                true => {
-                    on.extend(left_own);
-                    self.lateral(right_part, &other, JoinKind::Left, on)?
-                }
-                false => {
-                    let left_part = self.inner(&[&join.left], left_own)?;
-                    self.join(left_part, right_part, kind, on)?
-                }
+            let other = Item { tree: &join.left, entries: left, needs };
+            if self.is_lookup(&right_part, &right, &other, &on) {
+                on.extend(left_own);
+                return self.lateral(right_part, &other, JoinKind::Left, on);
             }
-        } else {
             let left_part = self.inner(&[&join.left], left_own)?;
-            let other = item(&join.right, right);
-            match kind == JoinKind::Left && self.is_lookup(&left_part, &left, &other, &on) {
-                true => {
-                    on.extend(right_own);
-                    self.lateral(left_part, &other, kind, on)?
-                }
-                false => {
-                    let right_part = self.inner(&[&join.right], right_own)?;
-                    self.join(left_part, right_part, kind, on)?
-                }
-            }
-        };
-        self.asked(part, &conditions)
+            return self.join(left_part, right_part, kind, on);
+        }
+        let left_part = self.inner(&[&join.left], left_own)?;
+        let other = Item { tree: &join.right, entries: right, needs };
+        if kind == JoinKind::Left && self.is_lookup(&left_part, &left, &other, &on) {
+            on.extend(right_own);
+            return self.lateral(left_part, &other, kind, on);
+        }
+        let right_part = self.inner(&[&join.right], right_own)?;
+        self.join(left_part, right_part, kind, on)
     }
 
     /// Whether a condition is never true where all columns of these entries are NULL.

@@ -5,8 +5,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
-#[path = "support/beside.rs"]
-mod beside;
+#[path = "support/compared.rs"]
+mod compared;
 mod support;
 
 use onlap_testkit::postgres::NEEDED;
@@ -14,7 +14,7 @@ use onlap_testkit::programs;
 
 fn same(script: &str) {
     if programs::are_there(&NEEDED) {
-        beside::compare(script);
+        compared::compare(script);
     }
 }
 

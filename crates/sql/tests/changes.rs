@@ -5,13 +5,13 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
-#[path = "support/beside.rs"]
-mod beside;
+#[path = "support/compared.rs"]
+mod compared;
 mod support;
 
 const SCRIPT: &str = include_str!("../testdata/changes_beside.sql");
 
 #[test]
 fn changes_do_what_postgresql_does() {
-    beside::compare(SCRIPT);
+    compared::compare(SCRIPT);
 }

@@ -5,8 +5,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
-#[path = "support/beside.rs"]
-mod beside;
+#[path = "support/compared.rs"]
+mod compared;
 mod support;
 
 use onlap::{Database, Options, SyncMode};
@@ -15,12 +15,12 @@ use support::Fixture;
 
 #[test]
 fn foreign_keys_that_are_put_off() {
-    beside::compare(include_str!("../testdata/constraints/deferred_keys.sql"));
+    compared::compare(include_str!("../testdata/constraints/deferred_keys.sql"));
 }
 
 #[test]
 fn foreign_keys_and_checks_of_every_kind() {
-    beside::compare(include_str!("../testdata/constraints/foreign_keys.sql"));
+    compared::compare(include_str!("../testdata/constraints/foreign_keys.sql"));
 }
 
 /// What was declared, and how rows broke it.
@@ -69,5 +69,5 @@ fn rules_are_the_same_after_a_reopen() {
 
 #[test]
 fn unique_keys_that_are_judged_by_a_look_at_the_rows() {
-    beside::compare(include_str!("../testdata/constraints/unique.sql"));
+    compared::compare(include_str!("../testdata/constraints/unique.sql"));
 }

@@ -4,8 +4,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
-#[path = "support/beside.rs"]
-mod beside;
+#[path = "support/compared.rs"]
+mod compared;
 mod support;
 
 const SCRIPT: &str = include_str!("../testdata/drivers_beside.sql");
@@ -14,5 +14,5 @@ const SUMS: &str = include_str!("../testdata/sums.sql");
 
 #[test]
 fn drivers_statements_are_answered_as_by_postgresql() {
-    [SCRIPT, SUMS].into_iter().for_each(beside::compare);
+    [SCRIPT, SUMS].into_iter().for_each(compared::compare);
 }

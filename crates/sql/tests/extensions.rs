@@ -6,11 +6,11 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
-#[path = "support/beside.rs"]
-mod beside;
+#[path = "support/compared.rs"]
+mod compared;
 mod support;
 
-use beside::compare;
+use compared::compare;
 use onlap::{Database, Options, SyncMode};
 use onlap_sql::Instance;
 use support::Fixture;

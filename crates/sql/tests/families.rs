@@ -6,8 +6,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
-#[path = "support/beside.rs"]
-mod beside;
+#[path = "support/compared.rs"]
+mod compared;
 mod support;
 
 use onlap_testkit::postgres::Postgres;
@@ -21,17 +21,17 @@ const TOGETHER: &str = include_str!("../testdata/families/together.sql");
 
 #[test]
 fn inheritance_is_as_in_postgresql() {
-    beside::compare(INHERITS);
+    compared::compare(INHERITS);
 }
 
 #[test]
 fn partitions_are_as_in_postgresql() {
-    beside::compare(PARTITIONS);
+    compared::compare(PARTITIONS);
 }
 
 #[test]
 fn what_stands_on_families_is_as_in_postgresql() {
-    beside::compare(TOGETHER);
+    compared::compare(TOGETHER);
 }
 
 const RIGHTS: &str = include_str!("../testdata/families/rights.sql");
@@ -48,7 +48,7 @@ fn rights_on_families_are_as_in_postgresql() {
         let mut ours = fixture.session_of(role).run(statement);
         ours.rows.sort();
         theirs.rows.sort();
-        let (mine, other) = (beside::answer(&ours), beside::answer(&theirs));
+        let (mine, other) = (compared::answer(&ours), compared::answer(&theirs));
         if mine != other {
             differ.push(format!("{line}\n  ours   {mine}\n  theirs {other}"));
         }

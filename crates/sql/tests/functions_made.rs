@@ -5,8 +5,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
-#[path = "support/beside.rs"]
-mod beside;
+#[path = "support/compared.rs"]
+mod compared;
 mod support;
 
 use onlap::{Database, Options};
@@ -19,26 +19,26 @@ const TRIGGERS: &str = include_str!("../testdata/routines/triggers.sql");
 
 #[test]
 fn functions_do_what_postgresql_does() {
-    let differ = beside::differences(FUNCTIONS.split("\n\n"), "", beside::all_but_columns);
+    let differ = compared::differences(FUNCTIONS.split("\n\n"), "", compared::all_but_columns);
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
 
 #[test]
 fn triggers_do_what_postgresql_does() {
-    let differ = beside::differences(TRIGGERS.split("\n\n"), "", beside::all_but_columns);
+    let differ = compared::differences(TRIGGERS.split("\n\n"), "", compared::all_but_columns);
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
 
 #[test]
 fn what_routines_leave_and_may_change_is_as_in_postgresql() {
-    let differ = beside::differences(KEPT.split("\n\n"), "", beside::all_but_columns);
+    let differ = compared::differences(KEPT.split("\n\n"), "", compared::all_but_columns);
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
 
 #[test]
 fn what_triggers_do_within_statements_counts_as_in_postgresql() {
     let script = include_str!("../testdata/fired_beside.sql");
-    let differ = beside::differences(script.lines(), "", beside::answer);
+    let differ = compared::differences(script.lines(), "", compared::answer);
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
 

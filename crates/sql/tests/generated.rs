@@ -5,8 +5,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
-#[path = "support/beside.rs"]
-mod beside;
+#[path = "support/compared.rs"]
+mod compared;
 mod support;
 
 use support::{Fixture, Talk};
@@ -16,12 +16,12 @@ const TRIGGERS: &str = include_str!("../testdata/generated_triggers_beside.sql")
 
 #[test]
 fn generated_columns_are_postgresqls() {
-    beside::compare(SCRIPT);
+    compared::compare(SCRIPT);
 }
 
 #[test]
 fn triggers_see_them_as_in_postgresql() {
-    beside::compare(TRIGGERS);
+    compared::compare(TRIGGERS);
 }
 
 /// Fails where a row has another value than its expression gives.

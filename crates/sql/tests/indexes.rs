@@ -6,8 +6,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
-#[path = "support/beside.rs"]
-mod beside;
+#[path = "support/compared.rs"]
+mod compared;
 mod support;
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const SCRIPT: &str = include_str!("../testdata/indexes_beside.sql");
 
 #[test]
 fn indexes_do_what_postgresql_does() {
-    beside::compare(SCRIPT);
+    compared::compare(SCRIPT);
 }
 
 /// Threads of which those that build indexes panic while the flag is set.

@@ -5,8 +5,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
-#[path = "support/beside.rs"]
-mod beside;
+#[path = "support/compared.rs"]
+mod compared;
 mod support;
 
 use support::{Fixture, Talk};
@@ -17,17 +17,17 @@ const DROPPED: &str = include_str!("../testdata/matviews_dropped_beside.sql");
 
 #[test]
 fn materialized_views_are_postgresqls() {
-    beside::compare(SCRIPT);
+    compared::compare(SCRIPT);
 }
 
 #[test]
 fn functions_cannot_outlive_what_calls_them() {
-    beside::compare(RESTRICTED);
+    compared::compare(RESTRICTED);
 }
 
 #[test]
 fn what_they_read_takes_them_along() {
-    beside::compare(DROPPED);
+    compared::compare(DROPPED);
 }
 
 fn count(talk: &mut Talk) -> String {

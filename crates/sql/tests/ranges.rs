@@ -6,8 +6,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
-#[path = "support/beside.rs"]
-mod beside;
+#[path = "support/compared.rs"]
+mod compared;
 mod support;
 
 use onlap_testkit::simple::Outcome;
@@ -24,7 +24,7 @@ const REFUSED: [&str; 2] = ["CREATE TABLE ex", "CREATE TYPE floatrange"];
 fn compare(script: &str) {
     let is_taken = |line: &&str| !REFUSED.iter().any(|begin| line.starts_with(begin));
     let script: Vec<&str> = script.lines().filter(is_taken).collect();
-    beside::compare(&script.join("\n"));
+    compared::compare(&script.join("\n"));
 }
 
 #[test]

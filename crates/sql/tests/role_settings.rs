@@ -2,8 +2,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
-#[path = "support/beside.rs"]
-mod beside;
+#[path = "support/compared.rs"]
+mod compared;
 mod support;
 
 use support::{Fixture, Talk};
@@ -12,7 +12,7 @@ const SCRIPT: &str = include_str!("../testdata/role_settings_beside.sql");
 
 #[test]
 fn settings_of_roles_are_postgresqls() {
-    beside::compare(SCRIPT);
+    compared::compare(SCRIPT);
 }
 
 fn show(talk: &mut Talk, name: &str) -> String {

@@ -5,8 +5,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
-#[path = "support/beside.rs"]
-mod beside;
+#[path = "support/compared.rs"]
+mod compared;
 mod support;
 
 use support::Fixture;
@@ -15,7 +15,7 @@ const BLOCKS: &str = include_str!("../testdata/routines/blocks.sql");
 
 #[test]
 fn blocks_do_what_postgresql_does() {
-    let differ = beside::differences(BLOCKS.split("\n\n"), "", beside::all_but_columns);
+    let differ = compared::differences(BLOCKS.split("\n\n"), "", compared::all_but_columns);
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
 

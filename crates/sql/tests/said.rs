@@ -6,8 +6,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
-#[path = "support/beside.rs"]
-mod beside;
+#[path = "support/compared.rs"]
+mod compared;
 mod support;
 
 use onlap_testkit::simple::Outcome;
@@ -26,6 +26,6 @@ fn said(outcome: &Outcome) -> String {
 
 #[test]
 fn errors_say_what_postgresql_says() {
-    let differ = beside::differences(SCRIPT.lines(), "", said);
+    let differ = compared::differences(SCRIPT.lines(), "", said);
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }

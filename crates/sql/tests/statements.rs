@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
 mod support;
-#[path = "support/beside.rs"]
+#[path = "support/compared.rs"]
 mod theirs;
 
 use onlap_testkit::postgres::Postgres;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
-#[path = "support/beside.rs"]
+#[path = "support/compared.rs"]
 mod compared;
 mod support;
 

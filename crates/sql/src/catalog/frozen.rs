@@ -84,8 +84,8 @@ pub fn literals(view: &View, bound: &Bound, text: &str) -> Vec<Edit> {
         };
         let said = tokens.value(*token);
         let ty = PgType { oid: catalog.base_type(ty.oid), modifier: ty.modifier };
-        if let Ok(fixed) = reader.fixed_text(ty, &said)
-            && *fixed != *said
+        if let Ok(fixed) = reader.fixed_text(ty, said)
+            && fixed != said
         {
             made.push((
                 token.start as usize,
