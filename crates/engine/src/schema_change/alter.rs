@@ -54,6 +54,10 @@ pub(super) fn alter_locked(
         let text = "a generated column is added in a transaction";
         return Err(Error::new(ErrorKind::Unsupported, text));
     }
+    if changes.converts_rows() {
+        let text = "values of a column are calculated of rows in a transaction";
+        return Err(Error::new(ErrorKind::Unsupported, text));
+    }
     if plan.schema.name != table && shared.catalog.by_name(&plan.schema.name).is_some() {
         let text = format!("there is a table named {} already", plan.schema.name);
         return Err(Error::new(ErrorKind::AlreadyExists, text));

@@ -393,6 +393,15 @@ pub fn value_of(literal: &Literal) -> Result<Option<Value>> {
 /// A default that is a constant.
 fn constant(view: &View, source: Source<'_>, expr: ExprId, ty: DataType) -> Result<Option<Value>> {
     match source.tree.expr(expr) {
+        Expr::Literal(Literal::Text(text)) => {
+            let read = crate::query::Reader::new(view).column_value(ColumnType::own(ty), text);
+            match (read, source.tree.place(expr)) {
+                // What is too long is refused when a row needs it.
+                (Err(e), _) if e.state() == "22001" => Ok(None),
+                (Err(e), Some(place)) => Err(source.at(e.nowhere(), place)),
+                (read, _) => read.map(Some),
+            }
+        }
         Expr::Literal(literal) => match value_of(literal)? {
             Some(value) => assign(Cell::of_value(&value), ty).map(Some),
             None => Ok(None),

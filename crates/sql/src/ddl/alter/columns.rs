@@ -1,25 +1,21 @@
 //! Which steps do actions on columns take?
 
-use onlap::{DataType, ForeignKeySchema, TableChanges, Value, convert};
-use onlap_pg::Oid;
-use onlap_pg::ast::{ColumnChange, Expr, ExprId, NewColumn, SequenceOption};
+use onlap::{TableChanges, Value, convert};
+use onlap_pg::ast::{ColumnChange, NewColumn, SequenceOption};
 use serde_json::json;
 
 use super::actions::Actions;
+use super::retype::Goal;
 use super::steps::Step;
-use crate::catalog::names::quote;
 use crate::catalog::{Kind, Name, column_types, oids};
-use crate::columns::ColumnType;
 use crate::ddl::change::notice;
 use crate::ddl::columns::{Declared, Default, OwnSequence, collation, declared, default_of};
-use crate::ddl::constraints::{self, Collector};
+use crate::ddl::constraints::Collector;
 use crate::ddl::generated::{self, Generating};
 use crate::ddl::materialized;
 use crate::ddl::types::column_type;
 use crate::ddl::{defaults, sequence, table};
 use crate::error::{Result, SqlError, state};
-use crate::query::Bound;
-use crate::types::oid;
 use crate::wire::Client;
 
 /// Functions that give every row another value.
@@ -195,7 +191,10 @@ impl Actions<'_> {
                 return self.add_identity(at, *always, options);
             }
             ColumnChange::SetIdentity(options) => return self.set_identity(at, options),
-            ColumnChange::DropIdentity(_) => {
+            ColumnChange::DropIdentity(skip) => {
+                if !self.is_identity(at, *skip, client)? {
+                    return Ok(());
+                }
                 self.steps.push(Step::Note(Kind::Identity, name.to_string(), None));
                 changes.drop_default(name)
             }
@@ -212,20 +211,8 @@ impl Actions<'_> {
                 let catalog = self.view.objects.made_types().catalog();
                 let order = order.as_ref().map(|order| collation(catalog, order, ty.pg.oid));
                 let order = order.transpose()?.flatten();
-                let using = using.as_ref().map(|said| said.expr);
-                if !using.is_none_or(|e| self.is_plain_cast(e, name, ty)) {
-                    return Err(SqlError::unsupported("ALTER COLUMN TYPE with this USING")
-                        .hint("Add a column of the new type, UPDATE it, and drop the old one."));
-                }
-                self.must_be_unread(at)?;
-                let (before, after) = match self.keeps_readers(at, ty) {
-                    true => (Vec::new(), Vec::new()),
-                    false => self.made_again(self.schema.columns[at].id)?,
-                };
-                self.steps.extend(before);
-                self.set_type(at, ty, order)?;
-                self.steps.extend(after);
-                return Ok(());
+                let using = using.as_ref().map(|said| (said.expr, said.span));
+                return self.retype(at, Goal { ty, collation: order, using });
             }
         };
         self.steps.push(Step::Changes(changes));
@@ -290,74 +277,8 @@ impl Actions<'_> {
         }
     }
 
-    /// Sets a type that the engine has, or one that keeps the same values in the same form.
-    fn set_type(&mut self, at: usize, ty: ColumnType, collation: Option<Oid>) -> Result<()> {
-        let (old, name) = (self.types[at], self.schema.columns[at].name.clone());
-        let body = column_types::body(ty, collation);
-        if old == ty {
-            if self.types.own_collation(at) != collation {
-                self.steps.push(Step::Note(Kind::ColumnType, name, body));
-            }
-            return Ok(());
-        }
-        let is_named = |ty: ColumnType| ty.is_own() || ty.pg.oid == oid::VARCHAR;
-        let is_same = old.is_kept_as(ty) && ty.pg.modifier < 0;
-        let own = self.schema.columns[at].id;
-        let writes = |key: &ForeignKeySchema| {
-            key.columns.contains(&own) && constraints::writes(key.on_delete, key.on_update)
-        };
-        if ty.is_domain() && self.schema.foreign_keys.iter().any(writes) {
-            return Err(constraints::domain_written());
-        }
-        if old.is_same_below(ty) {
-            self.must_keep_to(at, ty)?;
-        } else if !(is_same || is_named(old.below()) && is_named(ty)) {
-            let types = self.view.objects.made_types().catalog();
-            let (from, to) = (old.shown_in(types), ty.shown_in(types));
-            let text = format!("ALTER COLUMN TYPE from {from} to {to}");
-            return Err(SqlError::unsupported(text)
-                .hint("Add a column of the new type, UPDATE it, and drop the old one."));
-        }
-        self.steps.push(Step::Changes(TableChanges::new().set_type(&name, ty.engine)));
-        self.steps.push(Step::Note(Kind::ColumnType, name, body));
-        Ok(())
-    }
-
-    /// Fails where values of a column do not keep to a domain.
-    fn must_keep_to(&self, at: usize, ty: ColumnType) -> Result<()> {
-        let column = &self.schema.columns[at];
-        if !ty.is_domain() || self.is_empty()? && column.default.is_none() {
-            return Ok(());
-        }
-        if column.default.is_some() {
-            let text = "ALTER COLUMN TYPE to a domain of a column with a default";
-            return Err(
-                SqlError::unsupported(text).hint("Drop the default, and set it again then.")
-            );
-        }
-        let text = format!(
-            "SELECT {}::{} FROM {}.{}",
-            quote(&column.name),
-            self.view.objects.made_types().written(ty.pg),
-            quote(&self.name.schema),
-            quote(&self.name.name)
-        );
-        let bound = Bound::must(self.view, &text, crate::parse::depth_of(&text), &[])?;
-        let mut batches = bound.batches(self.view, &text)?;
-        while batches.next()?.is_some() {}
-        Ok(())
-    }
-
-    /// Whether checks and indexes that read a column stay as they are: a greater length changes nothing for them.
-    fn keeps_readers(&self, at: usize, ty: ColumnType) -> bool {
-        let old = self.types[at];
-        let lengths = (old.engine, ty.engine);
-        let gets_longer = matches!(lengths, (DataType::Varchar(a), DataType::Varchar(b)) if a <= b);
-        old == ty || old.pg.oid == ty.pg.oid && gets_longer
-    }
-
     /// Fails where what reads a column does not let it have another type.
-    fn must_be_unread(&self, at: usize) -> Result<()> {
+    pub(super) fn must_be_unread(&self, at: usize) -> Result<()> {
         let column = &self.schema.columns[at];
         let (table, number) = (oids::of_table(self.schema.id), column.id.0 + 1);
         let readers = crate::ddl::view::users_of_column(self.view, table, number);
@@ -405,16 +326,30 @@ impl Actions<'_> {
         Err(SqlError::new(state::UNSUPPORTED, text).detail(detail))
     }
 
+    fn no_identity(&self, at: usize) -> SqlError {
+        let (table, column) = (&self.name.name, &self.schema.columns[at].name);
+        let text = format!("column \"{column}\" of relation \"{table}\" is not an identity column");
+        SqlError::new("55000", text)
+    }
+
+    /// Whether there is an identity to drop.
+    fn is_identity(&self, at: usize, skip: bool, client: &mut dyn Client) -> Result<bool> {
+        if defaults::identity(self.view, self.schema.id, self.schema.columns[at].id).is_some() {
+            return Ok(true);
+        }
+        let error = self.no_identity(at);
+        if !skip {
+            return Err(error);
+        }
+        notice(client, "00000", format!("{}, skipping", error.message()));
+        Ok(false)
+    }
+
     /// SET GENERATED; other options are those of the identity column's sequence.
     fn set_identity(&mut self, at: usize, options: &[SequenceOption]) -> Result<()> {
         let column = &self.schema.columns[at];
         if defaults::identity(self.view, self.schema.id, column.id).is_none() {
-            let table = &self.name.name;
-            let text = format!(
-                "column \"{}\" of relation \"{table}\" is not an identity column",
-                column.name
-            );
-            return Err(SqlError::new("55000", text));
+            return Err(self.no_identity(at));
         }
         let is_of_column =
             |option: &&SequenceOption| matches!(option, SequenceOption::Generated(_));
@@ -444,6 +379,19 @@ impl Actions<'_> {
             );
             return Err(SqlError::new("55000", text));
         }
+        let already = |what: &str| {
+            let (table, column) = (&self.name.name, &column.name);
+            let text = format!("column \"{column}\" of relation \"{table}\" {what}");
+            Err(SqlError::new("55000", text))
+        };
+        if defaults::identity(self.view, self.schema.id, column.id).is_some() {
+            return already("is already an identity column");
+        }
+        if column.default.is_some()
+            || defaults::expression(self.view, self.schema.id, column.id).is_some()
+        {
+            return already("already has a default value");
+        }
         options.ty.get_or_insert(column.ty);
         let mut declared = Declared::plain(column.name.clone(), self.types[at]);
         declared.not_null = true;
@@ -469,18 +417,6 @@ impl Actions<'_> {
         self.steps.push(Step::Changes(changes));
         if known || note.is_some() {
             self.steps.push(Step::Note(Kind::Default, name, note));
-        }
-    }
-
-    /// Whether an expression is the column itself, cast to the new type.
-    fn is_plain_cast(&self, expr: ExprId, column: &str, ty: ColumnType) -> bool {
-        match self.source.tree.expr(expr) {
-            Expr::Column(path) => matches!(&path[..], [name] if &**name == column),
-            Expr::Cast(inner, to) => {
-                column_type(self.view, self.source, to).is_ok_and(|(to, _)| to == ty)
-                    && self.is_plain_cast(*inner, column, ty)
-            }
-            _ => false,
         }
     }
 }
