@@ -92,8 +92,8 @@ pub use read::{
 pub use schema_change::WhichTable;
 pub use sequences::Sequence;
 pub use spec::{
-    CheckSpec, DerivedSpec, ForeignKeySpec, GeneratedSpec, IndexPart, IndexSpec, SequenceSpec,
-    TableChanges, TableSpec,
+    CheckSpec, Conversion, Convert, DerivedSpec, ForeignKeySpec, GeneratedSpec, IndexPart,
+    IndexSpec, SequenceSpec, TableChanges, TableSpec,
 };
 pub use stats::{
     IndexStats, KeyEstimates, QUANTILE_PARTS, RunStats, Stats, TableStats, TransactionStats,

@@ -18,7 +18,7 @@ mod generated;
 mod sequence;
 
 pub(crate) use changes::TableChange;
-pub use changes::TableChanges;
+pub use changes::{Conversion, Convert, TableChanges};
 use constraints::RulesSpec;
 pub use constraints::{CheckSpec, ForeignKeySpec};
 pub(crate) use constraints::{DefaultSpec, build_check, build_default};

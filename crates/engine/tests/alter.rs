@@ -12,8 +12,8 @@ mod support;
 use std::sync::Arc;
 
 use onlap::{
-    DataType, Database, Error, ErrorKind, IndexSpec, KeyRange, Result, Row, Scan, Table,
-    TableChanges, TableSpec, Value,
+    Column, Conversion, Convert, DataType, Database, Error, ErrorKind, IndexSpec, KeyRange, Result,
+    Row, Scan, Table, TableChanges, TableSpec, Value, convert,
 };
 use onlap_vfs::{Fault, FaultFs, Fs, MemFs};
 use power::{assert_checked, cut_at_each_operation, open};
@@ -244,6 +244,62 @@ fn types_that_differ_are_rewritten_or_refused() {
     let was = old.scan(&table, Scan::all().columns(["s"])).unwrap().rows().unwrap();
     assert!(was.contains(&vec![Value::Null]) && was.len() == before.len());
     drop(old);
+    assert_kept(db, table, &disk);
+}
+
+/// Adds up what it reads; fails above a thousand.
+struct Sum;
+
+impl Convert for Sum {
+    fn convert(&self, inputs: &[Column], rows: usize) -> Result<Column> {
+        let mut out = Column::new(DataType::Int8.physical());
+        for row in 0..rows {
+            let read = |column: &Column| match convert::read_value(DataType::Int8, column, row) {
+                Value::Int(n) => n,
+                _ => 0,
+            };
+            let sum = inputs.iter().map(read).sum::<i64>();
+            if sum > 1000 {
+                return Err(Error::new(ErrorKind::OutOfRange, "too much"));
+            }
+            convert::push_value(DataType::Int8, &Value::Int(sum), &mut out, "n")?;
+        }
+        Ok(out)
+    }
+}
+
+#[test]
+fn a_conversion_calculates_values_of_the_column_or_of_rows() {
+    let disk = MemFs::new();
+    let (db, table) = filled(disk.clone(), 600);
+    let before = agreed_rows(&db, "t").unwrap();
+    let by = |reads: &[&str], strict| {
+        let reads = reads.iter().map(|name| name.to_string()).collect();
+        changes().convert("n", DataType::Int8, Conversion { reads, strict, by: Arc::new(Sum) })
+    };
+    assert_eq!(kind(db.alter_table("t", &by(&["n", "id"], true))), ErrorKind::Unsupported);
+    assert_eq!(kind(db.alter_table("t", &by(&["n"], false))), ErrorKind::Unsupported);
+    db.alter_table("t", &by(&["n"], true)).unwrap();
+    assert!(agreed_rows(&db, "t").unwrap() == before);
+    let mut tx = db.begin().unwrap();
+    tx.alter_table(&table, &by(&["id", "n"], true)).unwrap();
+    tx.commit().unwrap();
+    let sum = |row: &Row| match (&row[0], &row[1]) {
+        (Value::Int(id), Value::Int(n)) => Value::Int(id + n),
+        _ => panic!("numbers"),
+    };
+    let rows = agreed_rows(&db, "t").unwrap();
+    assert_eq!(rows.len(), before.len());
+    assert!(rows.iter().zip(&before).all(|(row, old)| row[1] == sum(old) && row[2] == old[2]));
+    // What fails leaves everything as it was, unless only what is dead fails.
+    table.insert(&[Value::Int(9000), Value::Int(2000), Value::Null]).unwrap();
+    assert_eq!(kind(db.alter_table("t", &by(&["n"], true))), ErrorKind::OutOfRange);
+    let mut tx = db.begin().unwrap();
+    assert_eq!(kind(tx.alter_table(&table, &by(&["n", "id"], true))), ErrorKind::OutOfRange);
+    tx.rollback();
+    table.delete(&[Value::Int(9000)]).unwrap();
+    db.alter_table("t", &by(&["n"], true)).unwrap();
+    assert!(agreed_rows(&db, "t").unwrap() == rows);
     assert_kept(db, table, &disk);
 }
 

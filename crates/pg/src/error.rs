@@ -33,7 +33,9 @@ pub struct Error {
     /// More about it.
     pub detail: Option<String>,
     /// What may help.
-    pub hint: Option<String>,
+    pub hint: Option<Box<str>>,
+    /// What was under way.
+    pub context: Option<Box<String>>,
     /// Where in the statement's text: an offset in bytes from 0.
     pub position: Option<u32>,
     /// Whether PostgreSQL would do it, and Onlap does not.
@@ -63,6 +65,7 @@ impl Error {
             message: message.into(),
             detail: None,
             hint: None,
+            context: None,
             position: None,
             unserved: false,
             about: None,
@@ -99,7 +102,13 @@ impl Error {
 
     /// With what may help.
     pub fn hint(mut self, text: impl Into<String>) -> Error {
-        self.hint = Some(text.into());
+        self.hint = Some(text.into().into_boxed_str());
+        self
+    }
+
+    /// With what was under way.
+    pub fn context(mut self, text: impl Into<String>) -> Error {
+        self.context = Some(Box::new(text.into()));
         self
     }
 

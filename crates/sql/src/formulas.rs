@@ -341,16 +341,24 @@ pub fn env() -> Result<&'static Arc<Env>> {
 /// What a value calculated for an index may take on its way: keys are short, and rows have 16 MiB.
 const VALUE_BYTES: usize = 256 << 20;
 
+/// Whether there is room for a value on its way.
+///
+/// # Errors
+/// `53200`
+pub fn room(bytes: usize) -> Result<()> {
+    if bytes <= VALUE_BYTES {
+        return Ok(());
+    }
+    let detail = format!("Failed on request of size {bytes} for a column.");
+    Err(Error { detail: Some(detail), ..Error::new("53200", "out of memory") })
+}
+
 /// No session, and no relation besides the one that is bound to.
 struct Alone;
 
 impl Session for Alone {
     fn room(&self, bytes: usize) -> Result<()> {
-        if bytes <= VALUE_BYTES {
-            return Ok(());
-        }
-        let detail = format!("Failed on request of size {bytes} for an index.");
-        Err(Error { detail: Some(detail), ..Error::new("53200", "out of memory") })
+        room(bytes)
     }
     fn call(&self, _: Oid, _: &[Datum<'_>]) -> Result<Datum<'static>> {
         Err(Error::unserved("asking the session is not supported in an index"))
@@ -452,7 +460,7 @@ impl Formulas for Calculated {
 }
 
 /// An error of an expression, as the engine hands it on.
-fn engine_error(e: Error) -> onlap::Error {
+pub fn engine_error(e: Error) -> onlap::Error {
     let kind = match e.state {
         "57014" => ErrorKind::Cancelled,
         "22012" => ErrorKind::DivisionByZero,

@@ -100,6 +100,9 @@ pub fn discard(session: &mut Session, view: &View, what: Discard) -> Result<Answ
         session.set_authorization(&view.judge, None, false)?;
         session.discard_all()?;
     }
+    if what == Discard::Sequences {
+        session.discard_sequences();
+    }
     if matches!(what, Discard::All | Discard::Temporary) {
         session.discard_temporary(view)?;
     }

@@ -50,8 +50,12 @@ pub(super) fn alter_locked(
     let sequence = |name: &str| rules::find_sequence(shared, name);
     let taken = state.columns_taken.load(Ordering::Acquire);
     let plan = Plan::new(&state.schema(), taken, &changes.0, &shared.references, &sequence)?;
-    if plan.generates || !plan.computed.is_empty() {
+    if plan.generates {
         let text = "columns of rows that are there are calculated in a transaction";
+        return Err(Error::new(ErrorKind::Unsupported, text));
+    }
+    if changes.converts_rows() {
+        let text = "values of a column are calculated of rows in a transaction";
         return Err(Error::new(ErrorKind::Unsupported, text));
     }
     if plan.schema.name != table && shared.catalog.by_name(&plan.schema.name).is_some() {

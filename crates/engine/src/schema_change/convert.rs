@@ -19,6 +19,7 @@ use onlap_storage::written::Purpose;
 
 use super::plan::Plan;
 use crate::database::Shared;
+use crate::spec::Convert;
 use crate::table::TableView;
 
 /// A value as one of another type, by way of its text where the types have nothing in common.
@@ -69,6 +70,8 @@ struct Output {
     form: Physical,
     /// Types before and after, and the name, where values change.
     cast: Option<(DataType, DataType, String)>,
+    /// What calculates them, if not their texts do.
+    by: Option<Arc<dyn Convert>>,
 }
 
 fn outputs(schema: &TableSchema, plan: &Plan, segment: &Segment) -> Vec<Output> {
@@ -78,9 +81,10 @@ fn outputs(schema: &TableSchema, plan: &Plan, segment: &Segment) -> Vec<Output> 
         if let Some((from, to)) = plan.convert.iter().find(|c| c.1 == column.id).copied() {
             let at = schema.position(from).expect("a column that was there is converted");
             let cast = Some((schema.columns[at].ty, column.ty, column.name.clone()));
-            out.push(Output { from, to, form, cast });
+            let by = plan.conversions.iter().find(|c| c.0 == to).map(|c| Arc::clone(&c.1.by));
+            out.push(Output { from, to, form, cast, by });
         } else if segment.footer().position(column.id).is_some() {
-            out.push(Output { from: column.id, to: column.id, form, cast: None });
+            out.push(Output { from: column.id, to: column.id, form, cast: None, by: None });
         }
     }
     out
@@ -121,7 +125,10 @@ fn rewrite_segment(
         }
         let column = |(output, column): (&Output, &Column)| match &output.cast {
             None => Ok(column.clone()),
-            Some((from, to, name)) => cast_column(view, column, &ids, *from, *to, name),
+            Some((from, to, name)) => match &output.by {
+                Some(by) => calculated(view, column, &ids, *to, &**by),
+                None => cast_column(view, column, &ids, *from, *to, name),
+            },
         };
         let columns = outputs.iter().zip(&batch.columns).map(column);
         let columns = columns.collect::<Result<Vec<Column>>>()?;
@@ -129,6 +136,31 @@ fn rewrite_segment(
     }
     writer.push_commits(&footer.commits.iter().collect::<Vec<_>>());
     writer.finish()
+}
+
+/// The values that a conversion makes of a column.
+fn calculated(
+    view: &TableView,
+    column: &Column,
+    rows: &[RowId],
+    to: DataType,
+    by: &dyn Convert,
+) -> Result<Column> {
+    if let Ok(made) = by.convert(std::slice::from_ref(column), rows.len()) {
+        return Ok(made);
+    }
+    // Only what lives may end the change.
+    let mut out = Column::new(to.physical());
+    for (i, &row) in rows.iter().enumerate() {
+        let mut one = Column::new(column.data.physical());
+        one.extend_range(column, i..i + 1);
+        match by.convert(&[one], 1) {
+            Ok(made) => out.extend_range(&made, 0..1),
+            Err(_) if view.mark_of(row)?.is_some() => out.push_null(),
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(out)
 }
 
 fn cast_column(

@@ -35,7 +35,7 @@ mod which;
 pub(crate) use alter::alter_table;
 pub(crate) use convert::cast;
 pub(crate) use lock::{ChangeGuard, ChangeLock};
-pub(crate) use plan::Plan;
+pub(crate) use plan::{Plan, Reads};
 pub(crate) use truncate::truncate_table;
 pub use which::WhichTable;
 

@@ -6,14 +6,51 @@
 //! Pure.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, limits};
-use onlap_format::{ColumnDefault, ColumnSchema, DataType, GeneratedSchema, TableSchema, Value};
+use onlap_format::{
+    Column, ColumnDefault, ColumnSchema, DataType, Row, TableSchema, Value, convert,
+};
 
 use crate::rules::{FindSequence, References};
 use crate::spec::{
-    DefaultSpec, GeneratedSpec, TableChange, build_default, check_name, check_type, too_many,
+    Conversion, Convert, DefaultSpec, TableChange, build_default, check_name, check_type, too_many,
 };
+
+/// What values of a column are calculated of.
+#[derive(Clone)]
+pub(crate) struct Reads {
+    /// The columns, as they were.
+    pub columns: Vec<ColumnId>,
+    /// What calculates them.
+    pub by: Arc<dyn Convert>,
+}
+
+impl std::fmt::Debug for Reads {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reads").field("columns", &self.columns).finish_non_exhaustive()
+    }
+}
+
+impl Reads {
+    /// The value for one row; `places` are those of the columns in it, with their types.
+    pub(crate) fn value(
+        &self,
+        row: &Row,
+        places: &[(usize, DataType)],
+        ty: DataType,
+    ) -> Result<Value> {
+        let input = |(at, ty): &(usize, DataType)| {
+            let mut column = Column::new(ty.physical());
+            convert::push_value(*ty, &row[*at], &mut column, "")?;
+            Ok(column)
+        };
+        let inputs = places.iter().map(input).collect::<Result<Vec<Column>>>()?;
+        let made = self.by.convert(&inputs, 1)?;
+        Ok(convert::read_value(ty, &made, 0))
+    }
+}
 
 /// What a change of a table takes.
 #[derive(Debug)]
@@ -25,8 +62,8 @@ pub(crate) struct Plan {
     pub not_null: BTreeSet<ColumnId>,
     /// Columns whose values are rewritten, with the column that takes their place.
     pub convert: Vec<(ColumnId, ColumnId)>,
-    /// Those of them that are calculated of the columns as they were.
-    pub computed: Vec<GeneratedSchema>,
+    /// What calculates those values, by the column that takes the place; others take another form by way of their texts.
+    pub conversions: Vec<(ColumnId, Reads)>,
     /// Indexes that are built anew, under another id.
     pub rebuild: BTreeSet<IndexId>,
     /// Whether rows that are there are replaced, so that new columns are calculated of them.
@@ -50,7 +87,7 @@ impl Plan {
             columns: false,
             not_null: BTreeSet::new(),
             convert: Vec::new(),
-            computed: Vec::new(),
+            conversions: Vec::new(),
             rebuild: BTreeSet::new(),
             generates: false,
             first_new,
@@ -83,7 +120,7 @@ impl Plan {
                 Ok(())
             }
             TableChange::SetType { name, ty, by } => {
-                self.set_type((name, *ty, by.as_ref()), references)
+                self.set_type(name, *ty, by.as_ref(), references)
             }
             TableChange::SetNullable { name, nullable } => self.set_nullable(name, *nullable),
             TableChange::SetDefault { name, default } => {
@@ -271,6 +308,7 @@ impl Plan {
         self.schema.columns.remove(at);
         self.not_null.remove(&id);
         self.convert.retain(|c| c.1 != id);
+        self.conversions.retain(|c| c.0 != id);
         self.columns = true;
         Ok(())
     }
@@ -332,14 +370,33 @@ impl Plan {
         Ok(())
     }
 
+    /// What a conversion reads, of the columns that there were before all changes.
+    fn reads_of(&self, by: &Conversion, old: &ColumnSchema) -> Result<Reads> {
+        let known = |name: &String| {
+            let at = self.column(name)?;
+            let id = self.schema.columns[at].id;
+            let first = self.convert.iter().find(|c| c.1 == id).map_or(id, |c| c.0);
+            if first.0 >= self.first_new {
+                let text = format!("column {} is calculated of a new column {name}", old.name);
+                return Err(Error::new(ErrorKind::Unsupported, text));
+            }
+            Ok(first)
+        };
+        let columns = by.reads.iter().map(known).collect::<Result<_>>()?;
+        Ok(Reads { columns, by: Arc::clone(&by.by) })
+    }
+
     fn set_type(
         &mut self,
-        (name, ty, by): (&str, DataType, Option<&GeneratedSpec>),
+        name: &str,
+        ty: DataType,
+        by: Option<&Conversion>,
         references: &References,
     ) -> Result<()> {
         check_type(name, ty)?;
         let at = self.column(name)?;
         let old = self.schema.columns[at].clone();
+        let by = by.map(|by| self.reads_of(by, &old)).transpose()?;
         if old.ty == ty && by.is_none() {
             return Ok(());
         }
@@ -366,13 +423,9 @@ impl Plan {
             // What was converted once is converted from its first form.
             let first = self.convert.iter().find(|c| c.1 == old.id).map_or(old.id, |c| c.0);
             self.convert.retain(|c| c.1 != old.id);
+            self.conversions.retain(|c| c.0 != old.id);
             self.convert.push((first, column.id));
-            self.computed.retain(|of| of.column != old.id);
-            if let Some(by) = by {
-                let reads = by.reads.iter().map(|name| self.was(name)).collect::<Result<_>>()?;
-                let program = by.program.clone();
-                self.computed.push(GeneratedSchema { column: column.id, reads, program });
-            }
+            self.conversions.extend(by.map(|by| (column.id, by)));
             if self.not_null.remove(&old.id) || !old.nullable {
                 self.not_null.insert(column.id);
             }
@@ -398,12 +451,6 @@ impl Plan {
         self.schema.columns[at] = column;
         self.columns = true;
         Ok(())
-    }
-
-    /// A column as rows have it that are there.
-    fn was(&self, name: &str) -> Result<ColumnId> {
-        let id = self.schema.columns[self.column(name)?].id;
-        Ok(self.convert.iter().find(|c| c.1 == id).map_or(id, |c| c.0))
     }
 
     /// What is calculated from a column, or calculates it.

@@ -1,7 +1,9 @@
 //! How does a program describe what is to change about a table?
 
-use onlap_base::ColumnId;
-use onlap_format::{DataType, Value};
+use std::sync::Arc;
+
+use onlap_base::{ColumnId, Result};
+use onlap_format::{Column, DataType, Value};
 
 use super::{GeneratedSpec, IndexSpec};
 use crate::locks::RowLock;
@@ -28,6 +30,33 @@ use crate::locks::RowLock;
 #[derive(Clone, Debug, Default)]
 pub struct TableChanges(pub(crate) Vec<TableChange>);
 
+/// Calculates the values of a column that gets another type.
+pub trait Convert: Send + Sync {
+    /// The new values of rows of which `inputs` are the columns that are read, in the order in which they were named: of the
+    /// new type's physical form, one per row.
+    ///
+    /// # Errors
+    /// What is wrong with the values of some row.
+    fn convert(&self, inputs: &[Column], rows: usize) -> Result<Column>;
+}
+
+/// How a column that gets another type gets its values.
+#[derive(Clone)]
+pub struct Conversion {
+    /// The columns that it reads.
+    pub reads: Vec<String>,
+    /// Whether it makes NULL of NULL alone.
+    pub strict: bool,
+    /// What calculates the values.
+    pub by: Arc<dyn Convert>,
+}
+
+impl std::fmt::Debug for Conversion {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Conversion").field("reads", &self.reads).finish_non_exhaustive()
+    }
+}
+
 /// One change.
 #[derive(Clone, Debug)]
 pub(crate) enum TableChange {
@@ -47,8 +76,7 @@ pub(crate) enum TableChange {
     SetType {
         name: String,
         ty: DataType,
-        /// What calculates the values, where these are not the old ones in another form.
-        by: Option<GeneratedSpec>,
+        by: Option<Conversion>,
     },
     SetNullable {
         name: String,
@@ -170,10 +198,21 @@ impl TableChanges {
     pub fn set_type(self, name: impl Into<String>, ty: DataType) -> Self {
         self.push(TableChange::SetType { name: name.into(), ty, by: None })
     }
-    /// The same with values that are calculated of the rows as they were: all of them are replaced. In transactions alone.
+    /// Gives a column another type, and each row a value that is calculated of columns as they were before all changes. All rows
+    /// are rewritten, also where the type stays the same. A default has to be dropped before, and set again for the new type.
+    /// Outside of a transaction a conversion reads the column itself and is strict.
     #[must_use]
-    pub fn set_type_by(self, ty: DataType, by: GeneratedSpec) -> Self {
-        self.push(TableChange::SetType { name: by.column.clone(), ty, by: Some(by) })
+    pub fn convert(self, name: impl Into<String>, ty: DataType, by: Conversion) -> Self {
+        self.push(TableChange::SetType { name: name.into(), ty, by: Some(by) })
+    }
+    /// Whether values of a column are calculated of whole rows, which a transaction does.
+    pub fn converts_rows(&self) -> bool {
+        self.0.iter().any(|change| match change {
+            TableChange::SetType { name, by: Some(by), .. } => {
+                !by.strict || by.reads != [name.as_str()]
+            }
+            _ => false,
+        })
     }
     /// Refuses NULL in a column; there must be none.
     #[must_use]

@@ -29,7 +29,7 @@ use crate::index_build::{NOT_YET, changed_before};
 use crate::read::{Reader, Scan};
 use crate::rules::alter::judge_check;
 use crate::rules::has_null;
-use crate::schema_change::{Plan, cast};
+use crate::schema_change::{Plan, Reads, cast};
 use crate::spec::{CheckSpec, ForeignKeySpec, TableChanges};
 
 /// Rows that are replaced at once where values change their form.
@@ -41,6 +41,17 @@ struct Cast {
     to: usize,
     types: (DataType, DataType),
     name: String,
+    /// What calculates it, and the places and types of what it reads.
+    by: Option<(Reads, Vec<(usize, DataType)>)>,
+}
+
+impl Cast {
+    fn value(&self, row: &Row) -> Result<Value> {
+        match &self.by {
+            Some((reads, places)) => reads.value(row, places, self.types.1),
+            None => cast(&row[self.from], self.types.0, self.types.1, &self.name),
+        }
+    }
 }
 
 impl Transaction {
@@ -284,14 +295,16 @@ impl Transaction {
             let at = plan.schema.position(to).expect("a plan knows its columns");
             let column = &plan.schema.columns[at];
             let types = (before.columns[from].ty, column.ty);
-            match plan.computed.iter().find(|of| of.column == to) {
-                // The engine calculates it as it does a generated column.
-                Some(computed) => both.generated.push(computed.clone()),
-                None => {
-                    let (to, name) = (both.columns.len(), column.name.clone());
-                    casts.push(Cast { from, to, types, name });
-                }
-            }
+            let place = |id: &ColumnId| {
+                let at = before.position(*id).expect("a plan reads what was there");
+                (at, before.columns[at].ty)
+            };
+            let by = plan.conversions.iter().find(|c| c.0 == to).map(|c| {
+                let places = c.1.columns.iter().map(place).collect();
+                (c.1.clone(), places)
+            });
+            let (to_at, name_of) = (both.columns.len(), column.name.clone());
+            casts.push(Cast { from, to: to_at, types, name: name_of, by });
             both.columns.push(ColumnSchema::new(to, &name, column.ty, true));
         }
         let names: Vec<String> =
@@ -300,7 +313,7 @@ impl Transaction {
         self.set_schema(table, both)?;
         let set = &mut |_: RowId, row: &mut Row, _: &TableSchema| {
             casts.iter().try_for_each(|c| {
-                row[c.to] = cast(&row[c.from], c.types.0, c.types.1, &c.name)?;
+                row[c.to] = c.value(row)?;
                 Ok(())
             })
         };

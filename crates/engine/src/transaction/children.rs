@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use onlap_base::{ColumnId, Error, ErrorKind, OtherEnd, PROVISIONAL_BASE, Result, RowId, Subject};
-use onlap_format::{Action, Row, TableSchema, Value};
+use onlap_format::{Action, DataType, Row, TableSchema, Value, convert};
 
 use super::buffer::Found;
 use super::change::lock_for;
@@ -185,6 +185,12 @@ impl Transaction {
             Action::Cascade => {
                 let values = new.into_iter().flatten();
                 lost.new = columns.iter().copied().zip(values).collect();
+                let child = self.child_table(reference)?;
+                let schema = Arc::clone(&self.buffer(&child)?.schema);
+                for (column, value) in &lost.new {
+                    let at = schema.position(*column).expect("a key names columns of its table");
+                    must_fit(value, schema.columns[at].ty)?;
+                }
                 self.cascade(&lost, wake)?;
             }
             Action::SetNull => {
@@ -375,4 +381,36 @@ impl Transaction {
 fn column_names(schema: &TableSchema, columns: impl Iterator<Item = ColumnId>) -> Vec<String> {
     let name = |id| schema.position(id).map(|at| schema.columns[at].name.clone());
     columns.filter_map(name).collect()
+}
+
+/// Fails, as PostgreSQL does, where a column of children is narrower than the parent's and has no room for its new value.
+fn must_fit(value: &Value, ty: DataType) -> Result<()> {
+    let name = match ty {
+        DataType::Int2 => "smallint",
+        DataType::Int4 => "integer",
+        _ => return must_be_short(value, ty),
+    };
+    let (min, max) = convert::int_range(ty);
+    match value {
+        Value::Int(n) if !(min..=max).contains(n) => {
+            let text = format!("{name} out of range");
+            Err(Error::new(ErrorKind::OutOfRange, text).with_code("22003"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn must_be_short(value: &Value, ty: DataType) -> Result<()> {
+    let (most, name) = match ty {
+        DataType::Varchar(n) => (n, "character varying"),
+        DataType::Char(n) => (n, "character"),
+        _ => return Ok(()),
+    };
+    match value {
+        Value::Text(text) if text.trim_end_matches(' ').chars().count() > most as usize => {
+            let text = format!("value too long for type {name}({most})");
+            Err(Error::new(ErrorKind::TooLong, text).with_code("22001"))
+        }
+        _ => Ok(()),
+    }
 }

@@ -199,10 +199,28 @@ impl<'a> Reader<'a> {
 
     fn unexpected(&self, wanted: &str) -> Error {
         if self.start == self.text.len() {
-            return invalid("The input string ended unexpectedly.".into());
+            return self.invalid(self.at, "The input string ended unexpectedly.".into());
         }
         let found = &self.text[self.start..self.at];
-        invalid(format!("Expected {wanted}, but found \"{found}\"."))
+        self.invalid(self.at, format!("Expected {wanted}, but found \"{found}\"."))
+    }
+
+    /// What is wrong with the token, as far as it was read, with the end of the line up to there.
+    fn invalid(&self, end: usize, detail: String) -> Error {
+        const SHOWN_BYTES: usize = 50;
+        let before = &self.text[..self.start];
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let line = 1 + before.bytes().filter(|byte| *byte == b'\n').count();
+        let shown = self.text.get(line_start..end).unwrap_or_default();
+        let mut chars = shown.char_indices();
+        let cut = chars.find(|(at, _)| shown.len() - at < SHOWN_BYTES).map_or(0, |(at, _)| at);
+        // As much as the dots would take is shown instead.
+        let cut = if cut <= 3 { 0 } else { cut };
+        let prefix = if cut > 0 { "..." } else { "" };
+        let is_cut = !matches!(self.text.as_bytes().get(end), None | Some(b'\n' | b'\r'));
+        let suffix = if is_cut { "..." } else { "" };
+        invalid(detail)
+            .context(format!("JSON data, line {line}: {prefix}{}{suffix}", &shown[cut..]))
     }
 
     /// Goes over a token.
@@ -238,7 +256,8 @@ impl<'a> Reader<'a> {
     }
 
     fn bad_token(&self) -> Error {
-        invalid(format!("Token \"{}\" is invalid.", &self.text[self.start..self.at]))
+        let found = &self.text[self.start..self.at];
+        self.invalid(self.at, format!("Token \"{found}\" is invalid."))
     }
 
     fn number(&mut self) -> Result<Token> {
@@ -286,7 +305,7 @@ impl<'a> Reader<'a> {
                 }
                 Some(byte @ 0..=31) => {
                     let detail = format!("Character with value 0x{byte:02x} must be escaped.");
-                    return Err(invalid(detail));
+                    return Err(self.invalid(at, detail));
                 }
                 Some(b'\\') => {
                     worked(1)?;
@@ -309,12 +328,19 @@ impl<'a> Reader<'a> {
             }
             Some(b'u') => match hex(self.text, at + 2) {
                 Some(_) => Ok(at + 6),
-                None => Err(invalid("\"\\u\" must be followed by four hexadecimal digits.".into())),
+                None => {
+                    let digits = &self.text[at + 2..];
+                    let good = digits.bytes().take(3).take_while(u8::is_ascii_hexdigit).count();
+                    let wrong = digits[good..].chars().next().map_or(0, char::len_utf8);
+                    let detail = "\"\\u\" must be followed by four hexadecimal digits.";
+                    Err(self.invalid(at + 2 + good + wrong, detail.into()))
+                }
             },
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
             Some(_) => {
                 let found = self.text[at + 1..].chars().next().expect("there is a byte");
-                Err(invalid(format!("Escape sequence \"\\{found}\" is invalid.")))
+                let end = at + 1 + found.len_utf8();
+                Err(self.invalid(end, format!("Escape sequence \"\\{found}\" is invalid.")))
             }
         }
     }

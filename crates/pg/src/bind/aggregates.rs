@@ -256,6 +256,7 @@ impl Binder<'_> {
             Clause::Check => "check constraints",
             Clause::Default => "DEFAULT expressions",
             Clause::Generation => "column generation expressions",
+            Clause::Transform => "transform expressions",
             Clause::MergeWhen => "MERGE WHEN conditions",
             Clause::TriggerWhen => "trigger WHEN conditions",
             Clause::CopyWhere => "COPY FROM WHERE conditions",

@@ -68,6 +68,8 @@ pub enum Clause {
     Default,
     /// GENERATED ALWAYS AS
     Generation,
+    /// USING of a column's other type
+    Transform,
     /// The condition of an action of MERGE
     MergeWhen,
     /// The condition of a trigger
@@ -110,6 +112,7 @@ impl Clause {
             Clause::Check => "CHECK",
             Clause::Default => "DEFAULT",
             Clause::Generation => "GENERATED AS",
+            Clause::Transform => "USING",
             Clause::MergeWhen | Clause::TriggerWhen => "WHEN",
             Clause::Policy => "POLICY",
         }

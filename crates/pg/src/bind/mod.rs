@@ -367,6 +367,40 @@ pub fn of_column(
     binder.alone(made, entries)
 }
 
+/// What a column's values become where it gets another type, by what USING says or by itself: the only target of a query about
+/// the rows of a table; `None` where there is no assignment from the one type to the other. Of a domain it is the type below.
+///
+/// # Errors
+/// As [`bind()`]; what may not stand there.
+pub fn of_transform(
+    tree: &Tree,
+    using: Option<ast::ExprId>,
+    (column, to): (usize, TypeRef),
+    relation: &Relation,
+    schema: &dyn Schema,
+    catalog: &Catalog,
+) -> Result<Option<(Bound, QueryId)>> {
+    let mut binder = Binder::over(tree, relation, schema, catalog)?;
+    let of = &relation.columns[column];
+    let value = match using {
+        Some(expr) => binder.expr_in(expr, Clause::Transform)?,
+        None => {
+            let number = i32::try_from(column).unwrap_or(i32::MAX - 1) + 1;
+            let value = binder.out.add(Expr::Var { entry: 1, column: number, up: 0 }, of.ty, None);
+            binder.out.set_collation(value, of.collation);
+            value
+        }
+    };
+    let (oid, modifier) = catalog.base(to.oid, to.modifier);
+    let operand = binder.operand(value);
+    let conversion =
+        resolve::convert(catalog, operand, TypeRef { oid, modifier }, Context::Assignment)?;
+    let Some(conversion) = conversion else { return Ok(None) };
+    let made = binder.converted(value, &conversion)?;
+    let entries = std::mem::take(&mut binder.level().entries);
+    binder.alone(made, entries).map(Some)
+}
+
 /// Whether a column of this name is one that every table has without saying so.
 pub fn is_system_column(name: &str) -> bool {
     names::system_number(name).is_some()

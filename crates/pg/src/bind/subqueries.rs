@@ -25,6 +25,7 @@ impl Binder<'_> {
             Clause::Check => "check constraint",
             Clause::Default => "DEFAULT expression",
             Clause::Generation => "column generation expression",
+            Clause::Transform => "transform expression",
             Clause::TriggerWhen => "trigger WHEN condition",
             Clause::CopyWhere => "COPY FROM WHERE condition",
             _ => return Ok(()),

@@ -102,7 +102,7 @@ impl Judge {
                 answer.error = Some([
                     error.state.to_string(),
                     error.message,
-                    error.hint.unwrap_or_default(),
+                    error.hint.unwrap_or_default().into(),
                     place.map(|at| at.to_string()).unwrap_or_default(),
                 ]);
             }

@@ -65,7 +65,7 @@ impl Resolver {
 
     /// Message and hint of a refusal.
     pub fn words(&self, case: &Case) -> Option<(String, String)> {
-        self.resolve(case).err().map(|e| (e.message, e.hint.unwrap_or_default()))
+        self.resolve(case).err().map(|e| (e.message, e.hint.unwrap_or_default().into()))
     }
 
     /// A parameter must have got a type.

@@ -19,7 +19,7 @@ use crate::encoding::{Encoding, Form};
 use crate::error::{Result, SqlError, state};
 use crate::plan::TableHandle;
 use crate::query::Reader;
-use crate::types::{PgType, binary_value, names, sent_text, text_value};
+use crate::types::{PgType, binary_value, plain_value, sent_text, whole};
 use crate::view::View;
 
 /// Rows after which a batch goes to the transaction.
@@ -47,8 +47,8 @@ pub struct Sink<'a> {
     routes: Option<Router>,
     /// What reads values as the session does.
     reader: Reader,
-    /// Whether settings say how times are read.
-    by_settings: bool,
+    /// Whether moments without a zone are of UTC.
+    utc: bool,
     /// How texts within binary values are written.
     encoding: Encoding,
     /// WHERE.
@@ -103,8 +103,6 @@ impl<'a> Sink<'a> {
             Some(routes) => routes.hold()?,
             None => hold(view, &TableHandle::new(view, table.clone()))?,
         }
-        let depends = view.scope.is_away()
-            || (view.settings)("DateStyle").is_none_or(|style| style != "ISO, MDY");
         Ok(Sink {
             view,
             name,
@@ -112,7 +110,7 @@ impl<'a> Sink<'a> {
             computed: computed.collect(),
             routes,
             reader: Reader::new(view),
-            by_settings: depends,
+            utc: !view.scope.is_away(),
             encoding: Encoding::default(),
             filter: None,
             lines: Lines::default(),
@@ -201,7 +199,7 @@ impl<'a> Sink<'a> {
         match (&mut column.data, ty) {
             (Vector::Int(v), DataType::Int2 | DataType::Int4 | DataType::Int8) => {
                 let (min, max) = convert::int_range(*ty);
-                if let Some(n) = integer(bytes).filter(|n| (min..=max).contains(n)) {
+                if let Some(n) = whole(bytes).filter(|n| (min..=max).contains(n)) {
                     v.push(n);
                     column.pushed();
                     return Ok(());
@@ -214,14 +212,10 @@ impl<'a> Sink<'a> {
             }
             _ => {}
         }
-        let is_time = matches!(ty, DataType::Date | DataType::Timestamp | DataType::Timestamptz);
-        let value = match self.by_settings && is_time {
-            true => self.reader.read(PgType::of_engine(*ty), sent_text(bytes)?)?,
-            false => match text_value(PgType::of_engine(*ty), sent_text(bytes)?) {
-                // As 'now' is one.
-                Err(_) if is_time => self.reader.read(PgType::of_engine(*ty), sent_text(bytes)?)?,
-                read => read.map_err(|e| too_long(e, *ty))?,
-            },
+        let text = sent_text(bytes)?;
+        let value = match plain_value(*ty, text, self.utc) {
+            Some(value) => value,
+            None => self.reader.column_value(*kept, text)?,
         };
         Ok(convert::push_value(*ty, &value, column, name)?)
     }
@@ -536,33 +530,4 @@ impl<'a> Sink<'a> {
 /// Whether an error is that of one row of those that came together, which would come again.
 fn is_of_row(error: &SqlError) -> bool {
     error.state() != "23503" && matches!(error.state().get(..2), Some("22" | "23" | "42" | "P0"))
-}
-
-fn too_long(error: SqlError, ty: DataType) -> SqlError {
-    match error.state() {
-        "22001" => {
-            SqlError::new("22001", format!("value too long for type {}", names::of_engine(ty)))
-        }
-        _ => error,
-    }
-}
-
-/// A plain decimal number; others take the long way.
-fn integer(bytes: &[u8]) -> Option<i64> {
-    let (negative, digits) = match bytes {
-        [b'-', rest @ ..] => (true, rest),
-        all => (false, all),
-    };
-    if digits.is_empty() || digits.len() > 18 {
-        return None;
-    }
-    let mut n = 0i64;
-    for b in digits {
-        let digit = b.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        n = n * 10 + i64::from(digit);
-    }
-    Some(if negative { -n } else { n })
 }

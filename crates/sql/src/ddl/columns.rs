@@ -404,16 +404,14 @@ pub fn value_of(literal: &Literal) -> Result<Option<Value>> {
     }))
 }
 
-fn is_read_by_settings(view: &View, ty: DataType) -> bool {
-    frozen::depends(view.objects.made_types().catalog(), PgType::of_engine(ty).oid)
-}
-
 /// A default that is a constant.
 fn constant(view: &View, source: Source<'_>, expr: ExprId, ty: DataType) -> Result<Option<Value>> {
     match source.tree.expr(expr) {
-        Expr::Literal(Literal::Text(text)) if is_read_by_settings(view, ty) => {
-            let read = Reader::new(view).read(PgType::of_engine(ty), text);
+        Expr::Literal(Literal::Text(text)) => {
+            let read = Reader::new(view).column_value(ColumnType::own(ty), text);
             match (read, source.tree.place(expr)) {
+                // What is too long is refused when a row needs it.
+                (Err(e), _) if e.state() == "22001" => Ok(None),
                 (Err(e), Some(place)) => Err(source.at(e.nowhere(), place)),
                 (read, _) => read.map(Some),
             }

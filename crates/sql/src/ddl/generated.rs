@@ -90,23 +90,6 @@ impl<'a> Generating<'a> {
         Generating { view, source, table: table.to_string(), columns, shows: false }
     }
 
-    /// A table that is there, one of whose columns gets values by an expression of all of them as they were.
-    pub fn converting(
-        view: &'a View,
-        source: Source<'a>,
-        table: &str,
-        (schema, types): (&TableSchema, &Types),
-    ) -> Generating<'a> {
-        let known = |at: usize| Known {
-            id: schema.columns[at].id,
-            name: schema.columns[at].name.clone(),
-            ty: types[at],
-            generated: false,
-        };
-        let columns = (0..schema.columns.len()).map(known).collect();
-        Generating { view, source, table: table.to_string(), columns, shows: true }
-    }
-
     /// How a column is generated, if it is.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use onlap_pg::bind::is_system_column;
 use onlap_pg::print::Look;
 
 use super::Function;
@@ -292,8 +293,19 @@ fn serial(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
         return Err(crate::view::no_table(&identifiers(&arg(arguments, 0).text())));
     };
     let column = arg(arguments, 1).text();
-    let column = relation.table().and_then(|t| t.columns.iter().find(|c| c.name == column));
-    let (model, number) = (seen.model()?, column.map_or(0, |c| i64::from(c.id.0) + 1));
+    let number = match relation.table() {
+        None => 0,
+        Some(table) => match table.columns.iter().find(|c| c.name == column) {
+            Some(found) => i64::from(found.id.0) + 1,
+            None if is_system_column(&column) => 0,
+            None => {
+                let of = &relation.name.name;
+                let text = format!("column \"{column}\" of relation \"{of}\" does not exist");
+                return Err(SqlError::new(state::NO_COLUMN, text));
+            }
+        },
+    };
+    let model = seen.model()?;
     let owned = owned_sequences(&seen.view, model);
     let found = owned.iter().find(|o| o.1 == relation.oid && o.2 == number);
     let name = |r: &Relation| format!("{}.{}", quote(&r.name.schema), quote(&r.name.name));

@@ -18,6 +18,7 @@ use crate::parse::identifiers;
 use crate::rights::ask::sequence_key;
 use crate::rights::judge::refusal;
 use crate::rights::{Action, Class, Judge, Key, Need};
+use crate::system::model::Model;
 use crate::system::rows::Datum;
 use crate::view::{OF_OTHERS, View, no_table};
 
@@ -79,6 +80,7 @@ struct SequenceFunction {
     hidden: Vec<String>,
     /// Whether the transaction only reads.
     read_only: bool,
+    view: View,
 }
 
 /// The function of a name, if it is one of them.
@@ -101,6 +103,7 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
         judge: view.judge.clone(),
         hidden: view.hidden_schemas(),
         read_only: view.scope.tx().is_ok_and(|tx| tx.is_read_only()),
+        view: view.clone(),
     };
     Some(Function::new(move |arguments| made.call(arguments)))
 }
@@ -135,8 +138,19 @@ impl SequenceFunction {
     fn by_oid(&self, oid: i64) -> Result<Sequence> {
         let all = self.taken.lock().own.clone().unwrap_or_else(|| self.db.sequences());
         let found = all.into_iter().find(|s| i64::from(oids::of_sequence(s.schema().id.0)) == oid);
-        found.ok_or_else(|| {
-            SqlError::new("42P01", format!("could not open relation with OID {oid}"))
+        found.map_or_else(|| Err(self.no_sequence(oid)?), Ok)
+    }
+
+    /// Why an OID is that of no sequence.
+    fn no_sequence(&self, oid: i64) -> Result<SqlError> {
+        let model = Model::of(&self.view)?;
+        let found = u32::try_from(oid).ok().and_then(|oid| model.relation(oid));
+        Ok(match found {
+            Some(relation) => {
+                let text = format!("\"{}\" is not a sequence", relation.name.name);
+                SqlError::new("42809", text)
+            }
+            None => SqlError::new("42P01", format!("could not open relation with OID {oid}")),
         })
     }
 

@@ -164,7 +164,10 @@ pub fn sql_error(error: &onlap_pg::Error, text: &str) -> SqlError {
         made = made.detail(detail.clone());
     }
     if let Some(hint) = &error.hint {
-        made = made.hint(hint.clone());
+        made = made.hint(hint.to_string());
+    }
+    if let Some(context) = &error.context {
+        made = made.context(context.as_str());
     }
     if let Some(place) = error.position {
         let before = text.get(..place as usize).unwrap_or(text);

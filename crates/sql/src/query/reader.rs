@@ -13,7 +13,7 @@ use super::session::Asked;
 use super::{session, sql_error, stored};
 use crate::columns::{self, ColumnType};
 use crate::error::{Result, SqlError};
-use crate::types::PgType;
+use crate::types::{PgType, oid};
 use crate::view::View;
 
 /// The least OID of what a database makes itself.
@@ -41,6 +41,21 @@ impl Reader {
         let engine = ty.engine().ok_or_else(|| SqlError::unsupported("a value of this type"))?;
         let value = self.value(ty, |cx, ty| input(cx, TypeRef::new(ty.oid), text))?;
         stored::stored(&value, engine)
+    }
+
+    /// A parameter's value that a text means. What the engine does not have goes on as its text.
+    ///
+    /// # Errors
+    /// It is none of the type.
+    pub fn parameter(&self, ty: PgType, text: &str) -> Result<onlap::Value> {
+        let on = || Ok(onlap::Value::Text(text.to_string()));
+        let Some(engine) = ty.engine().filter(|_| ty.oid != oid::CHAR) else { return on() };
+        let value = self.value(ty, |cx, ty| input(cx, TypeRef::new(ty.oid), text))?;
+        match stored::stored(&value, engine) {
+            // PostgreSQL's numbers are longer than the engine's.
+            Err(_) if ty.oid == oid::NUMERIC => on(),
+            stored => stored,
+        }
     }
 
     /// A value that a text means, as a column keeps it.

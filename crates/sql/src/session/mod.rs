@@ -590,9 +590,12 @@ impl Session {
             let format = format_of(formats, i);
             let value = value.map(|value| self.decoded(*ty, value, format)).transpose()?;
             let parameter = self.parameter(*ty, value.as_deref(), format);
-            given.push(parameter.map_err(|e| match e.message() == TOO_LONG {
-                true => e.with_message(format!("{TOO_LONG} in bind parameter {}", i + 1)),
-                false => e,
+            given.push(parameter.map_err(|e| {
+                let e = match e.message() == TOO_LONG {
+                    true => e.with_message(format!("{TOO_LONG} in bind parameter {}", i + 1)),
+                    false => e,
+                };
+                values::within_bind(e, portal, i + 1, value.as_deref().filter(|_| format == 0))
             })?);
         }
         let listed = (!portal.is_empty()).then(|| ListedCursor {

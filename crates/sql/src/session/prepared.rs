@@ -8,16 +8,17 @@ use onlap_pg::ast::{Execute, Prepare, TypeName};
 
 use super::answer::{Answer, AnswerColumn};
 use super::prepare::Prepared;
+use super::values::plain_parameter;
 use super::{Parameter, Roles, Session};
 use crate::catalog::extensions;
 use crate::columns::ColumnType;
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Body};
-use crate::query::{Bound, stored};
+use crate::query::{Bound, Reader, stored};
 use crate::rights::Judge;
 use crate::settings::{Id, Value as Set};
 use crate::source::{Source, strings};
-use crate::types::{PgType, names, oid, text_value};
+use crate::types::{PgType, names, oid};
 use crate::view::{ListedStatement, View};
 use crate::wire::Client;
 
@@ -155,7 +156,10 @@ fn arguments(
             0,
             ColumnType::own(DataType::Text),
         )? {
-            Value::Text(text) => text_value(*ty, &text)?,
+            Value::Text(text) => match plain_parameter(*ty, &text, false) {
+                Some(value) => value,
+                None => Reader::new(view).parameter(*ty, &text)?,
+            },
             other => other,
         };
         Ok(Parameter { ty: *ty, value })
@@ -182,6 +186,11 @@ fn type_of(view: &View, source: Source<'_>, ty: &TypeName) -> Result<u32> {
 }
 
 impl Session {
+    /// Forgets what was taken of sequences.
+    pub(crate) fn discard_sequences(&mut self) {
+        *self.taken.lock() = Default::default();
+    }
+
     /// Forgets prepared statements, cursors, what was taken of sequences, locks and channels.
     ///
     /// # Errors
@@ -190,7 +199,7 @@ impl Session {
         self.statements.clear();
         self.listed.lock().clear();
         self.portals.clear();
-        *self.taken.lock() = Default::default();
+        self.discard_sequences();
         self.between.advisory().unlock_all();
         let scope = Arc::clone(&self.current()?.scope);
         self.between.channels().unlisten(&scope, None)

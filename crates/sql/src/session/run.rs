@@ -20,7 +20,7 @@ use crate::error::{Result, SqlError, state};
 use crate::fast::Fast;
 use crate::fast::literals::Literals;
 use crate::parse::{Body, Moment, Parsed};
-use crate::query::Bound;
+use crate::query::{Bound, Reader};
 use crate::scope::too_late;
 use crate::settings::Id;
 use crate::view::View;
@@ -240,12 +240,13 @@ impl Session {
         Ok(self.ended(inserted)?.map(|rows| format!("INSERT 0 {rows}")))
     }
 
-    fn past(&self, moment: &Moment) -> Result<onlap::Snapshot> {
+    fn past(&mut self, moment: &Moment) -> Result<onlap::Snapshot> {
         let moment = match moment {
             Moment::Commit(csn) => onlap::AsOf::Csn(*csn),
             Moment::Time(text) => {
                 let ty = crate::types::PgType::new(crate::types::oid::TIMESTAMPTZ);
-                match crate::types::text_value(ty, text)? {
+                let read = |_: &mut Session, view: &View| Reader::new(view).read(ty, text);
+                match self.in_view(read)? {
                     onlap::Value::Timestamp(us) => onlap::AsOf::Time(us),
                     _ => return Err(SqlError::new(state::BAD_TEXT, "AS OF needs a time")),
                 }

@@ -7,9 +7,10 @@ use onlap::Value;
 use super::{Prepared, Session};
 use crate::encoding::{Encoding, Form};
 use crate::error::{Result, SqlError, state};
+use crate::query::Reader;
 use crate::routine::VOID;
 use crate::settings::Id;
-use crate::types::{PgType, binary_value, oid, sent_text, text_value};
+use crate::types::{PgType, binary_value, oid, plain_value, sent_text, whole};
 
 /// A parameter's value and type.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +69,7 @@ impl Session {
         form.turned(value, |text| encoding.decoded(text))
     }
 
-    /// A parameter that a client gives. What a text says of a time depends on settings, and what a name means on the catalog.
+    /// A parameter that a client gives. What a text does not say plainly is read as the same text in a statement.
     pub(super) fn parameter(
         &mut self,
         ty: PgType,
@@ -79,22 +80,20 @@ impl Session {
             // It has no values, and is of no argument: drivers send it in the place of an OUT parameter.
             return Ok(Parameter { ty, value: Value::Null });
         }
-        let depends = matches!(ty.oid, oid::DATE | oid::TIMESTAMP | oid::TIMESTAMPTZ);
-        let is_named = matches!(ty.oid, oid::REGCLASS | oid::REGTYPE | oid::REGPROC)
-            || matches!(ty.oid, oid::REGPROCEDURE | oid::REGROLE | oid::REGNAMESPACE);
-        let is_plain = || self.writes_plainly() && self.settings.text(Id::TimeZone) == "UTC";
-        let looks = format == 0 && (is_named || depends && !is_plain());
-        match value.filter(|_| looks).and_then(|bytes| sent_text(bytes).ok()) {
-            Some(text) => {
-                let value =
-                    self.in_view(|_, view| crate::query::Reader::new(view).read(ty, text))?;
+        match value.filter(|_| format == 0) {
+            Some(bytes) => {
+                let text = sent_text(bytes)?;
+                let utc = self.settings.text(Id::TimeZone) == "UTC";
+                let value = match plain_parameter(ty, text, utc) {
+                    Some(value) => value,
+                    None => self.in_view(|_, view| Reader::new(view).parameter(ty, text))?,
+                };
                 Ok(Parameter { ty, value })
             }
             _ => match value.filter(|bytes| format == 1 && is_sent(ty, bytes)) {
                 Some(bytes) => {
                     // It travels on as its text.
-                    let text = self
-                        .in_view(|_, view| crate::query::Reader::new(view).sent_text(ty, bytes))?;
+                    let text = self.in_view(|_, view| Reader::new(view).sent_text(ty, bytes))?;
                     Ok(Parameter { ty, value: Value::Text(text) })
                 }
                 None => parameter(ty, value, format),
@@ -111,21 +110,48 @@ fn is_sent(ty: PgType, bytes: &[u8]) -> bool {
 
 fn parameter(ty: PgType, value: Option<&[u8]>, format: i16) -> Result<Parameter> {
     let Some(bytes) = value else { return Ok(Parameter { ty, value: Value::Null }) };
-    let value = match format {
-        1 => binary_value(ty, bytes)?,
-        0 => {
-            let text = sent_text(bytes)?;
-            let known = if ty.oid == 0 { PgType::new(oid::TEXT) } else { ty };
-            match text_value(known, text) {
-                // PostgreSQL's numbers are longer than the engine's.
-                Err(_) if ty.oid == oid::NUMERIC => Value::Text(text.to_string()),
-                read => read?,
-            }
+    if format != 1 {
+        let text = format!("unsupported format code: {format}");
+        return Err(SqlError::new(state::BAD_PARAMETER, text));
+    }
+    Ok(Parameter { ty, value: binary_value(ty, bytes)? })
+}
+
+/// The value of a parameter whose text says it plainly.
+pub(super) fn plain_parameter(ty: PgType, text: &str, utc: bool) -> Option<Value> {
+    match ty.oid {
+        0 | oid::TEXT | oid::UNKNOWN | oid::VARCHAR | oid::BPCHAR | oid::CHAR => {
+            Some(Value::Text(text.to_string()))
         }
-        other => {
-            let text = format!("unsupported format code: {other}");
-            return Err(SqlError::new(state::BAD_PARAMETER, text));
+        oid::OID => {
+            let n = whole(text.as_bytes()).filter(|n| u32::try_from(*n).is_ok());
+            n.map(Value::Int)
         }
+        oid::NAME | oid::REGCLASS | oid::REGTYPE | oid::REGPROC => None,
+        oid::REGPROCEDURE | oid::REGROLE | oid::REGNAMESPACE => None,
+        _ => match ty.engine() {
+            Some(engine) => plain_value(engine, text, utc),
+            None => Some(Value::Text(text.to_string())),
+        },
+    }
+}
+
+/// What was under way when a parameter could not be read.
+pub(super) fn within_bind(
+    e: SqlError,
+    portal: &str,
+    number: usize,
+    text: Option<&[u8]>,
+) -> SqlError {
+    let mut place = match portal {
+        "" => format!("unnamed portal parameter ${number}"),
+        name => format!("portal \"{name}\" parameter ${number}"),
     };
-    Ok(Parameter { ty, value })
+    // PostgreSQL shows as much of the value as log_parameter_max_length_on_error says: nothing.
+    match text {
+        Some([]) => place += " = ''",
+        Some(_) => place += " = '...'",
+        None => {}
+    }
+    if e.has_context() { e.around(&place) } else { e.context(place) }
 }

@@ -21,8 +21,123 @@ pub fn text_value(ty: PgType, text: &str) -> Result<Value> {
                 format!("invalid input syntax for type {name}: \"{text}\""),
             )
         }
+        onlap::ErrorKind::TooLong => {
+            let name = super::names::of_engine(engine);
+            SqlError::new("22001", format!("value too long for type {name}"))
+        }
         _ => e.into(),
     })
+}
+
+/// The value of a text that says it so plainly that no setting and no rule of PostgreSQL's reading make another of it, as the engine
+/// has it; `None` for all other texts, right or wrong, which the session reads. `utc`: a moment without a zone is one of UTC.
+pub fn plain_value(ty: DataType, text: &str, utc: bool) -> Option<Value> {
+    let bytes = text.as_bytes();
+    let fits = match ty {
+        DataType::Bool => {
+            return match bytes {
+                b"t" | b"true" => Some(Value::Bool(true)),
+                b"f" | b"false" => Some(Value::Bool(false)),
+                _ => None,
+            };
+        }
+        DataType::Int2 | DataType::Int4 | DataType::Int8 => {
+            let (min, max) = convert::int_range(ty);
+            let n = whole(bytes).filter(|n| (min..=max).contains(n));
+            return n.map(Value::Int);
+        }
+        DataType::Float4 | DataType::Float8 | DataType::Numeric(_) => is_decimal(bytes),
+        DataType::Text => true,
+        DataType::Varchar(n) | DataType::Char(n) => bytes.len() <= n as usize,
+        DataType::Json => true,
+        DataType::Folded => false,
+        DataType::Bytea => bytes.strip_prefix(b"\\x").is_some_and(|digits| {
+            digits.len() % 2 == 0 && digits.iter().all(u8::is_ascii_hexdigit)
+        }),
+        DataType::Uuid => {
+            let is_one = |(at, byte): (usize, &u8)| match at {
+                8 | 13 | 18 | 23 => *byte == b'-',
+                _ => byte.is_ascii_hexdigit(),
+            };
+            bytes.len() == 36 && bytes.iter().enumerate().all(is_one)
+        }
+        DataType::Date => is_date(bytes),
+        DataType::Time => is_time(bytes).is_some_and(<[u8]>::is_empty),
+        DataType::Timestamp | DataType::Timestamptz => match (bytes.get(..10), bytes.get(10)) {
+            (Some(date), Some(b' ' | b'T')) if is_date(date) => match is_time(&bytes[11..]) {
+                Some([]) => ty == DataType::Timestamp || utc,
+                Some(zone) => ty == DataType::Timestamptz && is_zone(zone),
+                None => false,
+            },
+            _ => false,
+        },
+    };
+    if fits { convert::parse_text(ty, text).ok() } else { None }
+}
+
+/// A plain whole number.
+pub fn whole(bytes: &[u8]) -> Option<i64> {
+    let (negative, digits) = match bytes {
+        [b'-', rest @ ..] => (true, rest),
+        all => (false, all),
+    };
+    if digits.is_empty() || digits.len() > 18 {
+        return None;
+    }
+    let mut n = 0i64;
+    for b in digits {
+        let digit = b.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        n = n * 10 + i64::from(digit);
+    }
+    Some(if negative { -n } else { n })
+}
+
+/// Digits of a decimal number that all types of numbers have room for.
+const DECIMAL_BYTES: usize = 30;
+
+/// `12`, `-12.5`
+fn is_decimal(bytes: &[u8]) -> bool {
+    let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
+    let mut parts = digits.split(|byte| *byte == b'.');
+    let is_part = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    bytes.len() <= DECIMAL_BYTES && parts.by_ref().take(2).all(is_part) && parts.next().is_none()
+}
+
+/// `2024-02-29`
+fn is_date(bytes: &[u8]) -> bool {
+    let is_one = |(at, byte): (usize, &u8)| match at {
+        4 | 7 => *byte == b'-',
+        _ => byte.is_ascii_digit(),
+    };
+    bytes.len() == 10 && bytes.iter().enumerate().all(is_one)
+}
+
+/// What follows a time: `23:59:59`, `23:59:59.123456`.
+fn is_time(bytes: &[u8]) -> Option<&[u8]> {
+    let (time, rest) = bytes.split_at_checked(8)?;
+    let [a, b, b':', c, d, b':', e, f] = time else { return None };
+    let is_below = |tens: &u8, ones: &u8, most: u8| {
+        tens.is_ascii_digit() && ones.is_ascii_digit() && (tens - b'0') * 10 + (ones - b'0') < most
+    };
+    if !is_below(a, b, 24) || !is_below(c, d, 60) || !is_below(e, f, 60) {
+        return None;
+    }
+    let [b'.', rest @ ..] = rest else { return Some(rest) };
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    (1..=6).contains(&digits).then(|| &rest[digits..])
+}
+
+/// `Z`, `+01`, `-03:30`
+fn is_zone(bytes: &[u8]) -> bool {
+    match bytes {
+        b"Z" => true,
+        [b'+' | b'-', b'0', h] => h.is_ascii_digit(),
+        [b'+' | b'-', b'0', h, b':', b'0'..=b'5', m] => h.is_ascii_digit() && m.is_ascii_digit(),
+        _ => false,
+    }
 }
 
 /// The text that a client's bytes are.

@@ -16,7 +16,7 @@ mod input;
 pub mod names;
 
 pub use cell::{Cell, Style};
-pub use input::{TOO_LONG, binary_value, sent_text, text_value};
+pub use input::{TOO_LONG, binary_value, plain_value, sent_text, text_value, whole};
 
 /// OIDs of types.
 pub mod oid {

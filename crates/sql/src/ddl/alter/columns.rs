@@ -1,26 +1,21 @@
 //! Which steps do actions on columns take?
 
-use onlap::{DataType, ForeignKeySchema, GeneratedSpec, TableChanges, Value, convert};
-use onlap_pg::ast::{ColumnChange, Expr, ExprId, NewColumn, Path, Said, SequenceOption, TypeName};
-use onlap_pg::resolve::{Context, can_convert};
-use onlap_pg::{Oid, TypeRef};
+use onlap::{TableChanges, Value, convert};
+use onlap_pg::ast::{ColumnChange, NewColumn, SequenceOption};
 use serde_json::json;
 
 use super::actions::Actions;
+use super::retype::Goal;
 use super::steps::{Filled, Step};
-use crate::catalog::names::quote;
 use crate::catalog::{Kind, Name, column_types, oids};
-use crate::columns::ColumnType;
 use crate::ddl::change::notice;
 use crate::ddl::columns::{Declared, Default, OwnSequence, collation, declared, default_of};
-use crate::ddl::constraints::{self, Collector, Constraint};
-use crate::ddl::generated::{self, Generating, Generation};
+use crate::ddl::constraints::{Collector, Constraint};
+use crate::ddl::generated::{self, Generating};
 use crate::ddl::materialized;
 use crate::ddl::types::column_type;
 use crate::ddl::{defaults, sequence, table};
 use crate::error::{Result, SqlError, state};
-use crate::query::Bound;
-use crate::types::oid;
 use crate::wire::Client;
 
 /// Functions that give every row another value.
@@ -232,7 +227,10 @@ impl<'a> Actions<'a> {
                 return self.add_identity(at, *always, options);
             }
             ColumnChange::SetIdentity(options) => return self.set_identity(at, options),
-            ColumnChange::DropIdentity(_) => {
+            ColumnChange::DropIdentity(skip) => {
+                if !self.is_identity(at, *skip, client)? {
+                    return Ok(());
+                }
                 self.steps.push(Step::Note(Kind::Identity, name.to_string(), None));
                 changes.drop_default(name)
             }
@@ -245,49 +243,15 @@ impl<'a> Actions<'a> {
                 changes.drop_not_null(name)
             }
             ColumnChange::Type(to, order, using) => {
-                return self.set_other_type(at, to, order.as_ref(), using.as_ref());
+                let (ty, _) = column_type(self.view, self.source, to)?;
+                let catalog = self.view.objects.made_types().catalog();
+                let order = order.as_ref().map(|order| collation(catalog, order, ty.pg.oid));
+                let order = order.transpose()?.flatten();
+                let using = using.as_ref().map(|said| (said.expr, said.span));
+                return self.retype(at, Goal { ty, collation: order, using });
             }
         };
         self.steps.push(Step::Changes(changes));
-        Ok(())
-    }
-
-    /// ALTER COLUMN TYPE.
-    fn set_other_type(
-        &mut self,
-        at: usize,
-        to: &TypeName,
-        order: Option<&Path>,
-        using: Option<&Said>,
-    ) -> Result<()> {
-        let (name, id) = (self.schema.columns[at].name.clone(), self.schema.columns[at].id);
-        let (ty, _) = column_type(self.view, self.source, to)?;
-        let catalog = self.view.objects.made_types().catalog();
-        let order = order.map(|order| collation(catalog, order, ty.pg.oid));
-        let order = order.transpose()?.flatten();
-        if using.is_none() {
-            self.must_be_assigned(at, ty)?;
-        }
-        let using = using.filter(|said| !self.is_plain_cast(said.expr, &name, ty));
-        let by = using.map(|said| self.transform(at, ty, said)).transpose()?;
-        self.must_be_unread(at)?;
-        let keeps = by.is_none() && self.keeps_readers(at, ty);
-        let (mut before, mut after) = match keeps {
-            true => (Vec::new(), Vec::new()),
-            false => self.made_again(id)?,
-        };
-        if by.is_some() || self.types[at] != ty {
-            let (first, last) = self.keys_again(id, keeps)?;
-            before.extend(first);
-            after.extend(last);
-        }
-        // What goes goes first, so that changes of columns stay one step: each is calculated of the rows as they were.
-        self.steps.splice(0..0, before);
-        match by {
-            Some(by) => self.set_type_by(at, ty, order, by)?,
-            None => self.set_type(at, ty, order)?,
-        }
-        self.steps.extend(after);
         Ok(())
     }
 
@@ -349,165 +313,8 @@ impl<'a> Actions<'a> {
         }
     }
 
-    /// Sets a type that the engine has, or one that keeps the same values in the same form.
-    fn set_type(&mut self, at: usize, ty: ColumnType, collation: Option<Oid>) -> Result<()> {
-        let (old, name) = (self.types[at], self.schema.columns[at].name.clone());
-        let body = column_types::body(ty, collation);
-        if old == ty {
-            if self.types.own_collation(at) != collation {
-                self.steps.push(Step::Note(Kind::ColumnType, name, body));
-            }
-            return Ok(());
-        }
-        let is_named = |ty: ColumnType| ty.is_own() || ty.pg.oid == oid::VARCHAR;
-        let is_same = old.is_kept_as(ty) && ty.pg.modifier < 0;
-        let own = self.schema.columns[at].id;
-        let writes = |key: &ForeignKeySchema| {
-            key.columns.contains(&own) && constraints::writes(key.on_delete, key.on_update)
-        };
-        if ty.is_domain() && self.schema.foreign_keys.iter().any(writes) {
-            return Err(constraints::domain_written());
-        }
-        if old.is_same_below(ty) {
-            self.must_keep_to(at, ty)?;
-        } else if !(is_same || is_named(old.below()) && is_named(ty)) {
-            let types = self.view.objects.made_types().catalog();
-            let (from, to) = (old.shown_in(types), ty.shown_in(types));
-            let text = format!("ALTER COLUMN TYPE from {from} to {to}");
-            return Err(SqlError::unsupported(text)
-                .hint("Add a column of the new type, UPDATE it, and drop the old one."));
-        }
-        self.steps.push(Step::Changes(TableChanges::new().set_type(&name, ty.engine)));
-        self.steps.push(Step::Note(Kind::ColumnType, name, body));
-        Ok(())
-    }
-
-    /// Whether values of a column may be assigned to a type.
-    fn is_assigned(&self, column: &str, ty: ColumnType) -> bool {
-        let catalog = self.view.objects.made_types().catalog();
-        let at = self.schema.position_by_name(column);
-        at.is_some_and(|at| {
-            can_convert(catalog, self.types[at].pg.oid, ty.pg.oid, Context::Assignment)
-        })
-    }
-
-    /// Fails where they may not, and it is not said how they are made.
-    fn must_be_assigned(&self, at: usize, ty: ColumnType) -> Result<()> {
-        let name = &self.schema.columns[at].name;
-        if self.is_assigned(name, ty) {
-            return Ok(());
-        }
-        let catalog = self.view.objects.made_types().catalog();
-        let shown = catalog.shown(ty.pg.oid);
-        let with = catalog.shown_with(TypeRef { oid: ty.pg.oid, modifier: ty.pg.modifier });
-        let text = format!("column \"{name}\" cannot be cast automatically to type {shown}");
-        let error = SqlError::new(state::MISMATCH, text);
-        Err(match self.schema.is_generated(at) {
-            true => error,
-            false => {
-                let name = quote(name);
-                error.hint(format!("You might need to specify \"USING {name}::{with}\"."))
-            }
-        })
-    }
-
-    /// What calculates the values of a column that gets another type, of the rows as they were.
-    fn transform(&self, at: usize, ty: ColumnType, using: &Said) -> Result<GeneratedSpec> {
-        let name = &self.schema.columns[at].name;
-        let mut column = Declared::plain(name.clone(), ty);
-        column.generated = Some(Generation::Said(using));
-        let of = (&*self.schema, &self.types);
-        let made = Generating::converting(self.view, self.source, &self.name.name, of);
-        let refused = || {
-            SqlError::unsupported("ALTER COLUMN TYPE with this USING")
-                .hint("Add a column of the new type, UPDATE it, and drop the old one.")
-        };
-        let told = |e: SqlError| {
-            let text = e.message().replace("column generation expression", "transform expression");
-            match e.state() {
-                // What depends on the session, or has a type of the database.
-                "42P17" => refused(),
-                state::UNSUPPORTED if !text.contains("transform expression") => refused(),
-                state::MISMATCH if text.starts_with("column \"") => {
-                    let shown = ty.shown_in(self.view.objects.made_types().catalog());
-                    let text = format!(
-                        "result of USING clause for column \"{name}\" cannot be cast automatically to type {shown}"
-                    );
-                    let hint = "You might need to add an explicit cast.";
-                    SqlError::new(state::MISMATCH, text).hint(hint)
-                }
-                _ => e.with_message(text),
-            }
-        };
-        made.spec(&column).map_err(told)?.ok_or_else(refused)
-    }
-
-    /// Sets a type, and values that are calculated.
-    fn set_type_by(
-        &mut self,
-        at: usize,
-        ty: ColumnType,
-        collation: Option<Oid>,
-        by: GeneratedSpec,
-    ) -> Result<()> {
-        let (old, column) = (self.types[at], &self.schema.columns[at]);
-        let (name, id) = (column.name.clone(), column.id);
-        let catalog = self.view.objects.made_types().catalog();
-        let has_default = column.default.is_some()
-            || defaults::expression(self.view, self.schema.id, id).is_some();
-        if has_default && !can_convert(catalog, old.pg.oid, ty.pg.oid, Context::Assignment) {
-            let shown = ty.shown_in(catalog);
-            let text = format!(
-                "default for column \"{name}\" cannot be cast automatically to type {shown}"
-            );
-            return Err(SqlError::new(state::MISMATCH, text));
-        }
-        let writes = |key: &ForeignKeySchema| {
-            key.columns.contains(&id) && constraints::writes(key.on_delete, key.on_update)
-        };
-        if ty.is_domain() && self.schema.foreign_keys.iter().any(writes) {
-            return Err(constraints::domain_written());
-        }
-        self.steps.push(Step::Changes(TableChanges::new().set_type_by(ty.engine, by)));
-        self.steps.push(Step::Note(Kind::ColumnType, name, column_types::body(ty, collation)));
-        Ok(())
-    }
-
-    /// Fails where values of a column do not keep to a domain.
-    fn must_keep_to(&self, at: usize, ty: ColumnType) -> Result<()> {
-        let column = &self.schema.columns[at];
-        if !ty.is_domain() || self.is_empty()? && column.default.is_none() {
-            return Ok(());
-        }
-        if column.default.is_some() {
-            let text = "ALTER COLUMN TYPE to a domain of a column with a default";
-            return Err(
-                SqlError::unsupported(text).hint("Drop the default, and set it again then.")
-            );
-        }
-        let text = format!(
-            "SELECT {}::{} FROM {}.{}",
-            quote(&column.name),
-            self.view.objects.made_types().written(ty.pg),
-            quote(&self.name.schema),
-            quote(&self.name.name)
-        );
-        let bound = Bound::must(self.view, &text, crate::parse::depth_of(&text), &[])?;
-        let mut batches = bound.batches(self.view, &text)?;
-        while batches.next()?.is_some() {}
-        Ok(())
-    }
-
-    /// Whether checks and indexes that read a column stay as they are: a greater length changes nothing for them.
-    fn keeps_readers(&self, at: usize, ty: ColumnType) -> bool {
-        let old = self.types[at];
-        let lengths = (old.engine, ty.engine);
-        let gets_longer = matches!(lengths, (DataType::Varchar(a), DataType::Varchar(b)) if a <= b);
-        old == ty || old.pg.oid == ty.pg.oid && gets_longer
-    }
-
     /// Fails where what reads a column does not let it have another type.
-    fn must_be_unread(&self, at: usize) -> Result<()> {
+    pub(super) fn must_be_unread(&self, at: usize) -> Result<()> {
         let column = &self.schema.columns[at];
         let (table, number) = (oids::of_table(self.schema.id), column.id.0 + 1);
         let readers = crate::ddl::view::users_of_column(self.view, table, number);
@@ -555,16 +362,30 @@ impl<'a> Actions<'a> {
         Err(SqlError::new(state::UNSUPPORTED, text).detail(detail))
     }
 
+    fn no_identity(&self, at: usize) -> SqlError {
+        let (table, column) = (&self.name.name, &self.schema.columns[at].name);
+        let text = format!("column \"{column}\" of relation \"{table}\" is not an identity column");
+        SqlError::new("55000", text)
+    }
+
+    /// Whether there is an identity to drop.
+    fn is_identity(&self, at: usize, skip: bool, client: &mut dyn Client) -> Result<bool> {
+        if defaults::identity(self.view, self.schema.id, self.schema.columns[at].id).is_some() {
+            return Ok(true);
+        }
+        let error = self.no_identity(at);
+        if !skip {
+            return Err(error);
+        }
+        notice(client, "00000", format!("{}, skipping", error.message()));
+        Ok(false)
+    }
+
     /// SET GENERATED; other options are those of the identity column's sequence.
     fn set_identity(&mut self, at: usize, options: &[SequenceOption]) -> Result<()> {
         let column = &self.schema.columns[at];
         if defaults::identity(self.view, self.schema.id, column.id).is_none() {
-            let table = &self.name.name;
-            let text = format!(
-                "column \"{}\" of relation \"{table}\" is not an identity column",
-                column.name
-            );
-            return Err(SqlError::new("55000", text));
+            return Err(self.no_identity(at));
         }
         let is_of_column =
             |option: &&SequenceOption| matches!(option, SequenceOption::Generated(_));
@@ -594,6 +415,19 @@ impl<'a> Actions<'a> {
             );
             return Err(SqlError::new("55000", text));
         }
+        let already = |what: &str| {
+            let (table, column) = (&self.name.name, &column.name);
+            let text = format!("column \"{column}\" of relation \"{table}\" {what}");
+            Err(SqlError::new("55000", text))
+        };
+        if defaults::identity(self.view, self.schema.id, column.id).is_some() {
+            return already("is already an identity column");
+        }
+        if column.default.is_some()
+            || defaults::expression(self.view, self.schema.id, column.id).is_some()
+        {
+            return already("already has a default value");
+        }
         options.ty.get_or_insert(column.ty);
         let mut declared = Declared::plain(column.name.clone(), self.types[at]);
         declared.not_null = true;
@@ -619,20 +453,6 @@ impl<'a> Actions<'a> {
         self.steps.push(Step::Changes(changes));
         if known || note.is_some() {
             self.steps.push(Step::Note(Kind::Default, name, note));
-        }
-    }
-
-    /// Whether an expression is the column itself, cast to the new type.
-    fn is_plain_cast(&self, expr: ExprId, column: &str, ty: ColumnType) -> bool {
-        let tree = self.source.tree;
-        let is_own = |expr: ExprId| matches!(tree.expr(expr), Expr::Column(path) if matches!(&path[..], [name] if &**name == column));
-        match tree.expr(expr) {
-            Expr::Column(_) => is_own(expr) && self.is_assigned(column, ty),
-            Expr::Cast(inner, to) => {
-                column_type(self.view, self.source, to).is_ok_and(|(to, _)| to == ty)
-                    && (is_own(*inner) || self.is_plain_cast(*inner, column, ty))
-            }
-            _ => false,
         }
     }
 }

@@ -8,6 +8,7 @@ mod columns;
 mod moves;
 mod passes;
 mod remade;
+mod retype;
 mod steps;
 
 use onlap_pg::ast::{AlterTable, ColumnChange, RelationKind, Role, TableChange};

@@ -1,6 +1,6 @@
 //! Carries out the steps of an ALTER TABLE.
 
-use onlap::{CheckSpec, ForeignKeySpec, IndexSpec, Table, TableChanges, Time, convert};
+use onlap::{CheckSpec, ErrorKind, ForeignKeySpec, IndexSpec, Table, TableChanges, Time, convert};
 use serde_json::Value as Json;
 
 use super::remade::{self, Again};
@@ -100,7 +100,10 @@ pub fn run(session: &mut Session, view: &View, table: Table, steps: Vec<Step>) -
             tx.await_form(&table)?;
         }
         let changed = session.instance.db.alter_table(&table, changes);
-        changed.map_err(|e| of_waiting(view, &table, e))?;
+        changed.map_err(|e| match e.kind() {
+            ErrorKind::Conflict => of_waiting(view, &table, e),
+            _ => SqlError::of_rows(e),
+        })?;
         // What is noted now is of the table as it is.
         let block = session.current()?;
         block.scope.tx()?.begin_statement()?;
@@ -131,7 +134,8 @@ fn alone<'a>(
     let mut changing = steps.iter().filter(|step| !step.is_note());
     Ok(match (changing.next(), changing.next()) {
         (Some(Step::Changes(changes)), None)
-            if (changes.sets_types() || table.blind) && !changes.generates() =>
+            if (changes.sets_types() && !changes.converts_rows() || table.blind)
+                && !changes.generates() =>
         {
             Some(changes)
         }
@@ -158,8 +162,7 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
     match step {
         Step::Changes(changes) => {
             let table = table(name)?;
-            let changed = view.scope.tx()?.alter_table(&table, &changes);
-            changed.map_err(SqlError::of_rows)?;
+            view.scope.tx()?.alter_table(&table, &changes).map_err(SqlError::of_rows)?;
         }
         Step::AddCheck(check) => {
             let table = table(name)?;

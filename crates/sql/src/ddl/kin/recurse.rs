@@ -288,6 +288,7 @@ impl Changed<'_> {
                 _ => Ok(()),
             },
             TableChange::AddConstraint(_) => self.add_checks(session, above, below, client),
+            TableChange::Validate(name) => self.validate(session, &schema, name, below, client),
             TableChange::DropConstraint(_, name, _) => self.drop_rule(session, below, name, client),
             TableChange::RenameConstraint(from, to) => {
                 self.rename_rule(session, below, from, to, client)
@@ -301,6 +302,32 @@ impl Changed<'_> {
         let kin = kin_of(view, schema.id);
         let at = schema.position_by_name(name);
         at.is_some_and(|at| kin.column(schema.columns[at].id).count > self.expected(&kin))
+    }
+
+    /// Judges the rows of a table below by a check that was not valid above.
+    fn validate(
+        &self,
+        session: &mut Session,
+        schema: &TableSchema,
+        name: &str,
+        below: &Parent,
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        let was = |check: &&onlap::CheckSchema| check.name == name && check.unproven && !check.own;
+        if !self.before.checks.iter().any(|check| was(&check)) {
+            return Ok(());
+        }
+        if self.only {
+            return Err(bad("constraint must be validated on child tables too"));
+        }
+        if !schema.checks.iter().any(|check| check.name == name) {
+            return Ok(());
+        }
+        let view = session.view()?;
+        let of = (&below.name, &below.table);
+        alter::one(session, &view, self.source, of, self.change, client)?;
+        // Those below it are judged whatever was known of the one between.
+        Changed { ..*self }.reach_below(session, below, client)
     }
 
     /// The same change, and so on below.
