@@ -146,7 +146,9 @@ fn calculated(
     to: DataType,
     by: &dyn Convert,
 ) -> Result<Column> {
+    assert_eq!(column.len(), rows.len(), "a value for each row");
     if let Ok(made) = by.convert(std::slice::from_ref(column), rows.len()) {
+        assert_eq!(made.len(), rows.len(), "a conversion gives a value for each row");
         return Ok(made);
     }
     // Only what lives may end the change.
@@ -155,11 +157,15 @@ fn calculated(
         let mut one = Column::new(column.data.physical());
         one.extend_range(column, i..i + 1);
         match by.convert(&[one], 1) {
-            Ok(made) => out.extend_range(&made, 0..1),
+            Ok(made) => {
+                assert_eq!(made.len(), 1, "a conversion gives a value for the row");
+                out.extend_range(&made, 0..1);
+            }
             Err(_) if view.mark_of(row)?.is_some() => out.push_null(),
             Err(e) => return Err(e),
         }
     }
+    assert_eq!(out.len(), rows.len(), "a value for each row");
     Ok(out)
 }
 

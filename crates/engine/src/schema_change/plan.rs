@@ -47,7 +47,9 @@ impl Reads {
             Ok(column)
         };
         let inputs = places.iter().map(input).collect::<Result<Vec<Column>>>()?;
+        assert_eq!(inputs.len(), self.columns.len(), "a conversion gets what it reads");
         let made = self.by.convert(&inputs, 1)?;
+        assert_eq!(made.len(), 1, "a conversion gives a value for the row");
         Ok(convert::read_value(ty, &made, 0))
     }
 }

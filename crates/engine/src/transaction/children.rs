@@ -174,18 +174,29 @@ impl Transaction {
             None => reference.key.on_delete,
             Some(_) => reference.key.on_update,
         };
-        let mut lost = Lost::to_judge(reference.clone(), key, values);
+        let lost = Lost::to_judge(reference.clone(), key, values);
         let columns = match (&new, &reference.key.set_columns[..]) {
             (None, some) if !some.is_empty() => some,
             _ => &reference.key.columns[..],
         };
+        self.act(action, columns, (lost, new), wake)
+    }
+
+    /// What becomes of the children of a key that is lost, or becomes another one.
+    fn act(
+        &mut self,
+        action: Action,
+        columns: &[ColumnId],
+        (mut lost, new): (Lost, Option<Vec<Value>>),
+        wake: &mut Wake,
+    ) -> Result<()> {
         match action {
             Action::NoAction => wake.restricted.push(lost),
             Action::Restrict => wake.restricted.push(Lost { strict: true, ..lost }),
             Action::Cascade => {
                 let values = new.into_iter().flatten();
                 lost.new = columns.iter().copied().zip(values).collect();
-                let child = self.child_table(reference)?;
+                let child = self.child_table(&lost.reference)?;
                 let schema = Arc::clone(&self.buffer(&child)?.schema);
                 for (column, value) in &lost.new {
                     let at = schema.position(*column).expect("a key names columns of its table");
@@ -198,7 +209,7 @@ impl Transaction {
                 self.cascade(&lost, wake)?;
             }
             Action::SetDefault => {
-                let child = self.child_table(reference)?;
+                let child = self.child_table(&lost.reference)?;
                 let schema = Arc::clone(&self.buffer(&child)?.schema);
                 for column in columns {
                     let at = schema.position(*column).expect("a key names columns of its table");

@@ -365,6 +365,7 @@ impl Transaction {
     pub fn see_newer(&mut self) -> Result<()> {
         let first = self.first.take().unwrap_or_else(|| Arc::clone(&self.snapshot));
         self.begin_statement()?;
+        assert!(first.csn() <= self.snapshot.csn(), "what a statement saw first is no newer");
         self.first = Some(first);
         Ok(())
     }

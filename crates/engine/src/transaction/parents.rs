@@ -254,6 +254,7 @@ impl Transaction {
             (_, false) => RowLock::Share,
             (_, true) => RowLock::Update,
         };
+        assert!(!key.is_empty(), "the bytes of a key stand for no whole index");
         let all = Target::Key(index, NO_KEY.into());
         let locked = self.locks.lock(state, all, whole, wait, context)?;
         if many || locked == Locked::Skipped {

@@ -100,6 +100,7 @@ impl Transaction {
                 locked =
                     self.lock_all(table, vec![row], RowLock::Update, wait, &mut *recheck)?.rows;
             }
+            assert!(locked.len() <= 1, "a row has one newest version");
             for version in locked.iter().filter(|version| **version != row) {
                 // Its successor may have another key.
                 let now = self.read_newest(table, *version)?;
