@@ -107,6 +107,27 @@ pub const NUMERIC_DIGITS: usize = 38;
 /// Longest declared length of varchar(n) and char(n) in characters, as in PostgreSQL.
 pub const CHARACTERS: u32 = 10_485_760;
 
+/// Longest word of a tsvector or tsquery in bytes, as in PostgreSQL: its length fits 11 bits, and the longest is refused.
+pub const LEXEME_BYTES: usize = (1 << 11) - 2;
+
+/// All words and places of a tsvector, or all words of a tsquery, end below this, as in PostgreSQL: where a word begins fits
+/// 20 bits.
+pub const LEXEMES_BYTES: usize = MIB as usize;
+
+/// Most places of a word in a tsvector, as in PostgreSQL.
+pub const LEXEME_PLACES: usize = 256;
+
+/// Most parentheses of a tsquery within each other: each waits with a list of its operators, 32 at most
+/// ([`QUERY_WAITING`]), which is 1 MiB and more at this many; its reader needs no stack for them.
+pub const QUERY_NESTING: u32 = 8192;
+
+/// Most operators of a tsquery that wait for their right side between two parentheses, as in PostgreSQL.
+pub const QUERY_WAITING: usize = 32;
+
+/// Most words and operators of a tsquery that ts_rank_cd takes, as in PostgreSQL: it has 2 bytes for each of 16,384 places of
+/// every one and 8 more, and less than 1 GiB in one piece.
+pub const RANKED_NODES: usize = (COMPUTED_BYTES - 1) / ((1 << 14) * 2 + 8);
+
 /// Size at which a block of a segment or run is closed, in bytes. One 16-KiB read is what slow
 /// devices charge as one I/O, and what a flash page holds.
 pub const BLOCK_BYTES: usize = (16 * KIB) as usize;
@@ -250,6 +271,12 @@ pub const LIMITS: &[Limit] = limits![
     SEQUENCE_CACHE, "values of a sequence set aside at a time", "values", "what a crash may skip";
     NUMERIC_DIGITS, "digits of a numeric", "digits", "fit a 128-bit integer";
     CHARACTERS, "declared length of varchar and char", "characters", "as in PostgreSQL";
+    LEXEME_BYTES, "word of a tsvector or tsquery", "bytes", "as in PostgreSQL";
+    LEXEMES_BYTES, "words and places of a tsvector, words of a tsquery", "bytes", "as in PostgreSQL: where a word begins fits 20 bits";
+    LEXEME_PLACES, "places of a word in a tsvector", "places", "as in PostgreSQL";
+    QUERY_NESTING, "parentheses of a tsquery within each other", "levels", "each waits with up to 32 operators";
+    QUERY_WAITING, "operators of a tsquery that wait for their right side", "operators", "as in PostgreSQL";
+    RANKED_NODES, "words and operators of a tsquery for ts_rank_cd", "nodes", "as in PostgreSQL: places of each in less than 1 GiB";
     BATCH_ROWS, "rows of one batch", "rows", "a position in a batch fits 32 bits";
     INLINE_VALUE_BYTES, "value kept inside its block", "bytes", "longer ones go to blob frames";
     BLOCK_BLOB_BYTES, "longer values of the rows of a block", "bytes", "held and read at once; or one row";

@@ -16,6 +16,7 @@ use onlap::{
     DataType, Database, Error, ErrorKind, IndexSpec, Isolation, KeyRange, Options, Result, Row,
     Scan, SyncMode, Table, TableSpec, TransactionOptions, Value,
 };
+use onlap_base::limits;
 use onlap_base::names::FileKind;
 use onlap_base::rng::Rng;
 use onlap_vfs::{Access, Fault, FaultFs, Fs, MemFs, Operation};
@@ -563,7 +564,10 @@ fn assert_unknown_names(db: &Database, table: &Table) {
             ErrorKind::AlreadyExists,
             db.create_index("t", IndexSpec::new("by_a", ["a"])).unwrap_err(),
         ),
-        (ErrorKind::TooLong, db.create_table(long(64)).map(drop).unwrap_err()),
+        (
+            ErrorKind::TooLong,
+            db.create_table(long(limits::RELATION_NAME_BYTES + 1)).map(drop).unwrap_err(),
+        ),
     ];
     for (at, (kind, e)) in cases.into_iter().enumerate() {
         assert_eq!(e.kind(), kind, "case {at}: {e}");

@@ -17,6 +17,7 @@ use onlap_kernels::Datum;
 use onlap_pg::bound::{Bound, Expr, ExprId, Query, QueryId, SortItem, Target};
 use onlap_pg::catalog::Volatility;
 use onlap_pg::{Error, Result, TypeRef};
+use parking_lot::Mutex;
 
 use crate::carried::Carried;
 use crate::columns::{column, schema_of};
@@ -415,7 +416,8 @@ impl Compiler<'_> {
         // A query runs with what the plan is run with, and what is volatile is calculated once.
         let waits = |node: &Node| node.asks_outside() || !node.is_repeatable();
         let is_late = [&limit, &offset].into_iter().flatten().any(waits);
-        let counts = Counts { limit, offset, env: Arc::clone(&self.env) };
+        let last = Mutex::default();
+        let counts = Counts { limit, offset, env: Arc::clone(&self.env), last };
         if is_late {
             return Ok(Fetch { skip: 0, fetch: None, late: Some(Arc::new(counts)) });
         }
@@ -429,6 +431,8 @@ pub struct Counts {
     limit: Option<Node>,
     offset: Option<Node>,
     env: Arc<crate::env::Env>,
+    /// What they came to when the limit began, for the step below it that locks rows.
+    last: Mutex<Option<(usize, Option<usize>)>>,
 }
 
 impl Counts {
@@ -449,15 +453,19 @@ impl Counts {
             }
         };
         let limit = value(&self.limit, "LIMIT", "2201W")?;
-        Ok((value(&self.offset, "OFFSET", "2201X")?.unwrap_or(0), limit))
+        let made = (value(&self.offset, "OFFSET", "2201X")?.unwrap_or(0), limit);
+        *self.last.lock() = Some(made);
+        Ok(made)
     }
 
-    /// How many rows are needed, with those that are left out.
+    /// How many rows are needed, with those that are left out, by what the limit above has calculated.
     ///
     /// # Errors
     /// Those of the expressions; a number is negative.
     pub fn needed(&self) -> Result<Option<usize>> {
-        self.values().map(|(skip, fetch)| fetch.map(|fetch| fetch.saturating_add(skip)))
+        let known = self.last.lock().take();
+        let (skip, fetch) = known.map_or_else(|| self.values(), Ok)?;
+        Ok(fetch.map(|fetch| fetch.saturating_add(skip)))
     }
 }
 

@@ -331,6 +331,16 @@ impl Compiler<'_> {
         if !self.entries_of(id).is_empty() || !self.is_plain(id) || self.is_volatile(id) {
             return Ok(None);
         }
+        // Where a condition is judged without them, parameters have no values.
+        let mut is_there = true;
+        self.bound.visit(id, 0, &mut |id, _| {
+            is_there &= !matches!(self.bound.expr(id), Expr::Param(n)
+                if usize::try_from(*n).is_ok_and(|n| n > self.env.params.len()));
+            is_there
+        });
+        if !is_there {
+            return Ok(None);
+        }
         let before = std::mem::take(&mut self.frame().layout);
         let node = self.node(id);
         self.frame().layout = before;

@@ -149,6 +149,21 @@ alter table u alter a type int using a - 1
 alter table u alter a type text using case when a > 0 then 'x' || a end
 select * from u order by a
 alter table u alter a set not null
+create sequence drawn_from
+create function drawn() returns int language sql volatile as $$ select nextval('drawn_from')::int $$
+create function random_once() returns int language sql stable as $$ select nextval('drawn_from')::int $$
+create table draws (a int)
+alter table draws add column late int default drawn()
+insert into draws (a, late) values (1, 0), (2, 0), (3, 0)
+alter table draws add column each int default drawn()
+alter table draws add column sum int not null default 10 * abs(drawn())
+alter table draws add column once int default random_once()
+alter table draws add column word text default lower('RANDOM')
+select * from draws order by a
+select nextval('drawn_from')
+create domain lot as int default drawn() check (value > 0)
+alter table draws add column lot lot
+select a, lot from draws order by a
 "#;
 
 /// What is refused, or was.
@@ -313,6 +328,22 @@ select column_name, interval_type, datetime_precision from information_schema.co
 create index true_one on other (y) where true
 create index false_one on other (y) where false
 select indexdef from pg_indexes where tablename = 'other' order by 1
+create table one_key (a int primary key, b int unique)
+create index on one_key (b)
+create table two_keys (c int, d int, unique (d, c), constraint own_name unique (c))
+comment on index one_key_pkey is 'a'
+comment on index one_key_b_key is 'b as a key'
+comment on index one_key_b_idx is 'b alone'
+comment on index two_keys_d_c_key is 'd and c'
+comment on index own_name is 'c'
+create table behind_own (x int unique, like one_key including all)
+create table of_both (y int unique, like one_key including indexes including comments, like two_keys including all)
+create table of_second (like one_key including comments, like two_keys including all)
+select c.relname, d.description from pg_description d join pg_class c on c.oid = d.objoid where d.classoid = 'pg_class'::regclass and (c.relname like 'behind_own%' or c.relname like 'of_both%' or c.relname like 'of_second%') order by 1
+create function fired() returns trigger language plpgsql as $$ begin return new; end $$
+create schema wrong create table t (a int) create trigger fires before insert on public.other for each row execute function fired()
+create schema fires create table t (a int) create trigger fires before insert on fires.t for each row execute function fired()
+select tgname, tgrelid::regclass::text from pg_trigger where tgname = 'fires'
 "#;
 
 /// Names that are cut off.

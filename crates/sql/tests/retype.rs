@@ -9,6 +9,8 @@
 mod compared;
 mod support;
 
+use support::Fixture;
+
 const SCRIPT: &str = r#"
 set timezone = 'Europe/Berlin'
 create table z (a timestamp, b date, c timestamptz, d timestamptz(0), e timestamp(6))
@@ -257,6 +259,54 @@ fn every_pair_of_types_is_converted_or_refused_as_in_postgresql() {
     }
     let differ = compared::differences(script.lines(), "", compared::answer);
     assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+#[test]
+fn values_are_written_anew_where_they_come_of_the_column_alone() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows("create table t (id int primary key, a int, b timestamp)");
+    talk.rows("insert into t select n, n, timestamp '2024-01-01' from generate_series(1, 600) n");
+    talk.rows("delete from t where id % 5 = 0");
+    talk.rows("update t set a = -a where id % 3 = 0");
+    let places = "select ctid, id from t order by id";
+    let before = talk.rows(places);
+    talk.rows("alter table t alter a type text, alter b type timestamptz");
+    assert!(talk.rows(places) == before, "rows stay where they are");
+    let found = "select sum(a::int), count(*), pg_typeof(min(a)), pg_typeof(min(b)) from t";
+    assert_eq!(talk.lines(&[found]), ["48000|480|text|timestamp with time zone"]);
+    // A transaction replaces rows.
+    talk.rows("begin");
+    talk.rows("alter table t alter a type varchar(9)");
+    talk.rows("commit");
+    assert!(talk.rows(places) != before, "rows are others");
+}
+
+#[test]
+fn columns_of_tables_with_blind_writes_get_another_type() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows("create table t (id int primary key, a int, b timestamp) with (blind_writes = on)");
+    for id in 1..=3 {
+        talk.rows(&format!("upsert into t values ({id}, {id}0, '2024-01-01 10:00')"));
+    }
+    talk.rows("set timezone = 'UTC'");
+    talk.rows("alter table t alter a type text, alter b type timestamptz");
+    talk.rows("upsert into t values (2, 'two', '2024-01-01 12:00+02')");
+    let rows = "select id, a, b, pg_typeof(a) from t order by id";
+    let expected = [
+        "1|10|2024-01-01 10:00:00+00|text",
+        "2|two|2024-01-01 10:00:00+00|text",
+        "3|30|2024-01-01 10:00:00+00|text",
+    ];
+    assert_eq!(talk.lines(&[rows]), expected);
+    // What is calculated of rows, and what is part of a transaction, stays refused.
+    let of_rows = "alter table t alter a type int using id";
+    assert_eq!(talk.run(of_rows).error.expect("it is refused").0, "0A000");
+    talk.rows("begin");
+    assert_eq!(talk.run("alter table t alter b type date").error.expect("it is").0, "0A000");
+    talk.rows("rollback");
+    assert_eq!(talk.lines(&[rows]), expected);
 }
 
 const OTHERS: &str = r#"

@@ -51,11 +51,11 @@ pub(super) fn alter_locked(
     let taken = state.columns_taken.load(Ordering::Acquire);
     let plan = Plan::new(&state.schema(), taken, &changes.0, &shared.references, &sequence)?;
     if plan.generates {
-        let text = "columns of rows that are there are calculated in a transaction";
+        let text = "a generated column is added to a table only in a transaction";
         return Err(Error::new(ErrorKind::Unsupported, text));
     }
     if changes.converts_rows() {
-        let text = "values of a column are calculated of rows in a transaction";
+        let text = "values of a column are calculated of whole rows only in a transaction";
         return Err(Error::new(ErrorKind::Unsupported, text));
     }
     if plan.schema.name != table && shared.catalog.by_name(&plan.schema.name).is_some() {

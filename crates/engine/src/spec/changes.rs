@@ -157,12 +157,9 @@ impl TableChanges {
     pub fn sets_types(&self) -> bool {
         self.0.iter().any(|c| matches!(c, TableChange::SetType { .. }))
     }
-    /// Whether a column is calculated of rows that are there.
+    /// Whether a generated column comes, which a transaction calculates of the rows that are there.
     pub fn generates(&self) -> bool {
-        let calculates = |change: &TableChange| {
-            matches!(change, TableChange::Generate(_) | TableChange::SetType { by: Some(_), .. })
-        };
-        self.0.iter().any(calculates)
+        self.0.iter().any(|c| matches!(c, TableChange::Generate(_)))
     }
     /// These changes, and others after them.
     #[must_use]

@@ -44,8 +44,19 @@ use crate::unique::{self, key_texts};
 /// Locks in a parent table above which a transaction locks all its keys at once: at some 200 bytes each
 /// these take the better part of a MiB.
 const KEYS_LOCKED_MAX: usize = 4096;
+/// The same of keys of rows that are locked themselves, some 13 MiB: other transactions lock their own rows meanwhile.
+const KEYS_OF_ROWS_MAX: usize = 65_536;
 /// What stands for all keys of an index; the bytes of a key are never empty.
 const NO_KEY: &[u8] = b"";
+
+/// How a key is locked.
+#[derive(Clone, Copy, Debug)]
+struct Ask {
+    mode: RowLock,
+    wait: LockWait,
+    /// Locks in the table from which on all keys are locked at once.
+    most: usize,
+}
 
 /// The parent of a foreign key, and its key.
 pub(crate) struct Parent {
@@ -201,8 +212,10 @@ impl Transaction {
         let mut waited = false;
         loop {
             let held = self.locks.count_in(parent.table.state.id);
-            let locked = self.ask_parent_key(parent, key, RowLock::KeyShare, LockWait::Block)?;
+            let ask = Ask { mode: RowLock::KeyShare, wait: LockWait::Block, most: KEYS_LOCKED_MAX };
+            let locked = self.ask_parent_key(parent, key, ask)?;
             waited |= locked == Locked::Waited;
+            let had = locked == Locked::Free && self.locks.count_in(parent.table.state.id) == held;
             if self.own_row_with_key(parent, key)? {
                 return Ok(true);
             }
@@ -213,7 +226,8 @@ impl Transaction {
                     false => Ok(false),
                 };
             };
-            if !self.is_going(parent, row) || !self.shared.obeys(Rule::ForeignKeys) {
+            // Where the transaction had the key before, no other one ends the parent before it ends itself.
+            if had || !self.is_going(parent, row) || !self.shared.obeys(Rule::ForeignKeys) {
                 return Ok(true);
             }
             // Who has the row to end it asks for its key next, and would wait for this one.
@@ -229,17 +243,13 @@ impl Transaction {
         key: &[u8],
         mode: RowLock,
     ) -> Result<()> {
-        self.ask_parent_key(parent, key, mode, LockWait::Block).map(drop)
+        let ask = Ask { mode, wait: LockWait::Block, most: KEYS_LOCKED_MAX };
+        self.ask_parent_key(parent, key, ask).map(drop)
     }
 
     /// Locks a key by which children name a parent.
-    fn ask_parent_key(
-        &mut self,
-        parent: &Parent,
-        key: &[u8],
-        mode: RowLock,
-        wait: LockWait,
-    ) -> Result<Locked> {
+    fn ask_parent_key(&mut self, parent: &Parent, key: &[u8], ask: Ask) -> Result<Locked> {
+        let Ask { mode, wait, most } = ask;
         let shared = &self.shared;
         if !shared.obeys(Rule::ForeignKeys) {
             return Ok(Locked::Free);
@@ -247,7 +257,7 @@ impl Transaction {
         let go_on = may_wait(shared, &self.cancel);
         let context = wait_context(shared, &self.options, &go_on);
         let (state, index) = (&parent.table.state, parent.index.id);
-        let many = self.locks.count_in(state.id) >= KEYS_LOCKED_MAX;
+        let many = self.locks.count_in(state.id) >= most;
         let whole = match (mode, many) {
             (RowLock::KeyShare, false) => RowLock::KeyShare,
             (RowLock::KeyShare, true) => RowLock::NoKeyUpdate,
@@ -276,6 +286,19 @@ impl Transaction {
         Ok(all)
     }
 
+    /// Locks one key of a row that is to be locked. Others who lock rows of their own are not in the way of it, and it is in theirs as
+    /// late as memory allows: all keys are taken together only where no other transaction has any.
+    fn ask_key_of_row(&mut self, parent: &Parent, key: &[u8], wait: LockWait) -> Result<Locked> {
+        if self.locks.count_in(parent.table.state.id) >= KEYS_OF_ROWS_MAX {
+            let all = Ask { mode: RowLock::Update, wait: LockWait::SkipLocked, most: 0 };
+            let locked = self.ask_parent_key(parent, key, all)?;
+            if locked != Locked::Skipped {
+                return Ok(locked);
+            }
+        }
+        self.ask_parent_key(parent, key, Ask { mode: RowLock::Update, wait, most: usize::MAX })
+    }
+
     /// Locks the keys by which children would name a row; whether it has all of them, which it has not where others are skipped.
     pub(super) fn lock_keys_of(
         &mut self,
@@ -292,7 +315,7 @@ impl Transaction {
                 continue;
             }
             let key = parent.def.encode_values(&values)?;
-            if self.ask_parent_key(parent, &key, RowLock::Update, wait)? == Locked::Skipped {
+            if self.ask_key_of_row(parent, &key, wait)? == Locked::Skipped {
                 return Ok(false);
             }
         }

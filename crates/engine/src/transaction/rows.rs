@@ -80,8 +80,7 @@ impl Transaction {
         Ok(locked.into_iter().chain(own).collect())
     }
 
-    /// Locks rows that children may name, so that none comes any more: first the keys by which they would, as who brings a child
-    /// does, then the rows.
+    /// Locks rows that children may name, so that none comes any more: the rows, and the keys by which children would name them.
     fn lock_parents(
         &mut self,
         table: &Table,
@@ -93,27 +92,49 @@ impl Transaction {
         let mut all = Vec::with_capacity(rows.len());
         for row in rows {
             stop::check()?;
-            let held = self.locks.count_in(table.state.id);
-            let now = self.read_newest(table, row)?;
-            let mut locked = Vec::new();
-            if self.lock_keys_of(parents, &now, wait)? {
-                locked =
-                    self.lock_all(table, vec![row], RowLock::Update, wait, &mut *recheck)?.rows;
-            }
-            assert!(locked.len() <= 1, "a row has one newest version");
-            for version in locked.iter().filter(|version| **version != row) {
-                // Its successor may have another key.
-                let now = self.read_newest(table, *version)?;
-                self.lock_keys_of(parents, &now, LockWait::Block)?;
-            }
-            if locked.is_empty() {
-                self.locks.give_back(&table.state, held, &self.shared.locks);
-            }
-            all.extend(locked);
+            all.extend(self.lock_parent(table, parents, row, wait, &mut *recheck)?);
         }
         all.sort_unstable();
         all.dedup();
         Ok(all)
+    }
+
+    /// Locks one of them. It is waited for with neither its row nor its keys: who has the row may bring a child next, and who has
+    /// brought a child may change the row.
+    fn lock_parent(
+        &mut self,
+        table: &Table,
+        parents: &[Parent],
+        row: RowId,
+        wait: LockWait,
+        recheck: Recheck<'_>,
+    ) -> Result<Option<RowId>> {
+        let held = self.locks.count_in(table.state.id);
+        let mut waits = wait;
+        loop {
+            let locked =
+                self.lock_all(table, vec![row], RowLock::Update, waits, &mut *recheck)?.rows;
+            assert!(locked.len() <= 1, "a row has one newest version");
+            let Some(&version) = locked.first() else {
+                self.locks.give_back(&table.state, held, &self.shared.locks);
+                if waits == wait {
+                    return Ok(None);
+                }
+                // Another transaction has the row by now: it is waited for next.
+                waits = wait;
+                continue;
+            };
+            let now = self.read_newest(table, version)?;
+            if self.lock_keys_of(parents, &now, LockWait::SkipLocked)? {
+                return Ok(Some(version));
+            }
+            self.locks.give_back(&table.state, held, &self.shared.locks);
+            if !self.lock_keys_of(parents, &now, wait)? {
+                self.locks.give_back(&table.state, held, &self.shared.locks);
+                return Ok(None);
+            }
+            waits = LockWait::SkipLocked;
+        }
     }
 
     /// Those of the rows that the transaction sees: committed ones, and its own.

@@ -9,6 +9,7 @@ use super::english;
 use super::tokens::{Kind, Tokens};
 use super::vector::{LAST, WORD_BYTES};
 use crate::Cx;
+use crate::misc::growth::Growth;
 
 /// All of PostgreSQL 15, by OID and name.
 const ALL: [(Oid, &str); 29] = [
@@ -118,7 +119,15 @@ pub(super) struct Text {
     pub(super) words: Vec<(String, u16)>,
     /// The position of the last token that counts.
     pub(super) last: u32,
+    /// Bytes of the texts of words.
+    bytes: usize,
+    growth: Growth,
 }
+
+/// What a text takes beside its own bytes that the list has of it.
+const WORD_MEMORY: usize = 16;
+/// What the automaton notes in one place, in a list that has up to twice what is in it.
+const NOTED_BYTES: usize = 2 * size_of::<[usize; 4]>();
 
 impl Text {
     /// Adds those of a text, behind what is there. Words that are too long are left out.
@@ -126,9 +135,9 @@ impl Text {
     /// # Errors
     /// `53200`, `57014`
     pub(super) fn add(&mut self, config: Config, text: &str, cx: &Cx<'_>) -> Result<()> {
-        // Words, and what the automaton notes.
-        cx.room(text.len().saturating_mul(4))?;
+        let noted = most_noted(text) * NOTED_BYTES;
         let mut tokens = Tokens::new(text);
+        self.ask(noted, cx)?;
         while let Some((kind, begin, end)) = tokens.next()? {
             if end - begin >= WORD_BYTES {
                 continue;
@@ -136,9 +145,26 @@ impl Text {
             let Some(word) = config.lexeme(kind, &text[begin..end]) else { continue };
             self.last += 1;
             if let Some(word) = word {
+                self.bytes += word.len() + WORD_MEMORY;
+                self.ask(noted, cx)?;
                 self.words.push((word, self.last.min(u32::from(LAST)) as u16));
             }
         }
         Ok(())
     }
+
+    /// Asks for what the words take with one more, beside so many bytes.
+    fn ask(&mut self, beside: usize, cx: &Cx<'_>) -> Result<()> {
+        // A list that grows has up to twice what is in it.
+        let words = (self.words.len() + 1) * 2 * size_of::<(String, u16)>();
+        self.growth.memory(cx, words + self.bytes + beside)
+    }
+}
+
+/// In how many places the automaton may note where it is at a time. It does so at signs, and perhaps once more behind one. A
+/// space ends what it looks at, other than a tag, and there it comes back at once.
+fn most_noted(text: &str) -> usize {
+    let of_one = |run: &[u8]| run.iter().filter(|byte| byte.is_ascii_punctuation()).count();
+    let runs = text.as_bytes().split(|byte| super::words::is_space(*byte));
+    1 + 2 * runs.map(of_one).max().unwrap_or(0)
 }

@@ -71,9 +71,8 @@ fn of_words(made: Text) -> Result<Vec<u8>> {
 fn words(
     config: Config,
     join: Join,
-    cx: &Cx<'_>,
-) -> impl FnMut(&mut Nodes<'_>, &str, u8, bool) -> Result<()> {
-    move |nodes, text, weights, prefix| {
+) -> impl FnMut(&mut Nodes<'_>, &str, u8, bool, &Cx<'_>) -> Result<()> {
+    move |nodes, text, weights, prefix, cx| {
         let mut made = Text::default();
         made.add(config, text, cx)?;
         let mut last: Option<u16> = None;
@@ -82,21 +81,22 @@ fn words(
             // Words that were left out have places, too.
             let missing = last.map_or(0, |last| position - last - 1);
             for _ in 0..missing {
-                nodes.all.extend([Node::Stop, Node::Two(join)]);
+                nodes.push(Node::Stop, cx)?;
+                nodes.push(Node::Two(join), cx)?;
             }
             for (at, (word, _)) in of_one.iter().enumerate() {
-                nodes.word(word, weights, prefix)?;
+                nodes.word(word, weights, prefix, cx)?;
                 if at > 0 {
-                    nodes.all.push(Node::Two(Join::And));
+                    nodes.push(Node::Two(Join::And), cx)?;
                 }
             }
             if last.is_some() {
-                nodes.all.push(Node::Two(join));
+                nodes.push(Node::Two(join), cx)?;
             }
             last = Some(position);
         }
         if made.words.is_empty() {
-            nodes.all.push(Node::Stop);
+            nodes.push(Node::Stop, cx)?;
         }
         Ok(())
     }
@@ -123,10 +123,10 @@ pub(super) fn query(config: Oid, text: &str, way: Way, cx: &Cx<'_>) -> Result<Ve
     cx.worked(text.len())?;
     let config = Config::of(config)?;
     let join = if way == Way::All { Join::And } else { Join::Phrase(1) };
-    let mut add = words(config, join, cx);
+    let mut add = words(config, join);
     match way {
-        Way::Standard => read::standard(text, &mut add),
-        Way::All | Way::Phrase => read::plain(text, &mut add),
-        Way::Typed => read::typed(text, &mut add),
+        Way::Standard => read::standard(text, &mut add, cx),
+        Way::All | Way::Phrase => read::plain(text, &mut add, cx),
+        Way::Typed => read::typed(text, &mut add, cx),
     }
 }

@@ -9,6 +9,7 @@ use onlap_pg::Result;
 use super::query::{Join, Node, Query, Word};
 use super::vector::{Entry, position, weight};
 use crate::Cx;
+use crate::misc::growth::Growth;
 use crate::text::regex::deeper;
 
 /// Whether something is found.
@@ -28,10 +29,25 @@ pub(super) struct Found {
     width: u32,
 }
 
+impl Found {
+    fn bytes(&self) -> usize {
+        self.positions.capacity() * size_of::<u32>()
+    }
+}
+
 /// What knows where words are.
 pub(super) trait Document {
     /// Whether the word of a node is there, and where if that is asked.
-    fn find(&self, at: usize, word: &Word<'_>, places: Option<&mut Found>) -> Is;
+    ///
+    /// # Errors
+    /// `57014`
+    fn find(
+        &self,
+        at: usize,
+        word: &Word<'_>,
+        places: Option<&mut Found>,
+        cx: &Cx<'_>,
+    ) -> Result<Is>;
 }
 
 /// The words of a value.
@@ -49,19 +65,30 @@ pub(super) fn meant<'a>(entries: &'a [Entry<'a>], word: &Word<'_>) -> &'a [Entry
 }
 
 impl Document for Vector<'_> {
-    fn find(&self, _: usize, word: &Word<'_>, places: Option<&mut Found>) -> Is {
+    fn find(
+        &self,
+        _: usize,
+        word: &Word<'_>,
+        places: Option<&mut Found>,
+        cx: &Cx<'_>,
+    ) -> Result<Is> {
+        cx.worked(word.text.len())?;
         let entries = meant(self.0, word);
         let of_weight = |place: &u16| word.weights == 0 || word.weights & 1 << weight(*place) != 0;
         let Some(found) = places else {
-            let is = |entry: &Entry<'_>| {
-                !entry.has_places() || entry.places().any(|place| of_weight(&place))
-            };
-            return if entries.iter().any(is) { Is::Yes } else { Is::No };
+            for entry in entries {
+                cx.worked(entry.len().max(1))?;
+                if !entry.has_places() || entry.places().any(|place| of_weight(&place)) {
+                    return Ok(Is::Yes);
+                }
+            }
+            return Ok(Is::No);
         };
         for entry in entries {
+            cx.worked(entry.len().max(1))?;
             if !entry.has_places() {
-                found.positions.clear();
-                return Is::Perhaps;
+                found.positions = Vec::new();
+                return Ok(Is::Perhaps);
             }
             let all = entry.places().filter(of_weight);
             found.positions.extend(all.map(|place| u32::from(position(place))));
@@ -69,27 +96,40 @@ impl Document for Vector<'_> {
         if entries.len() > 1 {
             found.positions.sort_unstable();
             found.positions.dedup();
+            // It is kept while the other side of a phrase is looked for.
+            found.positions.shrink_to_fit();
         }
-        if found.positions.is_empty() { Is::No } else { Is::Yes }
+        Ok(if found.positions.is_empty() { Is::No } else { Is::Yes })
     }
 }
 
-/// Whether a query is true; the empty one is not.
+/// Whether a query is true; the empty one is not. What positions take is asked for where it was not yet.
 ///
 /// # Errors
-/// `57014`
-pub(super) fn holds(query: &Query<'_>, document: &impl Document, cx: &Cx<'_>) -> Result<bool> {
+/// `53200`, `57014`
+pub(super) fn holds(
+    query: &Query<'_>,
+    document: &impl Document,
+    growth: &mut Growth,
+    cx: &Cx<'_>,
+) -> Result<bool> {
     let Some(top) = query.top() else { return Ok(false) };
-    Ok(is(query, top, document, cx)? != Is::No)
+    Ok(is(query, top, document, growth, cx)? != Is::No)
 }
 
-fn is(query: &Query<'_>, at: usize, document: &impl Document, cx: &Cx<'_>) -> Result<Is> {
+fn is(
+    query: &Query<'_>,
+    at: usize,
+    document: &impl Document,
+    growth: &mut Growth,
+    cx: &Cx<'_>,
+) -> Result<Is> {
     cx.worked(1)?;
     let (left, right) = match &query.nodes[at] {
-        Node::Word(word) => return Ok(document.find(at, word, None)),
+        Node::Word(word) => return document.find(at, word, None, cx),
         Node::Stop => unreachable!("a value has no such node"),
         Node::Not => {
-            return Ok(match deeper(|| is(query, at - 1, document, cx))? {
+            return Ok(match deeper(|| is(query, at - 1, document, growth, cx))? {
                 Is::No => Is::Yes,
                 Is::Yes => Is::No,
                 Is::Perhaps => Is::Perhaps,
@@ -97,7 +137,7 @@ fn is(query: &Query<'_>, at: usize, document: &impl Document, cx: &Cx<'_>) -> Re
         }
         Node::Two(_) => query.sides(at),
     };
-    let side = |at: usize| deeper(|| is(query, at, document, cx));
+    let mut side = |at: usize| deeper(|| is(query, at, document, growth, cx));
     match &query.nodes[at] {
         Node::Two(Join::And) => match side(left)? {
             Is::No => Ok(Is::No),
@@ -114,31 +154,33 @@ fn is(query: &Query<'_>, at: usize, document: &impl Document, cx: &Cx<'_>) -> Re
             }),
         },
         // What is perhaps a phrase is none.
-        _ => match places(query, at, document, cx)?.0 {
+        _ => match places(query, at, document, 0, growth, cx)?.0 {
             Is::Perhaps => Ok(Is::No),
             is => Ok(is),
         },
     }
 }
 
-/// Whether a node is found, and where.
+/// Whether a node is found, and where. So many bytes of positions are held until that is known.
 fn places(
     query: &Query<'_>,
     at: usize,
     document: &impl Document,
+    held: usize,
+    growth: &mut Growth,
     cx: &Cx<'_>,
 ) -> Result<(Is, Found)> {
     cx.worked(1)?;
     let join = match &query.nodes[at] {
         Node::Word(word) => {
             let mut found = Found::default();
-            let is = document.find(at, word, Some(&mut found));
-            cx.worked(found.positions.len())?;
+            let is = document.find(at, word, Some(&mut found), cx)?;
+            growth.memory(cx, held + found.bytes())?;
             return Ok((is, found));
         }
         Node::Stop => unreachable!("a value has no such node"),
         Node::Not => {
-            let (is, mut found) = deeper(|| places(query, at - 1, document, cx))?;
+            let (is, mut found) = deeper(|| places(query, at - 1, document, held, growth, cx))?;
             return Ok(match is {
                 Is::No => (Is::Yes, Found { positions: Vec::new(), elsewhere: true, ..found }),
                 Is::Perhaps => (Is::Perhaps, Found::default()),
@@ -154,25 +196,30 @@ fn places(
         Node::Two(join) => *join,
     };
     let (left, right) = query.sides(at);
-    let (is_left, mut left) = deeper(|| places(query, left, document, cx))?;
+    let (is_left, mut left) = deeper(|| places(query, left, document, held, growth, cx))?;
     if join != Join::Or && is_left == Is::No {
         return Ok((Is::No, Found::default()));
     }
-    let (is_right, mut right) = deeper(|| places(query, right, document, cx))?;
+    let held = held + left.bytes();
+    let (is_right, mut right) = deeper(|| places(query, right, document, held, growth, cx))?;
     match (join, is_left, is_right) {
         (Join::Or, Is::No, Is::No) => return Ok((Is::No, Found::default())),
         (Join::And | Join::Phrase(_), _, Is::No) => return Ok((Is::No, Found::default())),
         (_, Is::Perhaps, _) | (_, _, Is::Perhaps) => return Ok((Is::Perhaps, Found::default())),
         _ => {}
     }
-    cx.worked(left.positions.len() + right.positions.len())?;
+    let most = left.positions.len() + right.positions.len();
+    cx.worked(most)?;
+    // A list that grows has up to twice what is in it.
+    growth.memory(cx, held + right.bytes() + 2 * most * size_of::<u32>())?;
     left.width = if is_left == Is::No { 0 } else { left.width };
     right.width = if is_right == Is::No { 0 } else { right.width };
     let widest = left.width.max(right.width);
     let (offsets, width) = match join {
         Join::Phrase(distance) => {
-            let distance = u32::from(distance);
-            ((distance + right.width, 0), distance + left.width + right.width)
+            // These may be 65,535 each in a value that a client sends; sums wrap, as PostgreSQL's of 32 bits do.
+            let reach = u32::from(distance).wrapping_add(right.width);
+            ((reach, 0), reach.wrapping_add(left.width))
         }
         _ => ((widest - left.width, widest - right.width), widest),
     };
@@ -204,8 +251,8 @@ impl Kept {
     /// Of positions with what is added to them.
     fn of(self, left: (&[u32], u32), right: (&[u32], u32)) -> Vec<u32> {
         let mut out = Vec::new();
-        let mut a = left.0.iter().map(|position| position + left.1).peekable();
-        let mut b = right.0.iter().map(|position| position + right.1).peekable();
+        let mut a = left.0.iter().map(|position| position.wrapping_add(left.1)).peekable();
+        let mut b = right.0.iter().map(|position| position.wrapping_add(right.1)).peekable();
         loop {
             let (next, is_kept) = match (a.peek().copied(), b.peek().copied()) {
                 (None, None) => break,
@@ -222,5 +269,33 @@ impl Kept {
             }
         }
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use onlap_pg::catalog::Catalog;
+    use onlap_pg::value::Settings;
+
+    use super::*;
+    use crate::search::tests::Room;
+
+    #[test]
+    fn the_widest_phrases_within_each_other_wrap() {
+        let (room, catalog, settings) = (Room::of(usize::MAX), Catalog::new(), Settings::default());
+        let cx = Cx { catalog: &catalog, settings: &settings, session: &room };
+        let word = || Node::Word(Word { text: Cow::Borrowed("a"), weights: 0, prefix: false });
+        // !a is everywhere, so the sides are looked at to the end.
+        let mut nodes = vec![word(), Node::Not];
+        for _ in 0..65_540 {
+            nodes.extend([word(), Node::Not, Node::Two(Join::Phrase(u16::MAX))]);
+        }
+        let query = Query::new(nodes).expect("a query");
+        let stored = crate::search::words::parse("b:1", &cx).expect("a document");
+        let entries = crate::search::vector::entries(&stored);
+        let is = holds(&query, &Vector(&entries), &mut Growth::new(), &cx);
+        assert!(is.expect("it ends"));
     }
 }

@@ -14,12 +14,16 @@ mod matches;
 pub(crate) mod query;
 mod rank;
 mod read;
+mod spots;
+#[cfg(test)]
+mod tests;
 mod tokens;
 pub(crate) mod vector;
 pub(crate) mod words;
 
 use onlap_pg::{Error, Oid, Result};
 
+use crate::misc::growth::Growth;
 use crate::series::{Rows, SeriesEntry};
 use crate::text::compare::{bools, six};
 use crate::{
@@ -48,10 +52,10 @@ fn current(cx: &Cx<'_>) -> Result<Oid> {
 /// Reads the text of a query.
 ///
 /// # Errors
-/// `42601`, `22023`, `54000`, `54001`, `57014`
+/// `42601`, `22023`, `54000`, `54001`, `53200`, `57014`
 pub(crate) fn parse_query(text: &str, cx: &Cx<'_>) -> Result<Vec<u8>> {
     cx.worked(text.len())?;
-    read::standard(text, &mut read::as_it_is)
+    read::standard(text, &mut read::as_it_is, cx)
 }
 
 /// Writes a query.
@@ -304,7 +308,7 @@ fn of_query(bytes: &[u8]) -> Vec<u8> {
 fn meets(vector: &[u8], query: &[u8], cx: &Cx<'_>) -> Result<bool> {
     cx.worked(vector.len())?;
     let entries = vector::entries(vector);
-    holds(&Query::load(query), &Vector(&entries), cx)
+    holds(&Query::load(query), &Vector(&entries), &mut Growth::new(), cx)
 }
 
 fn joins<const JOIN: usize>() -> Box<dyn Kernel> {

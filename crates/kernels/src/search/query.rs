@@ -297,8 +297,8 @@ pub(crate) fn store(nodes: &[Node<'_>]) -> Result<Vec<u8>> {
     });
     let texts: usize = texts.sum();
     // What is kept can be read again.
-    if texts > TEXT_BYTES || nodes.len() > (MAX_BYTES - 8 - texts) / 12 {
-        return Err(Error::new("54000", "tsquery is too large"));
+    if texts > TEXT_BYTES || nodes.len() > most_nodes(texts) {
+        return Err(too_large());
     }
     let mut out = Vec::with_capacity(4 + nodes.len() * 4 + texts);
     out.extend((nodes.len() as u32).to_be_bytes());
@@ -320,6 +320,23 @@ pub(crate) fn store(nodes: &[Node<'_>]) -> Result<Vec<u8>> {
         }
     }
     Ok(out)
+}
+
+/// How many nodes a value has.
+///
+/// # Panics
+/// The bytes are no value.
+pub(crate) fn count(bytes: &[u8]) -> u32 {
+    Rest(bytes).u32().expect("a value has a count")
+}
+
+/// How many nodes of a query may be in the making, where their words have so many bytes.
+pub(super) fn most_nodes(texts: usize) -> usize {
+    (MAX_BYTES - 8 - texts) / 12
+}
+
+pub(super) fn too_large() -> Error {
+    Error::new("54000", "tsquery is too large")
 }
 
 /// The nodes that bytes are, each behind what it joins.

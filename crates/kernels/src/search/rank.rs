@@ -1,15 +1,18 @@
 //! How well does a document meet a query?
 //!
 //! ts_rank sums what each word of the query weighs, or for AND and PHRASE how near words are to each other; ts_rank_cd looks for
-//! covers: the shortest stretches of the document of which the query is true. Calculated in the widths that PostgreSQL
-//! calculates in, so that results are equal in each bit. Thread safety: pure functions.
+//! covers ([`super::spots`]): the shortest stretches of the document of which the query is true. Calculated in the widths that
+//! PostgreSQL calculates in, so that results are equal in each bit. Thread safety: pure functions.
 
+use onlap_base::limits;
 use onlap_pg::{Error, Result};
 
-use super::matches::{Document, Found, Is, holds, meant};
-use super::query::{Join, Node, Query, Word};
-use super::vector::{Entry, LAST, entries, position, weight};
+use super::matches::meant;
+use super::query::{self, Join, Node, Query, Word};
+use super::spots::{Meaning, Spot, Stretch, cover, spots};
+use super::vector::{self, Entry, LAST, entries, position, weight};
 use crate::array::Array;
+use crate::misc::growth::Growth;
 use crate::{Cx, Datum, Repr};
 
 /// Of D, C, B and A.
@@ -63,10 +66,20 @@ fn length(entries: &[Entry<'_>]) -> usize {
     entries.iter().map(|entry| entry.len().max(1)).sum()
 }
 
+/// Asks for what the words of a document and the nodes of a query take.
+fn read_room(vector: &[u8], query: &[u8], cx: &Cx<'_>) -> Result<()> {
+    let words = vector::count(vector) as usize * size_of::<Entry<'_>>();
+    // The nodes, where their left sides end, the list of open ones; words by their texts, and of each the last it means.
+    let of_node = size_of::<Node<'_>>() + 3 * size_of::<usize>() + size_of::<Entry<'_>>();
+    let nodes = query::count(query) as usize * of_node;
+    Growth::new().memory(cx, words + nodes)?;
+    cx.worked(vector.len() + query.len())
+}
+
 /// ts_rank
 ///
 /// # Errors
-/// `57014`
+/// `53200`, `57014`
 pub(super) fn rank(
     weights: &Weights,
     vector: &[u8],
@@ -74,13 +87,14 @@ pub(super) fn rank(
     method: i32,
     cx: &Cx<'_>,
 ) -> Result<f32> {
+    read_room(vector, query, cx)?;
     let (entries, query) = (entries(vector), Query::load(query));
     let Some(top) = query.top().filter(|_| !entries.is_empty()) else { return Ok(0.0) };
     let is_near = matches!(&query.nodes[top], Node::Two(Join::And | Join::Phrase(_)));
     let words = sorted(&query);
     let mut result = match is_near && words.len() > 1 {
         true => near(weights, &entries, &words, cx)?,
-        false => any(weights, &entries, &words),
+        false => any(weights, &entries, &words, cx)?,
     };
     if result < 0.0 {
         result = 1e-20;
@@ -108,14 +122,14 @@ pub(super) fn rank(
 }
 
 /// What each word that is there weighs.
-fn any(weights: &Weights, entries: &[Entry<'_>], words: &[&Word<'_>]) -> f32 {
+fn any(weights: &Weights, entries: &[Entry<'_>], words: &[&Word<'_>], cx: &Cx<'_>) -> Result<f32> {
     let mut result = 0_f32;
     for word in words {
+        cx.worked(word.text.len())?;
         for entry in meant(entries, word) {
-            let places: Vec<u16> =
-                if entry.has_places() { entry.places().collect() } else { vec![0] };
+            cx.worked(entry.len().max(1))?;
             let (mut sum, mut most, mut at_most) = (0_f32, -1_f32, 0);
-            for (at, place) in places.into_iter().enumerate() {
+            for (at, place) in places(entry, 0).enumerate() {
                 let own = weights[usize::from(weight(place))];
                 sum += own / ((at + 1) * (at + 1)) as f32;
                 if own > most {
@@ -127,33 +141,38 @@ fn any(weights: &Weights, entries: &[Entry<'_>], words: &[&Word<'_>]) -> f32 {
             result = (f64::from(result) + f64::from(of_word) / 1.644_934_066_85) as f32;
         }
     }
-    match words.len() {
+    Ok(match words.len() {
         0 => result,
         count => result / count as f32,
-    }
+    })
+}
+
+/// The places of a word; one without any has this one.
+fn places<'a>(entry: &Entry<'a>, otherwise: u16) -> impl Iterator<Item = u16> + use<'a> {
+    entry.places().chain((!entry.has_places()).then_some(otherwise))
 }
 
 /// How near words are to each other; negative if there are no two.
 fn near(weights: &Weights, entries: &[Entry<'_>], words: &[&Word<'_>], cx: &Cx<'_>) -> Result<f32> {
     let mut result = -1_f32;
-    // The places of words so far; a word without places is at the end.
-    let mut known: Vec<Option<(Vec<u16>, bool)>> = Vec::new();
+    // Of each word so far that means any the last of these. A word without places is at the end.
+    let mut known: Vec<Entry<'_>> = Vec::new();
     for word in words {
+        cx.worked(word.text.len())?;
         let mut own = None;
         for entry in meant(entries, word) {
-            let has_places = entry.has_places();
-            let places: Vec<u16> = if has_places { entry.places().collect() } else { vec![LAST] };
-            for (others, have_places) in known.iter().flatten() {
-                cx.worked(places.len() * others.len())?;
-                for place in &places {
-                    for other in others {
-                        let distance = position(*place).abs_diff(position(*other));
-                        if distance == 0 && has_places && *have_places {
+            for other_entry in &known {
+                cx.worked(entry.len().max(1) * other_entry.len().max(1))?;
+                let have_places = entry.has_places() && other_entry.has_places();
+                for place in places(entry, LAST) {
+                    for other in places(other_entry, LAST) {
+                        let distance = position(place).abs_diff(position(other));
+                        if distance == 0 && have_places {
                             continue;
                         }
                         let distance = if distance == 0 { LAST + 1 } else { distance };
                         let of = |place: u16| weights[usize::from(weight(place))];
-                        let product = of(*place) * of(*other) * nearness(distance);
+                        let product = of(place) * of(other) * nearness(distance);
                         let step = f64::from(product).sqrt() as f32;
                         result = match result < 0.0 {
                             true => step,
@@ -164,9 +183,9 @@ fn near(weights: &Weights, entries: &[Entry<'_>], words: &[&Word<'_>], cx: &Cx<'
                     }
                 }
             }
-            own = Some((places, has_places));
+            own = Some(*entry);
         }
-        known.push(own);
+        known.extend(own);
     }
     Ok(result)
 }
@@ -180,110 +199,10 @@ fn nearness(distance: u16) -> f32 {
     (1.0 / (1.005 + 0.05 * power)) as f32
 }
 
-/// A place of a document where words of the query are: the nodes of these.
-#[derive(Debug)]
-struct Spot {
-    place: u16,
-    nodes: Vec<usize>,
-}
-
-/// The places of a document where words of the query are, in their order.
-fn spots(entries: &[Entry<'_>], query: &Query<'_>) -> Vec<Spot> {
-    let mut all: Vec<(u16, u8, usize, usize)> = Vec::new();
-    for (node, word) in query.words() {
-        let found = meant(entries, word);
-        let first = entries.partition_point(|entry| entry.word < &*word.text);
-        for (at, entry) in found.iter().enumerate() {
-            let wanted = |place: &u16| word.weights == 0 || word.weights & 1 << weight(*place) != 0;
-            let places = entry.places().filter(wanted);
-            all.extend(places.map(|place| (position(place), weight(place), first + at, node)));
-        }
-    }
-    all.sort_by_key(|(position, weight, entry, _)| (*position, *weight, *entry));
-    let spot = |of_one: &[(u16, u8, usize, usize)]| Spot {
-        place: super::vector::place(of_one[0].0, of_one[0].1),
-        nodes: of_one.iter().map(|one| one.3).collect(),
-    };
-    all.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)).map(spot).collect()
-}
-
-/// Spots of a stretch, as a document.
-struct Stretch {
-    /// Of each node its positions, if it is there.
-    nodes: Vec<Vec<u32>>,
-    /// Whether spots are added from the end.
-    backwards: bool,
-}
-
-impl Stretch {
-    fn add(&mut self, spot: &Spot) {
-        let at = u32::from(position(spot.place));
-        for node in &spot.nodes {
-            let own = &mut self.nodes[*node];
-            if own.last() != Some(&at) {
-                own.push(at);
-            }
-        }
-    }
-}
-
-impl Document for Stretch {
-    fn find(&self, at: usize, _: &Word<'_>, places: Option<&mut Found>) -> Is {
-        let own = &self.nodes[at];
-        if own.is_empty() {
-            return Is::No;
-        }
-        if let Some(found) = places {
-            match self.backwards {
-                true => found.positions.extend(own.iter().rev()),
-                false => found.positions.extend(own),
-            }
-        }
-        Is::Yes
-    }
-}
-
-/// The next stretch of spots that the query is true of: its first and its last one.
-fn cover(
-    spots: &[Spot],
-    from: &mut usize,
-    query: &Query<'_>,
-    cx: &Cx<'_>,
-) -> Result<Option<(usize, usize)>> {
-    while *from < spots.len() {
-        let none = || vec![Vec::new(); query.nodes.len()];
-        let mut stretch = Stretch { nodes: none(), backwards: false };
-        let mut last = None;
-        for (at, spot) in spots.iter().enumerate().skip(*from) {
-            stretch.add(spot);
-            if holds(query, &stretch, cx)? {
-                last = (position(spot.place) > 0).then_some(at);
-                break;
-            }
-        }
-        let Some(last) = last else { return Ok(None) };
-        let mut stretch = Stretch { nodes: none(), backwards: true };
-        let mut first = None;
-        for at in (*from..=last).rev() {
-            stretch.add(&spots[at]);
-            if holds(query, &stretch, cx)? {
-                first = Some(at);
-                break;
-            }
-        }
-        if let Some(first) = first {
-            *from = first + 1;
-            return Ok(Some((first, last)));
-        }
-        *from += 1;
-    }
-    Ok(None)
-}
-
 /// ts_rank_cd
 ///
 /// # Errors
-/// `57014`
+/// `54000`, `53200`, `57014`
 pub(super) fn cover_density(
     weights: &Weights,
     vector: &[u8],
@@ -291,19 +210,28 @@ pub(super) fn cover_density(
     method: i32,
     cx: &Cx<'_>,
 ) -> Result<f32> {
+    if query::count(query) as usize > limits::RANKED_NODES {
+        return Err(Error::new("54000", "invalid memory alloc request size"));
+    }
+    read_room(vector, query, cx)?;
     let (entries, query) = (entries(vector), Query::load(query));
-    let spots = spots(&entries, &query);
+    let meaning = Meaning::new(&entries, &query, cx)?;
+    let spots = spots(&entries, &meaning, cx)?;
     if spots.is_empty() {
         return Ok(0.0);
     }
     let costs = weights.map(|weight| 1.0 / f64::from(weight));
     let (mut result, mut distances, mut before) = (0_f64, 0_f64, 0_f64);
     let (mut count, mut from) = (0, 0);
-    while let Some((first, last)) = cover(&spots, &mut from, &query, cx)? {
-        let stretch = &spots[first..=last];
+    let mut stretch = Stretch::new(&meaning, &query, cx)?;
+    let mut growth = Growth::new();
+    while let Some((first, last)) = cover(&spots, &mut from, &query, &mut stretch, &mut growth, cx)?
+    {
+        let covered = &spots[first..=last];
+        cx.worked(covered.len())?;
         let cost = |spot: &Spot| costs[usize::from(weight(spot.place))];
-        let sum = stretch.iter().fold(0_f64, |sum, spot| sum + cost(spot));
-        let own = stretch.len() as f64 / sum;
+        let sum = covered.iter().fold(0_f64, |sum, spot| sum + cost(spot));
+        let own = covered.len() as f64 / sum;
         let at = |spot: usize| i32::from(position(spots[spot].place));
         let between = (last - first) as i32;
         let mut noise = at(last) - at(first) - between;

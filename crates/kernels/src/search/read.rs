@@ -4,33 +4,62 @@
 //! What is between operators is handed to a function that adds nodes for it: the words as they are, or what dictionaries make
 //! of them. Thread safety: pure functions.
 
+use onlap_base::limits;
 use onlap_pg::{Error, Result};
 
-use super::query::{Join, Node, Query, Word};
+use super::query::{Join, Node, Query, Word, most_nodes, too_large};
 use super::vector::{ALL_BYTES, WORD_BYTES};
 use super::words::{Of, Words, is_operator, is_space};
+use crate::Cx;
 use crate::json::form::too_deep;
+use crate::misc::growth::Growth;
 
 /// Operators that wait for their right side, between two parentheses.
-const WAITING: usize = 32;
+const WAITING: usize = limits::QUERY_WAITING;
 /// Parentheses in each other.
-const LEVELS: u32 = 8192;
+const LEVELS: u32 = limits::QUERY_NESTING;
 
 /// Nodes in the making, each behind what it joins.
 #[derive(Debug)]
 pub(super) struct Nodes<'t> {
     text: &'t str,
-    pub(super) all: Vec<Node<'static>>,
+    all: Vec<Node<'static>>,
     /// Bytes of all words.
     sum: usize,
+    growth: Growth,
 }
 
+/// Bytes of a node in the making: it is in a list that has grown to up to twice what is in it, and in one without words that no
+/// document has; beside these are the ends of left sides, and what waits to be joined.
+const NODE_BYTES: usize = 3 * size_of::<Node<'static>>() + 4 * size_of::<usize>();
+
 impl Nodes<'_> {
+    /// Adds a node.
+    ///
+    /// # Errors
+    /// `54000`, `53200`, `57014`
+    pub(super) fn push(&mut self, node: Node<'static>, cx: &Cx<'_>) -> Result<()> {
+        // As PostgreSQL, which counts words that no document has, too.
+        if self.all.len() >= most_nodes(self.sum) {
+            return Err(too_large());
+        }
+        cx.worked(size_of::<Node<'_>>())?;
+        self.growth.memory(cx, (self.all.len() + 1) * NODE_BYTES + self.sum)?;
+        self.all.push(node);
+        Ok(())
+    }
+
     /// Adds a word.
     ///
     /// # Errors
-    /// `54000`
-    pub(super) fn word(&mut self, word: &str, weights: u8, prefix: bool) -> Result<()> {
+    /// As [`Nodes::push`].
+    pub(super) fn word(
+        &mut self,
+        word: &str,
+        weights: u8,
+        prefix: bool,
+        cx: &Cx<'_>,
+    ) -> Result<()> {
         if word.len() >= WORD_BYTES {
             let text = format!("word is too long in tsquery: \"{}\"", self.text);
             return Err(Error::new("54000", text));
@@ -41,20 +70,25 @@ impl Nodes<'_> {
         }
         self.sum += word.len() + 1;
         let text = word.to_string().into();
-        self.all.push(Node::Word(Word { text, weights, prefix }));
-        Ok(())
+        self.push(Node::Word(Word { text, weights, prefix }), cx)
     }
 }
 
 /// What adds nodes for a word: its text, weights, and whether it is the beginning of words.
-pub(super) type Add<'f> = &'f mut dyn FnMut(&mut Nodes<'_>, &str, u8, bool) -> Result<()>;
+pub(super) type Add<'f> = &'f mut dyn FnMut(&mut Nodes<'_>, &str, u8, bool, &Cx<'_>) -> Result<()>;
 
 /// A word as it is.
 ///
 /// # Errors
-/// `54000`
-pub(super) fn as_it_is(nodes: &mut Nodes<'_>, word: &str, weights: u8, prefix: bool) -> Result<()> {
-    nodes.word(word, weights, prefix)
+/// `54000`, `53200`, `57014`
+pub(super) fn as_it_is(
+    nodes: &mut Nodes<'_>,
+    word: &str,
+    weights: u8,
+    prefix: bool,
+    cx: &Cx<'_>,
+) -> Result<()> {
+    nodes.word(word, weights, prefix, cx)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,35 +141,35 @@ struct Reader<'t> {
 /// A query with operators.
 ///
 /// # Errors
-/// `42601`, `22023`, `54000`, `54001`, those of adding
-pub(super) fn standard(text: &str, add: Add<'_>) -> Result<Vec<u8>> {
+/// `42601`, `22023`, `54000`, `54001`, `53200`, `57014`, those of adding
+pub(super) fn standard(text: &str, add: Add<'_>, cx: &Cx<'_>) -> Result<Vec<u8>> {
     let words = Words::new(text, Of::Query);
     let mut reader = Reader { words, wanted: Wanted::FirstOperand, open: 0 };
-    joined(text, &mut || reader.standard(), add)
+    joined(text, &mut || reader.standard(), add, cx)
 }
 
 /// A query as people type it: quotes around phrases, OR, and a dash for NOT.
 ///
 /// # Errors
 /// As [`standard`].
-pub(super) fn typed(text: &str, add: Add<'_>) -> Result<Vec<u8>> {
+pub(super) fn typed(text: &str, add: Add<'_>, cx: &Cx<'_>) -> Result<Vec<u8>> {
     let words = Words::new(text, Of::Typed);
     let mut reader = Reader { words, wanted: Wanted::FirstOperand, open: 0 };
-    joined(text, &mut || reader.typed(), add)
+    joined(text, &mut || reader.typed(), add, cx)
 }
 
 /// The words of a text.
 ///
 /// # Errors
 /// As [`standard`].
-pub(super) fn plain(text: &str, add: Add<'_>) -> Result<Vec<u8>> {
+pub(super) fn plain(text: &str, add: Add<'_>, cx: &Cx<'_>) -> Result<Vec<u8>> {
     let mut is_read = text.is_empty();
     let mut token = || {
         let token = if is_read { Token::End } else { Token::Word(text.to_string(), 0, false) };
         is_read = true;
         Ok(Some(token))
     };
-    joined(text, &mut token, add)
+    joined(text, &mut token, add, cx)
 }
 
 /// Puts tokens in order. `None` is one that is missing: a word that no document has.
@@ -143,20 +177,26 @@ fn joined(
     text: &str,
     next: &mut dyn FnMut() -> Result<Option<Token>>,
     add: Add<'_>,
+    cx: &Cx<'_>,
 ) -> Result<Vec<u8>> {
-    let mut nodes = Nodes { text, all: Vec::new(), sum: 0 };
+    // One word may be all of it.
+    cx.room(text.len())?;
+    let mut nodes = Nodes { text, all: Vec::new(), sum: 0, growth: Growth::new() };
     let mut waiting: Vec<Vec<Operator>> = vec![Vec::new()];
     loop {
         let Some(token) = next()? else {
-            nodes.all.push(Node::Stop);
+            nodes.push(Node::Stop, cx)?;
             break;
         };
         let own = waiting.last_mut().expect("there is one more than open parentheses");
         match token {
             Token::End => break,
-            Token::Word(word, weights, prefix) => add(&mut nodes, &word, weights, prefix)?,
+            Token::Word(word, weights, prefix) => {
+                cx.worked(word.len())?;
+                add(&mut nodes, &word, weights, prefix, cx)?;
+            }
             Token::Operator(operator) => {
-                release(own, operator, &mut nodes.all);
+                release(own, operator, &mut nodes, cx)?;
                 if own.len() == WAITING {
                     return Err(Error::internal("tsquery stack too small"));
                 }
@@ -164,18 +204,23 @@ fn joined(
             }
             Token::Open => waiting.push(Vec::new()),
             Token::Close => {
-                nodes.all.extend(own.drain(..).rev().map(Operator::node));
-                waiting.pop();
+                let own = waiting.pop().expect("it was opened");
+                own.into_iter().rev().try_for_each(|last| nodes.push(last.node(), cx))?;
             }
         }
     }
     let own = waiting.pop().expect("parentheses are closed");
-    nodes.all.extend(own.into_iter().rev().map(Operator::node));
+    own.into_iter().rev().try_for_each(|last| nodes.push(last.node(), cx))?;
     Query::new(nodes.all)?.without_stops().store()
 }
 
 /// Adds what binds at least as close as the operator that comes.
-fn release(waiting: &mut Vec<Operator>, next: Operator, nodes: &mut Vec<Node<'static>>) {
+fn release(
+    waiting: &mut Vec<Operator>,
+    next: Operator,
+    nodes: &mut Nodes<'_>,
+    cx: &Cx<'_>,
+) -> Result<()> {
     while let Some(last) = waiting.last() {
         let stays = match next {
             Operator::Not => next.closeness() >= last.closeness(),
@@ -184,8 +229,10 @@ fn release(waiting: &mut Vec<Operator>, next: Operator, nodes: &mut Vec<Node<'st
         if stays {
             break;
         }
-        nodes.extend(waiting.pop().map(Operator::node));
+        nodes.push(last.node(), cx)?;
+        waiting.pop();
     }
+    Ok(())
 }
 
 impl Reader<'_> {

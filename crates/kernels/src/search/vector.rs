@@ -16,16 +16,17 @@
 //!
 //! Thread safety: pure functions.
 
+use onlap_base::limits;
 use onlap_pg::{Error, Result};
 
 /// Bytes of a word in PostgreSQL end below this.
-pub(crate) const WORD_BYTES: usize = 2047;
+pub(crate) const WORD_BYTES: usize = limits::LEXEME_BYTES + 1;
 /// The most bytes of all words and places together.
-pub(crate) const ALL_BYTES: usize = (1 << 20) - 1;
+pub(crate) const ALL_BYTES: usize = limits::LEXEMES_BYTES - 1;
 /// The last position: all that come later have it, too.
 pub(crate) const LAST: u16 = (1 << 14) - 1;
 /// The most places of a word.
-pub(crate) const PLACES: usize = 256;
+pub(crate) const PLACES: usize = limits::LEXEME_PLACES;
 
 /// The position of a place.
 pub(crate) fn position(place: u16) -> u16 {

@@ -9,7 +9,7 @@ use onlap_pg::TypeRef;
 use onlap_pg::ast::Span;
 use onlap_pg::bound::Bound;
 use onlap_pg::catalog::Catalog;
-use onlap_pg::grammar::{Kind, Tokens};
+use onlap_pg::grammar::{Kind, Token, Tokens};
 
 use crate::query::Reader;
 use crate::types::{PgType, oid};
@@ -62,36 +62,33 @@ pub fn depends(catalog: &Catalog, ty: u32) -> bool {
 /// The literals of a bound text that have to be written otherwise; the text is the one that the places are of.
 pub fn literals(view: &View, bound: &Bound, text: &str) -> Vec<Edit> {
     let catalog = view.objects.made_types().catalog();
-    // A literal may have been looked at as one of several types.
-    let mut found: BTreeMap<u32, (TypeRef, bool)> = BTreeMap::new();
-    let known = bound.texts().filter(|(ty, ..)| ty.oid != oid::UNKNOWN);
-    for (ty, said, place) in known.filter_map(|(ty, said, place)| Some((ty, said, place?))) {
-        let of_one = found.entry(place).or_insert((ty, true));
-        of_one.1 &= of_one.0 == ty && !said.is_empty();
+    // By place: what a literal says, and the type that it is read as; none where it was looked at as one of several.
+    let mut found: BTreeMap<u32, (&str, Option<TypeRef>)> = BTreeMap::new();
+    let mut is_any = false;
+    for (ty, said, place) in bound.texts().filter(|(ty, ..)| ty.oid != oid::UNKNOWN) {
+        let Some(place) = place else { continue };
+        let known = found.entry(place).or_insert((said, Some(ty)));
+        known.1 = known.1.filter(|known| *known == ty);
+        is_any |= depends(catalog, ty.oid);
     }
     let mut made = Vec::new();
-    if found.values().all(|(ty, _)| !depends(catalog, ty.oid)) {
+    if !is_any {
         return made;
     }
     let tokens = Tokens::of(text);
     let reader = Reader::new(view);
-    for (place, (ty, _)) in
-        found.into_iter().filter(|(_, (ty, one))| *one && depends(catalog, ty.oid))
-    {
+    for (place, (said, ty)) in found {
+        let Some(ty) = ty.filter(|ty| depends(catalog, ty.oid)) else { continue };
         let at = tokens.all.partition_point(|token| token.start < place);
-        let Some(token) = tokens.all.get(at).filter(|token| token.kind == Kind::Text) else {
-            continue;
-        };
-        let said = tokens.value(*token);
+        // Policies and views that the text reads have places of their own texts.
+        let is_it = |token: &&Token| token.kind == Kind::Text && tokens.value(**token) == said;
+        let Some(token) = tokens.all.get(at).filter(is_it) else { continue };
         let ty = PgType { oid: catalog.base_type(ty.oid), modifier: ty.modifier };
         if let Ok(fixed) = reader.fixed_text(ty, said)
             && fixed != said
         {
-            made.push((
-                token.start as usize,
-                token.end as usize,
-                format!("'{}'", fixed.replace('\'', "''")),
-            ));
+            let written = format!("'{}'", fixed.replace('\'', "''"));
+            made.push((token.start as usize, token.end as usize, written));
         }
     }
     made

@@ -417,7 +417,7 @@ impl Inferred<'_> {
         };
         let tree = Arc::clone(&made.tree);
         let of = Derived { column: 0, made: tree, reads, is_filter: true, class: None };
-        // What a constant of it cannot be calculated with, it does not say; parameters have no values here.
+        // What a constant of it cannot be calculated with, it does not say; what a parameter is, is not known here.
         formulas::env()
             .and_then(|env| implies((self.tree, query), (self.entry, given), &of, env))
             .unwrap_or(false)

@@ -89,6 +89,20 @@ struct Said {
     force_null: Force,
 }
 
+/// What is wrong with an option.
+enum Wrong {
+    /// It has no value, or none that is a word or a flag: this has no place, as in PostgreSQL.
+    Kind(SqlError),
+    /// All else, which is told with its place.
+    Value(SqlError),
+}
+
+impl From<SqlError> for Wrong {
+    fn from(e: SqlError) -> Wrong {
+        Wrong::Value(e)
+    }
+}
+
 impl Options {
     /// What options say, of either syntax.
     ///
@@ -101,10 +115,9 @@ impl Options {
                 let error = SqlError::new(state::SYNTAX, "conflicting or redundant options");
                 return Err(source.at(error, option.place));
             }
-            // What is wrong with a word or a flag has no place, as in PostgreSQL.
-            said.option(option).map_err(|e| match e.message().contains(" requires a ") {
-                true => e,
-                false => source.at(e, option.place),
+            said.option(option).map_err(|wrong| match wrong {
+                Wrong::Kind(e) => e,
+                Wrong::Value(e) => source.at(e, option.place),
             })?;
         }
         said.check(from)
@@ -140,7 +153,7 @@ impl Options {
 }
 
 impl Said {
-    fn option(&mut self, option: &Setting) -> Result<()> {
+    fn option(&mut self, option: &Setting) -> Result<(), Wrong> {
         let value = option.value.as_ref();
         match &*option.name {
             "format" => {
@@ -151,22 +164,19 @@ impl Said {
                     "binary" => Format::Binary,
                     other => {
                         let text = format!("COPY format \"{other}\" not recognized");
-                        return Err(SqlError::new(state::BAD_PARAMETER, text));
+                        return Err(SqlError::new(state::BAD_PARAMETER, text).into());
                     }
                 });
             }
             "freeze" => {
-                flag(option)?;
+                flag(option).ok_or_else(|| requires(option, "a Boolean value"))?;
             }
             "header" => {
-                let bad = |e: SqlError| match e.message().ends_with("Boolean value") {
-                    true => SqlError::new(state::SYNTAX, format!("{} or \"match\"", e.message())),
-                    false => e,
-                };
+                let bad = || requires(option, "a Boolean value or \"match\"");
                 let matches = value.is_some_and(|v| v.text().eq_ignore_ascii_case("match"));
                 self.header = Some(match matches {
                     true => Header::Match,
-                    false if flag(option).map_err(bad)? => Header::On,
+                    false if flag(option).ok_or_else(bad)? => Header::On,
                     false => Header::Off,
                 });
             }
@@ -180,7 +190,7 @@ impl Said {
             "force_null" => self.force_null = force(option, false)?,
             other => {
                 let text = format!("option \"{other}\" not recognized");
-                return Err(SqlError::new(state::SYNTAX, text));
+                return Err(SqlError::new(state::SYNTAX, text).into());
             }
         }
         Ok(())
@@ -277,26 +287,27 @@ fn single(what: &str, text: &str) -> Result<u8> {
 }
 
 /// A value: a literal or a word.
-fn text(option: &Setting) -> Result<String> {
+fn text(option: &Setting) -> Result<String, Wrong> {
     match &option.value {
         Some(OptionValue::List(_) | OptionValue::Star) | None => {
-            Err(SqlError::new(state::SYNTAX, format!("{} requires a parameter", option.name)))
+            Err(requires(option, "a parameter"))
         }
         Some(value) => Ok(value.text().to_string()),
     }
 }
 
-/// A flag, which is on where nothing is said.
-fn flag(option: &Setting) -> Result<bool> {
-    let Some(value) = &option.value else { return Ok(true) };
+/// A flag, which is on where nothing is said; `None` where its value is none.
+fn flag(option: &Setting) -> Option<bool> {
+    let Some(value) = &option.value else { return Some(true) };
     match value.text().to_ascii_lowercase().as_str() {
-        "on" | "true" | "1" => Ok(true),
-        "off" | "false" | "0" => Ok(false),
-        _ => {
-            let text = format!("{} requires a Boolean value", option.name);
-            Err(SqlError::new(state::SYNTAX, text))
-        }
+        "on" | "true" | "1" => Some(true),
+        "off" | "false" | "0" => Some(false),
+        _ => None,
     }
+}
+
+fn requires(option: &Setting, what: &str) -> Wrong {
+    Wrong::Kind(SqlError::new(state::SYNTAX, format!("{} requires {what}", option.name)))
 }
 
 fn force(option: &Setting, all: bool) -> Result<Force> {

@@ -4,12 +4,14 @@
 //! the new table; other indexes are made by their statements when the table is there, and comments are written last. Thread
 //! safety: runs in the session's thread.
 
-use onlap::{ColumnDefault, IndexSchema, Table, TableSchema};
+use std::cell::RefCell;
+
+use onlap::{ColumnDefault, IndexId, IndexSchema, Table, TableSchema};
 use onlap_pg::ast::{self, Path, Statement};
 use onlap_pg::print::Look;
 
 use super::columns::{Declared, Default, OwnSequence};
-use super::constraints::{Collector, Key};
+use super::constraints::{Collector, Constraint, Key};
 use super::{defaults, generated, index, sequence};
 use crate::catalog::names::quote;
 use crate::catalog::storage::Storage;
@@ -36,6 +38,8 @@ pub struct Like {
     generated: bool,
     identity: bool,
     indexes: bool,
+    /// Indexes that keep its keys, and what those are called that keep them in the new table.
+    keys: RefCell<Vec<(IndexId, String)>>,
 }
 
 impl Like {
@@ -48,8 +52,9 @@ impl Like {
         view.must(&[of_table(Action::Imitate, &table.schema(), Vec::new())])?;
         let (comments, constraints, defaults) = (false, false, false);
         let (generated, identity, indexes) = (false, false, false);
+        let keys = RefCell::default();
         let mut like =
-            Like { table, comments, constraints, defaults, generated, identity, indexes };
+            Like { table, comments, constraints, defaults, generated, identity, indexes, keys };
         for (including, what) in options {
             let Like { comments, constraints, defaults, generated, identity, indexes, .. } =
                 &mut like;
@@ -137,6 +142,10 @@ impl Like {
                 options: Storage::of(&view.objects, oids::of_index(index.id)).options,
             };
             collector.key_like(key, index.is_primary())?;
+            if let Some(Constraint::Primary(made) | Constraint::Unique(made)) = collector.all.last()
+            {
+                self.keys.borrow_mut().push((index.id, made.name.clone()));
+            }
         }
         Ok(())
     }
@@ -179,11 +188,11 @@ pub fn complete(session: &mut Session, name: &Name, like: &Like) -> Result<()> {
     if !like.indexes {
         return Ok(());
     }
-    let mut constraints = own(&view)?.indexes.clone().into_iter();
+    let keys = like.keys.borrow();
     for index in &schema.indexes {
-        let new = match is_constraint(&view, index) {
-            true => constraints.next(),
-            false => {
+        let new = match keys.iter().find(|(of, _)| *of == index.id) {
+            Some((_, made)) => own(&view)?.index_by_name(made).cloned(),
+            None => {
                 let before = own(&session.view()?)?;
                 make_index(session, name, (&schema, index))?;
                 let made = own(&session.view()?)?;

@@ -1,7 +1,7 @@
 //! Schemas and databases.
 
 use onlap::Table;
-use onlap_pg::ast::{CreateSchema, Database, ObjectChange, Statement};
+use onlap_pg::ast::{CreateSchema, Database, Object, ObjectChange, Statement};
 use serde_json::json;
 
 use super::change::{anew, notice};
@@ -80,6 +80,10 @@ pub fn must_be_within(element: &Statement, schema: &str) -> Result<()> {
         Statement::CreateTable(create) => &create.name,
         Statement::CreateView(create) => &create.name,
         Statement::CreateIndex(create) => &create.table.name,
+        Statement::Object(object) => match &**object {
+            Object::CreateTrigger(create) => &create.on.name,
+            _ => return Ok(()),
+        },
         _ => return Ok(()),
     };
     match &name[..] {

@@ -82,6 +82,11 @@ fn changes_rows(body: Body) -> bool {
     matches!(body, Body::Change | Body::Upsert)
 }
 
+/// What stands where a query has to be is none.
+fn no_query() -> SqlError {
+    SqlError::new(state::SYNTAX, "a query was expected")
+}
+
 /// Whether a statement is about the session alone.
 fn sees_nothing(parsed: &Parsed) -> bool {
     match parsed.statement() {
@@ -408,12 +413,10 @@ impl Session {
     /// Those of the statement; `0A000`: it returns nothing.
     pub(crate) fn copied(&mut self, view: &View, text: &str) -> Result<RowsAnswer> {
         let mut all = crate::parse::statements(text)?;
-        let (Some(parsed), true) = (all.pop(), all.is_empty()) else {
-            return Err(SqlError::new(state::SYNTAX, "a query was expected"));
-        };
+        let (Some(parsed), true) = (all.pop(), all.is_empty()) else { return Err(no_query()) };
         let bound = Bound::parsed(view, &parsed, &[])?;
         if !bound.changes_rows() {
-            return Ok(self.bound_text(view, text, &[])?.0);
+            return self.rows_of(view, &parsed, &bound, &[]);
         }
         bound.must_be_served(view, &parsed.bindable())?;
         let nothing = || {
@@ -440,17 +443,28 @@ impl Session {
         values: &[Parameter],
     ) -> Result<(RowsAnswer, Arc<[TableId]>)> {
         let mut all = crate::parse::statements(text)?;
-        let no_query = || SqlError::new(state::SYNTAX, "a query was expected");
         let (Some(parsed), true) = (all.pop(), all.is_empty()) else { return Err(no_query()) };
         let types: Vec<_> = values.iter().map(|value| Some(value.ty)).collect();
         let bound = Bound::parsed(view, &parsed, &types)?;
+        let rows = self.rows_of(view, &parsed, &bound, values)?;
+        Ok((rows, bound.table_ids()))
+    }
+
+    /// The rows of a query that is bound and part of another statement.
+    fn rows_of(
+        &self,
+        view: &View,
+        parsed: &Parsed,
+        bound: &Bound,
+        values: &[Parameter],
+    ) -> Result<RowsAnswer> {
         if self.uses_fast_path()
             && parsed.is_locking()
-            && let Some(fast) = Fast::of(view, &bound)
+            && let Some(fast) = Fast::of(view, bound)
         {
             view.must(bound.needs())?;
             if let Some(Answer::Rows(rows)) = fast.run(&view.scope, values)? {
-                return Ok((rows, bound.table_ids()));
+                return Ok(rows);
             }
         }
         bound.must_be_served(view, &parsed.bindable())?;
@@ -461,7 +475,7 @@ impl Session {
             return Err(no_query());
         }
         match bound.run(view, values, &parsed.bindable())? {
-            Answer::Rows(rows) => Ok((rows, bound.table_ids())),
+            Answer::Rows(rows) => Ok(rows),
             Answer::Done(_) => Err(no_query()),
         }
     }

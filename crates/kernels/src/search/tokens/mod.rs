@@ -1,7 +1,7 @@
 //! Which words, numbers, addresses and tags are in a text?
 //!
 //! As PostgreSQL's parser "default" finds them in collation C, where every character beyond ASCII is a letter. It is an
-//! automaton ([`rules`]) that tries: where a text may begin an address or a path, it notes where it is and goes on; if it is
+//! automaton ([`mod@rules`]) that tries: where a text may begin an address or a path, it notes where it is and goes on; if it is
 //! none, it goes back and takes the next rule. A word with dashes is found as a whole and then again in its parts, and so is an
 //! address with a path.
 //!
@@ -10,6 +10,9 @@
 mod rules;
 
 use onlap_pg::{Result, worked};
+
+use crate::json::form::too_deep;
+use crate::text::regex::deeper;
 
 use rules::{Rule, State, Test, Then, rules};
 
@@ -65,8 +68,12 @@ pub(super) struct Tokens<'a> {
     ignores: bool,
     /// A host ends where its path begins.
     wants_host: bool,
+    /// How many tokens it is looked for within: a text may be one address within another.
+    level: u32,
 }
 
+/// Tokens within each other; more of them are refused.
+const LEVELS: u32 = 4096;
 /// Steps between two questions whether the statement goes on.
 const STEPS: usize = 1024;
 
@@ -83,13 +90,14 @@ impl<'a> Tokens<'a> {
             begin: 0,
             ignores: false,
             wants_host: false,
+            level: 0,
         }
     }
 
     /// The next token: its kind, and where it begins and ends; `None` at the end.
     ///
     /// # Errors
-    /// `57014`
+    /// `54001`, `57014`
     pub(super) fn next(&mut self) -> Result<Option<(Kind, usize, usize)>> {
         if self.now.at >= self.text.len() {
             return Ok(None);
@@ -180,13 +188,16 @@ impl<'a> Tokens<'a> {
 
     /// Whether a token of some kinds begins here; it becomes part of this one.
     fn takes(&mut self, state: State, kinds: &[Kind], wants_host: bool) -> Result<bool> {
+        if self.level >= LEVELS {
+            return Err(too_deep());
+        }
         let mut inner = Tokens::of(&self.text[self.now.at..], state);
-        inner.wants_host = wants_host;
+        (inner.wants_host, inner.level) = (wants_host, self.level + 1);
         if state != State::Base {
             // Where it goes back to if it is none: no path begins there.
             inner.noted.push(Place { state: State::Nothing, ..inner.now });
         }
-        let Some((kind, _, length)) = inner.next()? else { return Ok(false) };
+        let Some((kind, _, length)) = deeper(|| inner.next())? else { return Ok(false) };
         if !kinds.contains(&kind) {
             return Ok(false);
         }
@@ -279,4 +290,26 @@ fn is_of_word(byte: Option<u8>) -> bool {
 fn is_of_url(byte: u8) -> bool {
     let refused = matches!(byte, b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}');
     byte.is_ascii_graphic() && !refused
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(text: &str) -> Result<usize> {
+        let (mut tokens, mut count) = (Tokens::new(text), 0);
+        while tokens.next()?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    #[test]
+    fn addresses_within_addresses_end() {
+        // Each of them is looked at as the host of the one before.
+        assert_eq!(tokens(&"a@1".repeat(100)).unwrap(), 201);
+        let deep = std::thread::Builder::new().stack_size(256 << 10);
+        let deep = deep.spawn(|| tokens(&"a@1".repeat(200_000))).expect("a thread");
+        assert_eq!(deep.join().expect("no stack overflow").unwrap_err().state, "54001");
+    }
 }

@@ -2,6 +2,7 @@
 
 use onlap::{TableChanges, Value, convert};
 use onlap_pg::ast::{ColumnChange, NewColumn, SequenceOption};
+use onlap_pg::bound::Part;
 use serde_json::json;
 
 use super::actions::Actions;
@@ -16,16 +17,9 @@ use crate::ddl::materialized;
 use crate::ddl::types::column_type;
 use crate::ddl::{defaults, sequence, table};
 use crate::error::{Result, SqlError, state};
+use crate::parse;
+use crate::query::{Bound, Names};
 use crate::wire::Client;
-
-/// Functions that give every row another value.
-const VOLATILE: &[&str] = &["random", "uuid", "nextval", "clock_timestamp", "timeofday"];
-
-/// Whether an expression may give every row another value.
-fn differs_by_row(sql: &str) -> bool {
-    let lower = sql.to_lowercase();
-    VOLATILE.iter().any(|word| lower.contains(word))
-}
 
 impl<'a> Actions<'a> {
     pub(super) fn add_column(
@@ -54,7 +48,7 @@ impl<'a> Actions<'a> {
     pub(super) fn add_declared(&mut self, declared: Declared<'a>) -> Result<()> {
         let column = &declared;
         let name = column.name.clone();
-        let fills = self.differs_by_row(column) && !self.is_empty()?;
+        let fills = !self.is_empty()? && self.differs_by_row(column)?;
         let value = if fills { None } else { self.value_of_rows(column)? };
         let computed = matches!(column.default, Default::Computed(_));
         let mut changes = TableChanges::new().add_column(&name, column.ty.engine, value);
@@ -120,16 +114,27 @@ impl<'a> Actions<'a> {
     }
 
     /// Whether rows that are there get values of their own in a new column.
-    fn differs_by_row(&self, column: &Declared<'_>) -> bool {
-        let by_default = match &column.default {
-            Default::Sequence(_) => true,
-            Default::Constant(_) => false,
-            Default::Computed(sql) => differs_by_row(sql),
-            Default::None => {
-                defaults::of_domain(self.view, column.ty.pg).is_some_and(|sql| differs_by_row(&sql))
-            }
-        };
-        column.sequence.is_some() || by_default
+    fn differs_by_row(&self, column: &Declared<'_>) -> Result<bool> {
+        if column.sequence.is_some() {
+            return Ok(true);
+        }
+        match &column.default {
+            Default::Sequence(_) => Ok(true),
+            Default::Constant(_) => Ok(false),
+            Default::Computed(sql) => self.calls_volatile(sql),
+            Default::None => match defaults::of_domain(self.view, column.ty.pg) {
+                Some(sql) => self.calls_volatile(&sql),
+                None => Ok(false),
+            },
+        }
+    }
+
+    /// Whether a default calls a function that may give each row another value, be it of the database.
+    fn calls_volatile(&self, sql: &str) -> Result<bool> {
+        let text = format!("SELECT ({sql})");
+        let bound = Bound::kept_alone(self.view, &text, parse::depth_of(&text))?;
+        let (tree, query) = bound.tree();
+        Ok(tree.calls_volatile(Part::Query(query), Names::new(self.view).catalog()))
     }
 
     /// What rows that are there get in a new column, all of them the same.

@@ -83,7 +83,11 @@ impl Actions<'_> {
                 changes = changes.drop_default(&name);
             }
             let reads = made.reads.iter().map(|at| self.schema.columns[*at].name.clone());
-            let by = Conversion { reads: reads.collect(), strict: is_plain, by: made };
+            let by = Conversion {
+                reads: reads.collect(),
+                strict: is_plain && !ty.is_domain(),
+                by: made,
+            };
             changes = changes.convert(&name, ty.engine, by);
         }
         self.steps.push(Step::Changes(changes));

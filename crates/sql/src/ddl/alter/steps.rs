@@ -122,7 +122,8 @@ pub fn run(session: &mut Session, view: &View, table: Table, steps: Vec<Step>) -
 }
 
 /// Changes that the engine makes better outside of a transaction, where the statement is one of its own:
-/// other types, for which it writes values anew and not rows; and those of tables with blind writes.
+/// other types, for which it writes values anew and not rows where these come of the column alone; and those of tables with
+/// blind writes.
 fn alone<'a>(
     session: &mut Session,
     table: &onlap::TableSchema,
