@@ -218,6 +218,8 @@ const _: () = assert!(KEY_BYTES >= 2 * ENTRY_BYTES + 4, "an entry's key is a key
 const _: () = assert!(ENTRIES * 16 <= VALUE_BYTES, "a list of keys is a value");
 const _: () = assert!(BLOCK_BYTES >= 8 * KEY_BYTES, "a block holds eight of the longest keys");
 const _: () = assert!(BLOCK_BLOB_BYTES <= VALUE_BYTES, "a value is the most of a column and block");
+const _: () = assert!(2 * LEXEME_BYTES < LEXEMES_BYTES, "a text has words of the longest kind");
+const _: () = assert!(QUERY_WAITING <= RANKED_NODES, "what waits is ranked");
 const _: () = assert!(BLOCK_ROWS_MIN < BLOCK_ROWS_MAX, "the two ends are in order");
 const _: () = assert!(STATEMENT_NESTING / 16 >= 100, "a hundred queries are within each other");
 const _: () = assert!(STATEMENT_SETS <= STATEMENT_TERMS, "terms are no levels, queries are");

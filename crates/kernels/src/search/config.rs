@@ -124,7 +124,7 @@ pub(super) struct Text {
     growth: Growth,
 }
 
-/// What a text takes beside its own bytes that the list has of it.
+/// What a text takes in addition to its own bytes that the list has of it.
 const WORD_MEMORY: usize = 16;
 /// What the automaton notes in one place, in a list that has up to twice what is in it.
 const NOTED_BYTES: usize = 2 * size_of::<[usize; 4]>();
@@ -153,11 +153,11 @@ impl Text {
         Ok(())
     }
 
-    /// Asks for what the words take with one more, beside so many bytes.
-    fn ask(&mut self, beside: usize, cx: &Cx<'_>) -> Result<()> {
+    /// Asks for what the words take with one more, in addition to `more` bytes.
+    fn ask(&mut self, more: usize, cx: &Cx<'_>) -> Result<()> {
         // A list that grows has up to twice what is in it.
         let words = (self.words.len() + 1) * 2 * size_of::<(String, u16)>();
-        self.growth.memory(cx, words + self.bytes + beside)
+        self.growth.memory(cx, words + self.bytes + more)
     }
 }
 

@@ -161,7 +161,7 @@ fn is(
     }
 }
 
-/// Whether a node is found, and where. So many bytes of positions are held until that is known.
+/// Whether a node is found, and where. `held` bytes of positions are kept until that is known.
 fn places(
     query: &Query<'_>,
     at: usize,
@@ -223,17 +223,7 @@ fn places(
         }
         _ => ((widest - left.width, widest - right.width), widest),
     };
-    // What is looked for of the one, of the other, and of both; elsewhere: that is where it is not found.
-    let (kept, elsewhere) = match (join == Join::Or, left.elsewhere, right.elsewhere) {
-        (false, true, true) => (Kept { left: true, right: true, both: true }, true),
-        (false, true, false) => (Kept { left: false, right: true, both: false }, false),
-        (false, false, true) => (Kept { left: true, right: false, both: false }, false),
-        (false, false, false) => (Kept { left: false, right: false, both: true }, false),
-        (true, true, true) => (Kept { left: false, right: false, both: true }, true),
-        (true, true, false) => (Kept { left: true, right: false, both: false }, true),
-        (true, false, true) => (Kept { left: false, right: true, both: false }, true),
-        (true, false, false) => (Kept { left: true, right: true, both: true }, false),
-    };
+    let (kept, elsewhere) = Kept::by(join, left.elsewhere, right.elsewhere);
     let positions = kept.of((&left.positions, offsets.0), (&right.positions, offsets.1));
     let is = if elsewhere || !positions.is_empty() { Is::Yes } else { Is::No };
     Ok((is, Found { positions, elsewhere, width }))
@@ -248,6 +238,20 @@ struct Kept {
 }
 
 impl Kept {
+    /// What is looked for of the one, of the other, and of both, and whether that is where it is not found.
+    fn by(join: Join, left: bool, right: bool) -> (Kept, bool) {
+        match (join == Join::Or, left, right) {
+            (false, true, true) => (Kept { left: true, right: true, both: true }, true),
+            (false, true, false) => (Kept { left: false, right: true, both: false }, false),
+            (false, false, true) => (Kept { left: true, right: false, both: false }, false),
+            (false, false, false) => (Kept { left: false, right: false, both: true }, false),
+            (true, true, true) => (Kept { left: false, right: false, both: true }, true),
+            (true, true, false) => (Kept { left: true, right: false, both: false }, true),
+            (true, false, true) => (Kept { left: false, right: true, both: false }, true),
+            (true, false, false) => (Kept { left: true, right: true, both: true }, false),
+        }
+    }
+
     /// Of positions with what is added to them.
     fn of(self, left: (&[u32], u32), right: (&[u32], u32)) -> Vec<u32> {
         let mut out = Vec::new();

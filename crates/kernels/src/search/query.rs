@@ -330,7 +330,7 @@ pub(crate) fn count(bytes: &[u8]) -> u32 {
     Rest(bytes).u32().expect("a value has a count")
 }
 
-/// How many nodes of a query may be in the making, where their words have so many bytes.
+/// How many nodes of a query may be in the making, where their words have this number of bytes.
 pub(super) fn most_nodes(texts: usize) -> usize {
     (MAX_BYTES - 8 - texts) / 12
 }

@@ -30,7 +30,7 @@ pub(super) struct Nodes<'t> {
 }
 
 /// Bytes of a node in the making: it is in a list that has grown to up to twice what is in it, and in one without words that no
-/// document has; beside these are the ends of left sides, and what waits to be joined.
+/// document has; next to these are the ends of left sides, and what waits to be joined.
 const NODE_BYTES: usize = 3 * size_of::<Node<'static>>() + 4 * size_of::<usize>();
 
 impl Nodes<'_> {

@@ -16,7 +16,7 @@ use crate::{Cx, Datum, Session};
 const SIMPLE: Oid = 3748;
 const ENGLISH: Oid = 13164;
 
-/// A session with so much memory, which may be cancelled.
+/// A session with this number of bytes, which may be cancelled.
 pub(super) struct Room {
     limit: usize,
     taken: AtomicUsize,
@@ -54,7 +54,7 @@ impl Session for Room {
     }
 }
 
-/// Calls something with so much memory; what it gave, and how much it took.
+/// Calls something with a limit of memory; what it gave, and how much it took.
 fn with<T>(limit: usize, f: impl FnOnce(&Cx<'_>, &Room) -> Result<T>) -> (Result<T>, usize) {
     let (room, catalog, settings) = (Room::of(limit), Catalog::new(), Settings::default());
     let cx = Cx { catalog: &catalog, settings: &settings, session: &room };
