@@ -240,7 +240,7 @@ impl Binder<'_> {
         match path.len() >= 4 && !self.schema.is_database(&path[0]) {
             true => {
                 let text = "cross-database references are not implemented: ";
-                Err(Error::new("0A000", format!("{text}\"{}\"", path.join(".")))).at(place)
+                Err(Error::new("0A000", format!("{text}{}", path.join(".")))).at(place)
             }
             false => Ok(()),
         }
