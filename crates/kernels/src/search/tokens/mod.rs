@@ -305,6 +305,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "a thread with a small stack")]
     fn addresses_within_addresses_end() {
         // Each of them is looked at as the host of the one before.
         assert_eq!(tokens(&"a@1".repeat(100)).unwrap(), 201);
