@@ -408,3 +408,16 @@ fn seeds_are_followed_by_the_same_numbers() {
          select setseed(-1), setseed(1), random()\nselect setseed(1.5)\nselect setseed(0)\nselect random()",
     );
 }
+
+#[test]
+fn names_are_looked_for_where_the_role_may_look() {
+    compared::compare(
+        "create role reader\ncreate schema sec\ncreate table sec.priv (a int)\n\
+         create view sec.sv as select 1 as one\ncreate sequence sec.numbers\n\
+         select nextval('sec.numbers')\nset search_path = sec, public\nselect 'priv'::regclass\n\
+         set role reader\nselect 'priv'::regclass\nselect to_regclass('priv')\n\
+         select pg_get_viewdef('sv')\nselect currval('numbers')\nselect pg_relation_size('priv')\n\
+         select 'sec.priv'::regclass\nselect c.oid::regclass from pg_class c where relname = 'priv'\n\
+         reset role\ngrant usage on schema sec to reader\nset role reader\nselect 'priv'::regclass",
+    );
+}
