@@ -82,7 +82,7 @@ pub struct Args {
     /// Steps, separated by commas: l.i0 load with the key only, l.x create indexes, l.i1 load,
     /// l.i2 load a tenth in small commits, settle, qN.M query next to N inserts per second (0, max),
     /// c.M count through each index, u.M update by key, get, get.cold, scan.1, scan.all, scan.cold, recover, fdatasync;
-    /// for linkbench load, 2013.M, 2017.M; for sysbench load, create, scan.M, update, points, ranges and more;
+    /// for linkbench load, 2013.M, 2017.M, jdbc.M; for sysbench load, create, scan.M, update, points, ranges and more;
     /// for tsbs load, last, groups, top; for micro its sections: load, row, long, marginal, six, fsync,
     /// clients, get, range, scan, recover; for transactions its trials: updates, hot, build, queue, tables,
     /// large; for changes: deletes, adds, cold, all, blind, changed, space, readers, groups, entries; for

@@ -67,6 +67,14 @@ impl Served {
             Served::Tsbs => &tsbs::STEPS,
         }
     }
+
+    /// Steps that only run where they are named.
+    fn further_steps(self) -> &'static [&'static str] {
+        match self {
+            Served::Linkbench => &linkbench::JDBC,
+            Served::Sysbench | Served::Tsbs => &[],
+        }
+    }
 }
 
 /// One run of one engine.
@@ -114,8 +122,9 @@ impl ServedPlan {
         if self.seconds <= 0.0 || !self.seconds.is_finite() || self.commit_rows == 0 {
             return bad("--seconds and --commit-rows must be above zero".into());
         }
+        let known = [self.workload.steps(), self.workload.further_steps()].concat();
         for step in &self.steps {
-            names::choose("step", step, self.workload.steps())?;
+            names::choose("step", step, &known)?;
         }
         Ok(())
     }

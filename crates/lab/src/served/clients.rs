@@ -33,7 +33,11 @@ pub(super) struct Tally {
 
 impl Tally {
     pub(super) fn new() -> Result<Tally> {
-        let start = Instant::now();
+        Tally::since(Instant::now())
+    }
+
+    /// Of a step that began at `start`.
+    pub(super) fn since(start: Instant) -> Result<Tally> {
         Ok(Tally::from(start, Recorder::new(start)?))
     }
 
@@ -43,7 +47,11 @@ impl Tally {
     }
 
     fn record(&mut self, act: Act, began: Instant) -> Result<()> {
-        let ended = Instant::now();
+        self.record_at(act, began, Instant::now())
+    }
+
+    /// Adds what a client did.
+    pub(super) fn record_at(&mut self, act: Act, began: Instant, ended: Instant) -> Result<()> {
         // Loads are measured in rows, everything else in operations.
         self.all.record_at(began, ended, act.rows.max(1));
         if !self.operations.contains_key(act.name) {

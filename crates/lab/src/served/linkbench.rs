@@ -14,6 +14,7 @@ use super::clients::{self, Act, Actor, Until};
 use crate::report::RunReport;
 use crate::wire::{Dialect, Session, number, table_options};
 
+mod jdbc;
 mod operations;
 mod shape;
 
@@ -21,6 +22,8 @@ use operations::Mix;
 use shape::{Graph, data};
 
 pub(super) const STEPS: [&str; 6] = ["load", "settle", "2013.1", "2013.2", "2017.1", "2017.2"];
+/// The first mix over JDBC.
+pub(super) const JDBC: [&str; 3] = ["jdbc.1", "jdbc.2", "jdbc.3"];
 
 const TABLES: [&str; 3] = ["linktable", "counttable", "nodetable"];
 
@@ -33,10 +36,14 @@ pub(super) fn run(stage: &Stage<'_>, report: &mut RunReport) -> Result<()> {
             "settle" => stage.settle(&TABLES)?,
             mix => {
                 let (year, pass) = mix.split_once('.').expect("steps were checked");
-                let mix = if year == "2013" { Mix::Y2013 } else { Mix::Y2017 };
+                let mix = if year == "2017" { Mix::Y2017 } else { Mix::Y2013 };
                 // Keys of a pass are those of no other.
-                let seed = u64::from(year == "2013") << 8 | pass.parse().unwrap_or(0);
+                let kind = ["2017", "2013", "jdbc"].iter().position(|kind| *kind == year);
+                let seed = (kind.unwrap_or(0) as u64) << 8 | pass.parse().unwrap_or(0);
                 stage.measure(step, || {
+                    if year == "jdbc" {
+                        return jdbc::run(stage, &graph, mix, seed);
+                    }
                     let until = Until::Seconds(stage.plan.seconds);
                     let make = |_| operations::Client::new(&graph, mix, stage.dialect());
                     clients::run(stage, stage.plan.clients, until, seed, &make)

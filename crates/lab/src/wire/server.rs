@@ -266,9 +266,7 @@ impl Server {
     /// A connection.
     pub(crate) fn session(&self) -> Result<Box<dyn Session>> {
         Ok(match &self.address {
-            ServerAddress::Postgres { url, .. } => {
-                Box::new(PgConnection::new(connect_postgres(url)?))
-            }
+            ServerAddress::Postgres { url, .. } => Box::new(PgConnection::open(url)?),
             ServerAddress::Mysql(address) => Box::new(connect_mysql(address)?),
             #[cfg(feature = "sqlite")]
             ServerAddress::Sqlite { file, settings } => {
@@ -291,6 +289,20 @@ impl Server {
         match &self.address {
             ServerAddress::Postgres { url, .. } => url.clone(),
             _ => String::new(),
+        }
+    }
+
+    /// For Java's client of PostgreSQL.
+    ///
+    /// # Errors
+    /// It does not speak PostgreSQL's protocol.
+    pub(crate) fn jdbc(&self) -> Result<String> {
+        match &self.address {
+            ServerAddress::Postgres { url, .. } => super::session::jdbc(url),
+            _ => {
+                let text = format!("{} does not speak PostgreSQL's protocol", self.kind.name());
+                Err(Error::new(ErrorKind::Unsupported, text))
+            }
         }
     }
 

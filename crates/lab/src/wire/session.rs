@@ -15,7 +15,7 @@ mod postgres;
 mod sqlite;
 
 pub(crate) use self::postgres::{
-    Connection as PgConnection, connect as connect_postgres, of_client,
+    Connection as PgConnection, connect as connect_postgres, jdbc, of_client,
 };
 pub(crate) use mysql::{Address, connect as connect_mysql};
 #[cfg(feature = "sqlite")]
@@ -93,6 +93,12 @@ pub(crate) type Each<'a> = &'a mut dyn FnMut(&[Cell]);
 pub(crate) trait Session: Send {
     /// Runs a text of one statement, whose rows nobody wants.
     fn run(&mut self, sql: &str) -> Result<()>;
+
+    /// Begins a transaction, at the latest with its next statement: drivers that do so by themselves save a
+    /// way to the server and back, as JDBC's does.
+    fn begin(&mut self) -> Result<()> {
+        self.run("BEGIN")
+    }
 
     /// Runs a prepared statement; how many rows it changed or found.
     fn execute(&mut self, sql: &str, values: &[Arg<'_>]) -> Result<u64>;

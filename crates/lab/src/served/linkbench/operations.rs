@@ -15,7 +15,7 @@ pub(super) enum Mix {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
+pub(super) enum Operation {
     AddLink,
     DeleteLink,
     UpdateLink,
@@ -44,8 +44,22 @@ const MIXES: [(Operation, u64, u64); 10] = [
     (DeleteNode, 101, 25),
 ];
 
+/// All of them.
+pub(super) const OPERATIONS: [Operation; 10] = [
+    AddLink,
+    DeleteLink,
+    UpdateLink,
+    CountLink,
+    GetLink,
+    GetLinkList,
+    GetNode,
+    AddNode,
+    UpdateNode,
+    DeleteNode,
+];
+
 impl Operation {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             AddLink => "addlink",
             DeleteLink => "deletelink",
@@ -96,6 +110,136 @@ const MULTIGET: f64 = 0.382;
 const MULTIGET_MAX: usize = 128;
 const LIST_LIMIT: i64 = 10_000;
 
+/// What a client asks for: everything about it but the time of day.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Request {
+    /// Adds a link or shows it again, in a transaction with its count.
+    PutLink {
+        operation: Operation,
+        link: Link,
+        data: String,
+    },
+    DeleteLink(Link),
+    CountLink {
+        id: u64,
+        kind: i64,
+    },
+    /// Links of one node and type to these ends.
+    GetLinks {
+        id1: u64,
+        kind: i64,
+        ends: Vec<u64>,
+    },
+    /// Links of a node up to so many seconds ago.
+    List {
+        id1: u64,
+        kind: i64,
+        ago: u64,
+    },
+    GetNode {
+        id: u64,
+    },
+    AddNode {
+        data: String,
+    },
+    UpdateNode {
+        id: u64,
+        data: String,
+    },
+    DeleteNode {
+        id: u64,
+    },
+}
+
+/// Key of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Link {
+    pub id1: u64,
+    pub kind: i64,
+    pub id2: u64,
+}
+
+impl Link {
+    /// In the order of the primary key.
+    fn key(self) -> [Arg<'static>; 3] {
+        [Arg::Int(self.kind), Arg::Int(self.id1 as i64), Arg::Int(self.id2 as i64)]
+    }
+}
+
+impl Request {
+    pub(super) fn operation(&self) -> Operation {
+        match self {
+            Request::PutLink { operation, .. } => *operation,
+            Request::DeleteLink(_) => DeleteLink,
+            Request::CountLink { .. } => CountLink,
+            Request::GetLinks { .. } => GetLink,
+            Request::List { .. } => GetLinkList,
+            Request::GetNode { .. } => GetNode,
+            Request::AddNode { .. } => AddNode,
+            Request::UpdateNode { .. } => UpdateNode,
+            Request::DeleteNode { .. } => DeleteNode,
+        }
+    }
+
+    /// The next one of a client.
+    pub(super) fn draw(graph: &Graph, mix: Mix, rng: &mut Rng) -> Request {
+        let operation = mix.draw(rng);
+        let pick = |rng: &mut Rng, (skew, uncorrelated)| graph.pick(rng, skew, uncorrelated);
+        let (of_link, of_node) = mix.bytes();
+        match operation {
+            AddLink => {
+                let id1 = pick(rng, WRITES);
+                let (kind, id2) = graph.new_link(rng);
+                let link = Link { id1, kind, id2 };
+                Request::PutLink { operation, link, data: data(rng, of_link, 0.3) }
+            }
+            UpdateLink => {
+                let link = link_of(graph, rng, WRITES);
+                Request::PutLink { operation, link, data: data(rng, of_link, 0.3) }
+            }
+            DeleteLink => Request::DeleteLink(link_of(graph, rng, WRITES)),
+            CountLink => {
+                let Link { id1: id, kind, .. } = link_of(graph, rng, READS);
+                Request::CountLink { id, kind }
+            }
+            GetLink => {
+                let Link { id1, kind, id2 } = link_of(graph, rng, READS);
+                let mut ends = vec![id2];
+                while ends.len() < MULTIGET_MAX && !rng.chance(MULTIGET) {
+                    ends.push(other_link(graph, rng, id1).1);
+                }
+                Request::GetLinks { id1, kind, ends }
+            }
+            GetLinkList => {
+                let Link { id1, kind, .. } = link_of(graph, rng, READS);
+                let ago = if rng.chance(HISTORY) { rng.below(60) } else { 0 };
+                Request::List { id1, kind, ago }
+            }
+            GetNode => Request::GetNode { id: pick(rng, NODE_READS) },
+            AddNode => Request::AddNode { data: data(rng, of_node, 0.6) },
+            UpdateNode => {
+                let id = pick(rng, NODE_UPDATES);
+                Request::UpdateNode { id, data: data(rng, of_node, 0.6) }
+            }
+            DeleteNode => Request::DeleteNode { id: graph.any(rng) },
+        }
+    }
+}
+
+/// A link of the load, where the node has one.
+fn link_of(graph: &Graph, rng: &mut Rng, (skew, uncorrelated): (f64, f64)) -> Link {
+    let id1 = graph.pick(rng, skew, uncorrelated);
+    let (kind, id2) = other_link(graph, rng, id1);
+    Link { id1, kind, id2 }
+}
+
+fn other_link(graph: &Graph, rng: &mut Rng, id1: u64) -> (i64, u64) {
+    match graph.degree(id1) {
+        0 => graph.new_link(rng),
+        degree => graph.link(id1, rng.below(degree)),
+    }
+}
+
 /// One client.
 pub(super) struct Client<'a> {
     graph: &'a Graph,
@@ -114,26 +258,22 @@ const HIDE: &str =
 const LIST: &str = "SELECT id1, id2, link_type, visibility, data, time, version FROM linktable \
                     WHERE id1 = ? AND link_type = ? AND time >= ? AND time <= ? AND visibility = 1 \
                     ORDER BY time DESC LIMIT ? OFFSET ?";
+const COUNT: &str = "SELECT count FROM counttable WHERE id = ? AND link_type = ?";
+const LINKS: &str = "SELECT id1, id2, link_type, visibility, data, time, version FROM linktable \
+                     WHERE id1 = ? AND link_type = ? AND id2 IN";
+const NODE: &str = "SELECT id, type, version, time, data FROM nodetable WHERE id = ? AND type = ?";
+const ADD_NODE: &str = "INSERT INTO nodetable (type, version, time, data) VALUES (?, 1, ?, ?)";
+const UPDATE_NODE: &str = "UPDATE nodetable SET version = version + 1, time = ?, data = ? \
+                           WHERE id = ? AND type = ?";
+const DELETE_NODE: &str = "DELETE FROM nodetable WHERE id = ? AND type = ?";
 
 impl<'a> Client<'a> {
     pub(super) fn new(graph: &'a Graph, mix: Mix, dialect: Dialect) -> Client<'a> {
         Client { graph, mix, dialect }
     }
 
-    fn pick(&self, rng: &mut Rng, (skew, uncorrelated): (f64, f64)) -> u64 {
-        self.graph.pick(rng, skew, uncorrelated)
-    }
-
-    /// A link of the load, where the node has one.
-    fn link_of(&self, rng: &mut Rng, id1: u64) -> (i64, u64) {
-        match self.graph.degree(id1) {
-            0 => self.graph.new_link(rng),
-            degree => self.graph.link(id1, rng.below(degree)),
-        }
-    }
-
     /// Adds to the count of a node's links.
-    fn count(&self, session: &mut dyn Session, id: u64, link_type: i64, by: i64) -> Result<()> {
+    fn count(&self, session: &mut dyn Session, link: Link, by: i64) -> Result<()> {
         let sql = match self.dialect {
             Dialect::Postgres | Dialect::Sqlite => {
                 "INSERT INTO counttable (id, link_type, count, time, version) VALUES (?, ?, ?, ?, 0) \
@@ -146,101 +286,66 @@ impl<'a> Client<'a> {
                  time = VALUES(time)"
             }
         };
-        let (id, link_type, by, time) =
-            (Arg::Int(id as i64), Arg::Int(link_type), Arg::Int(by), Arg::Int(now()));
-        session.execute(sql, &[id, link_type, by, time]).map(drop)
+        let values = [link.id1 as i64, link.kind, by, now()].map(Arg::Int);
+        session.execute(sql, &values).map(drop)
     }
 
-    /// Adds a link or shows it again, in a transaction with its count.
-    fn put_link(
-        &self,
-        session: &mut dyn Session,
-        rng: &mut Rng,
-        id1: u64,
-        (link_type, id2): (i64, u64),
-    ) -> Result<()> {
-        let data = data(rng, self.mix.bytes().0, 0.3);
-        let (kind, from, to) = (Arg::Int(link_type), Arg::Int(id1 as i64), Arg::Int(id2 as i64));
-        session.run("BEGIN")?;
+    fn put_link(&self, session: &mut dyn Session, link: Link, data: &str) -> Result<()> {
+        session.begin()?;
         let mut visible = None;
+        let [kind, from, to] = link.key();
         session.query(LOCK, &[kind, from, to], &mut |row| visible = Some(row[0].int()))?;
-        let (text, time) = (Arg::Text(&data), Arg::Int(now()));
+        let (text, time) = (Arg::Text(data), Arg::Int(now()));
         match visible {
             None => session.execute(INSERT, &[from, to, kind, text, time])?,
             Some(_) => session.execute(UPDATE, &[text, time, kind, from, to])?,
         };
         if visible != Some(1) {
-            self.count(session, id1, link_type, 1)?;
+            self.count(session, link, 1)?;
         }
         session.run("COMMIT")
     }
 
-    fn delete_link(&self, session: &mut dyn Session, rng: &mut Rng) -> Result<()> {
-        let id1 = self.pick(rng, WRITES);
-        let (link_type, id2) = self.link_of(rng, id1);
-        let key = [Arg::Int(link_type), Arg::Int(id1 as i64), Arg::Int(id2 as i64)];
-        session.run("BEGIN")?;
+    fn delete_link(&self, session: &mut dyn Session, link: Link) -> Result<()> {
+        session.begin()?;
         let mut visible = None;
-        session.query(LOCK, &key, &mut |row| visible = Some(row[0].int()))?;
+        session.query(LOCK, &link.key(), &mut |row| visible = Some(row[0].int()))?;
         if visible == Some(1) {
-            session.execute(HIDE, &key)?;
-            self.count(session, id1, link_type, -1)?;
+            session.execute(HIDE, &link.key())?;
+            self.count(session, link, -1)?;
         }
         session.run("COMMIT")
     }
 
-    fn get_link(&self, session: &mut dyn Session, rng: &mut Rng) -> Result<()> {
-        let id1 = self.pick(rng, READS);
-        let (link_type, first) = self.link_of(rng, id1);
-        let mut ends = vec![Arg::Int(id1 as i64), Arg::Int(link_type), Arg::Int(first as i64)];
-        while ends.len() < MULTIGET_MAX + 2 && !rng.chance(MULTIGET) {
-            ends.push(Arg::Int(self.link_of(rng, id1).1 as i64));
-        }
-        let places = vec!["?"; ends.len() - 2].join(", ");
-        let sql = format!(
-            "SELECT id1, id2, link_type, visibility, data, time, version FROM linktable \
-             WHERE id1 = ? AND link_type = ? AND id2 IN ({places})"
-        );
-        session.query(&sql, &ends, &mut |_| {}).map(drop)
-    }
-
-    fn list(&self, session: &mut dyn Session, rng: &mut Rng) -> Result<()> {
-        let id1 = self.pick(rng, READS);
-        let (link_type, _) = self.link_of(rng, id1);
-        let until = match rng.chance(HISTORY) {
-            true => now() - rng.below(60) as i64,
-            false => now(),
-        };
-        let values = [id1 as i64, link_type, 0, until, LIST_LIMIT, 0].map(Arg::Int);
-        session.query(LIST, &values, &mut |_| {}).map(drop)
-    }
-
-    fn node(&self, operation: Operation, session: &mut dyn Session, rng: &mut Rng) -> Result<()> {
-        let data = |rng: &mut Rng| data(rng, self.mix.bytes().1, 0.6);
+    fn perform(&self, session: &mut dyn Session, request: &Request) -> Result<()> {
         const TYPE: Arg<'static> = Arg::Int(2048);
-        match operation {
-            AddNode => {
-                let data = data(rng);
-                let sql = "INSERT INTO nodetable (type, version, time, data) VALUES (?, 1, ?, ?)";
-                session.execute(sql, &[TYPE, Arg::Int(now()), Arg::Text(&data)])
+        let whole = |id: u64| Arg::Int(id as i64);
+        match request {
+            Request::PutLink { link, data, .. } => return self.put_link(session, *link, data),
+            Request::DeleteLink(link) => return self.delete_link(session, *link),
+            Request::CountLink { id, kind } => {
+                session.query(COUNT, &[whole(*id), Arg::Int(*kind)], &mut |_| {})
             }
-            UpdateNode => {
-                let (id, data) = (self.pick(rng, NODE_UPDATES), data(rng));
-                let sql = "UPDATE nodetable SET version = version + 1, time = ?, data = ? \
-                           WHERE id = ? AND type = ?";
-                let id = Arg::Int(id as i64);
-                session.execute(sql, &[Arg::Int(now()), Arg::Text(&data), id, TYPE])
+            Request::GetLinks { id1, kind, ends } => {
+                let places = vec!["?"; ends.len()].join(", ");
+                let mut values = vec![whole(*id1), Arg::Int(*kind)];
+                values.extend(ends.iter().map(|id| whole(*id)));
+                session.query(&format!("{LINKS} ({places})"), &values, &mut |_| {})
             }
-            DeleteNode => {
-                let sql = "DELETE FROM nodetable WHERE id = ? AND type = ?";
-                session.execute(sql, &[Arg::Int(self.graph.any(rng) as i64), TYPE])
+            Request::List { id1, kind, ago } => {
+                let until = now() - *ago as i64;
+                let values = [*id1 as i64, *kind, 0, until, LIST_LIMIT, 0].map(Arg::Int);
+                session.query(LIST, &values, &mut |_| {})
             }
-            _ => {
-                let id = Arg::Int(self.pick(rng, NODE_READS) as i64);
-                let sql =
-                    "SELECT id, type, version, time, data FROM nodetable WHERE id = ? AND type = ?";
-                session.query(sql, &[id, TYPE], &mut |_| {})
+            Request::GetNode { id } => session.query(NODE, &[whole(*id), TYPE], &mut |_| {}),
+            Request::AddNode { data } => {
+                session.execute(ADD_NODE, &[TYPE, Arg::Int(now()), Arg::Text(data)])
             }
+            Request::UpdateNode { id, data } => {
+                let values = [Arg::Int(now()), Arg::Text(data), whole(*id), TYPE];
+                session.execute(UPDATE_NODE, &values)
+            }
+            Request::DeleteNode { id } => session.execute(DELETE_NODE, &[whole(*id), TYPE]),
         }
         .map(drop)
     }
@@ -248,31 +353,9 @@ impl<'a> Client<'a> {
 
 impl Actor for Client<'_> {
     fn act(&mut self, session: &mut dyn Session, rng: &mut Rng) -> Result<Option<Act>> {
-        let operation = self.mix.draw(rng);
-        match operation {
-            AddLink => {
-                let id1 = self.pick(rng, WRITES);
-                let link = self.graph.new_link(rng);
-                self.put_link(session, rng, id1, link)?;
-            }
-            UpdateLink => {
-                let id1 = self.pick(rng, WRITES);
-                let link = self.link_of(rng, id1);
-                self.put_link(session, rng, id1, link)?;
-            }
-            DeleteLink => self.delete_link(session, rng)?,
-            CountLink => {
-                let id = self.pick(rng, READS);
-                let (link_type, _) = self.link_of(rng, id);
-                let sql = "SELECT count FROM counttable WHERE id = ? AND link_type = ?";
-                let key = [Arg::Int(id as i64), Arg::Int(link_type)];
-                session.query(sql, &key, &mut |_| {})?;
-            }
-            GetLink => self.get_link(session, rng)?,
-            GetLinkList => self.list(session, rng)?,
-            _ => self.node(operation, session, rng)?,
-        }
-        Ok(Some(Act::of(operation.name())))
+        let request = Request::draw(self.graph, self.mix, rng);
+        self.perform(session, &request)?;
+        Ok(Some(Act::of(request.operation().name())))
     }
 }
 
