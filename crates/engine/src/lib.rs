@@ -41,6 +41,7 @@ mod recovery;
 mod relog;
 mod retention;
 mod rules;
+mod samples;
 mod schema_change;
 mod sequences;
 mod snapshots;
@@ -79,16 +80,19 @@ pub use onlap_format::{
     KeysKept, NullMask, Numeric, Row, SequenceSchema, TableSchema, Time, Value, Vector, convert,
     entries, expr,
 };
+pub use onlap_format::samples::Sample;
 pub use onlap_storage::written::{IndexWritten, WrittenReport};
 #[doc(hidden)]
 pub use options::Rule;
 pub use options::{Options, SyncMode, Tuning};
 pub use predict::{IndexPrediction, ROWS_MOST as PREDICTION_ROWS};
+pub use pace::PaceReport;
 pub use pressure::Stall;
 pub use read::{
     ChangedRows, Difference, KeyRange, Predicate, ReadCounters, RowBatch, RowSet, Rows, Scan,
     Snapshot,
 };
+pub use samples::{SAMPLE_EVERY, StatementCount};
 pub use schema_change::WhichTable;
 pub use sequences::Sequence;
 pub use spec::{

@@ -75,7 +75,7 @@ fn show(browser: &mut Browser, base: &str, page: &str) {
     browser.open(&format!("{base}/#{page}"));
     browser.wait(&format!("document.body.dataset.shown === '{page}'"));
     if page == "rates" {
-        browser.wait("document.querySelectorAll('path.line').length === 7 && [...document.querySelectorAll('path.line')].some((p) => p.getAttribute('d').includes('L'))");
+        browser.wait("document.querySelectorAll('path.line').length === 11 && [...document.querySelectorAll('path.line')].some((p) => p.getAttribute('d').includes('L'))");
     }
 }
 
