@@ -74,19 +74,19 @@ pub use onlap_base::{
     ColumnId, Csn, Error, ErrorKind, IndexId, LockMode, OtherEnd, Result, RowId, SequenceId,
     Subject, TableId, memory,
 };
+pub use onlap_format::samples::Sample;
 pub use onlap_format::{
     Action, Batch, BytesVec, CheckSchema, Column, ColumnDefault, ColumnSchema, DataType,
     DerivedSchema, Expr, ForeignKeySchema, GeneratedSchema, Identity, IndexSchema, Judged, KeyPart,
     KeysKept, NullMask, Numeric, Row, SequenceSchema, TableSchema, Time, Value, Vector, convert,
     entries, expr,
 };
-pub use onlap_format::samples::Sample;
 pub use onlap_storage::written::{IndexWritten, WrittenReport};
 #[doc(hidden)]
 pub use options::Rule;
 pub use options::{Options, SyncMode, Tuning};
-pub use predict::{IndexPrediction, ROWS_MOST as PREDICTION_ROWS};
 pub use pace::PaceReport;
+pub use predict::{IndexPrediction, ROWS_MOST as PREDICTION_ROWS};
 pub use pressure::Stall;
 pub use read::{
     ChangedRows, Difference, KeyRange, Predicate, ReadCounters, RowBatch, RowSet, Rows, Scan,

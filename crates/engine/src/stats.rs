@@ -273,9 +273,7 @@ pub(crate) fn report(shared: &Arc<Shared>, keys: bool) -> Result<Stats> {
         snapshots_revoked: shared.snapshots.revoked(),
         history_debt_bytes: named.iter().map(|(_, t)| debts::kept(shared, t).history).sum(),
         history_debt_limit: shared.history_debt_limit,
-        histories_shortened: shared
-            .histories_shortened
-            .load(std::sync::atomic::Ordering::Relaxed),
+        histories_shortened: shared.histories_shortened.load(std::sync::atomic::Ordering::Relaxed),
         snapshot_debt_commits: csn - shared.snapshots.oldest().min(csn),
         background_error: shared.background.last_error(),
         write_error: shared.write_error(),

