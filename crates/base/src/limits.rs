@@ -218,6 +218,7 @@ pub const FILTER_BITS_PER_KEY: usize = 16;
 const _: () = assert!(ROW_BYTES >= 2 * VALUE_BYTES, "a row holds two of the longest values");
 const _: () = assert!(LOG_RECORD_BYTES >= 2 * ROW_BYTES, "a log record holds any row");
 const _: () = assert!(LOG_LIMIT_DEFAULT >= LOG_LIMIT_MIN, "the default is allowed");
+const _: () = assert!(SAMPLES_BYTES >= SAMPLES_KEPT as u64 * 288, "a day fits");
 const _: () =
     assert!(MARGIN_BYTES >= LOG_FILE_BYTES + SEGMENT_BYTES, "a segment is compacted from it");
 const _: () = assert!(KEY_BYTES >= 2 * ENTRY_BYTES + 4, "an entry's key is a key");

@@ -33,6 +33,7 @@ impl CommitTimes {
             // It was not longer than the longest before: within a part of a doubling.
             Some(last) => end_ns(last).min(self.longest_ns),
         };
+        debug_assert!(self.longest_ns >= before.longest_ns, "the longest only grows");
         let total_ns = self.total_ns.saturating_sub(before.total_ns);
         CommitTimes { total_ns, longest_ns, counts }
     }

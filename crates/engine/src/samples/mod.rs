@@ -152,6 +152,7 @@ impl Totals {
     }
 
     fn since(&self, before: &Totals, stats: &Stats, at_us: i64) -> Sample {
+        assert!(self.at_ns >= before.at_ns, "the monotonic clock never goes back");
         let commits = self.commits.since(&before.commits);
         // A table that is gone took its count with it.
         let rows = self.rows.iter().map(|(id, rows)| {

@@ -54,6 +54,7 @@ impl Store {
             }
         }
         let slots: Vec<_> = samples::slots(&bytes).collect();
+        assert!(slots.len() <= SLOTS, "a file has no more slots");
         store.slot = slots.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
         for lost in (0..store.slot).filter(|slot| slots[*slot].is_none()) {
             file.write_at(&encoded(&Slot::Gap), samples::offset(lost))?;
@@ -82,6 +83,7 @@ impl Store {
     /// Begins the next file with a slot.
     fn begin(&mut self, slot: &[u8]) -> Result<()> {
         let number = self.number + 1;
+        assert!(self.slot == SLOTS, "a file is full, or is not gone on with, before the next one");
         let file = self.storage.fs.create(&path(&self.storage, number), Access::ReadWrite)?;
         file.write_at(&[&samples::header(), slot].concat(), 0)?;
         (self.number, self.file, self.slot) = (number, Some(file), 1);

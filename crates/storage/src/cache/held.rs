@@ -46,6 +46,7 @@ impl ByFile {
     pub(super) fn hold(&self, file: FileId, bytes: u64) -> Held {
         let known = self.0.read().files.get(&file).cloned();
         let of = known.unwrap_or_else(|| self.0.write().counter(file));
+        debug_assert!(bytes > 0, "a block takes room, and so keeps its counter");
         of.fetch_add(bytes, Relaxed);
         Held { of, bytes }
     }
