@@ -12,7 +12,7 @@ mod page;
 
 use std::time::{Duration, Instant};
 
-use client::{Http, http_config};
+use client::{Http, http_config, tls_config};
 use common::{Running, start, start_with};
 use onlap_server::Config;
 use onlap_sql::scram;
