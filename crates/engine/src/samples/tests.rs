@@ -141,7 +141,7 @@ fn three(db: &Database, tasks: &SimTasks, commits: i64, first: i64) {
     let statements = Arc::new(AtomicU64::new(5));
     let counted = Arc::clone(&statements);
     db.keep_samples(Box::new(move || counted.load(Relaxed)));
-    // There is one task, whoever asks for it.
+    // There is one task, however often it is asked for.
     db.keep_samples(Box::new(|| 1000));
     tasks.sleep(Duration::from_secs(11));
     let table = db.table("t").unwrap();

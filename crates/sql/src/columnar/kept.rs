@@ -1,4 +1,4 @@
-//! Which columns of the engine are Arrow's already, but for their name?
+//! Which columns of the engine are Arrow's already, except for their name?
 //!
 //! Numbers of eight bytes, moments and texts lie in the engine's batches as Arrow has them, or nearly so: their memory is handed
 //! over, and at most changed in its place. All others are made by [`super::out`], which copies. A long answer is half scan and
