@@ -67,7 +67,7 @@ pub fn add(view: &View, figures: &Figures, called: &[Called], rows: &mut Rows) -
 
 /// The indexes that a statement reads by, and what they lack of what it wants.
 fn lacking(view: &View, called: &Called) -> Result<Vec<(TableId, String, Vec<usize>)>> {
-    let mut found = Vec::new();
+    let mut found: Vec<(TableId, String, Vec<usize>)> = Vec::new();
     let Some((parsed, scans)) = missing::scans(view, called)? else { return Ok(found) };
     let tables = view.tables()?;
     for scan in scans {
@@ -85,8 +85,18 @@ fn lacking(view: &View, called: &Called) -> Result<Vec<(TableId, String, Vec<usi
         };
         let Some(further) = further(&schema, index, &scan) else { continue };
         let spec = spec(&schema, index, &further, SUPPOSED);
-        if missing::would_read_by(view, &parsed, scan.table, spec) {
-            found.push((scan.table, index.name.clone(), further));
+        if !missing::would_read_by(view, &parsed, scan.table, spec) {
+            continue;
+        }
+        // A scan may be planned more than once, and a table read several times: the statement counts once.
+        match found.iter_mut().find(|known| (known.0, &known.1) == (scan.table, &index.name)) {
+            Some((_, _, known)) => {
+                let new = further.into_iter().filter(|at| !known.contains(at)).collect::<Vec<_>>();
+                if known.len() + new.len() <= FURTHER {
+                    known.extend(new);
+                }
+            }
+            None => found.push((scan.table, index.name.clone(), further)),
         }
     }
     Ok(found)
