@@ -188,6 +188,12 @@ pub const LOG_LIMIT_DEFAULT: u64 = 256 * MIB;
 /// Smallest `log_limit`: one log file being written while one waits for its flush.
 pub const LOG_LIMIT_MIN: u64 = 2 * LOG_FILE_BYTES;
 
+/// Samples of the database's figures that are kept at least, once there were as many: a day at one in ten seconds.
+pub const SAMPLES_KEPT: usize = 8640;
+
+/// Most bytes of files that samples take: a day in full files of 810 KiB, and one that is being filled.
+pub const SAMPLES_BYTES: u64 = 4 * MIB;
+
 /// Smallest `memory_limit`. The six parts of the budget must each hold what they cannot do without;
 /// the tightest is the log's sixty-fourth, one group of 512 KiB.
 pub const MEMORY_LIMIT_MIN: u64 = 32 * MIB;
@@ -212,6 +218,7 @@ pub const FILTER_BITS_PER_KEY: usize = 16;
 const _: () = assert!(ROW_BYTES >= 2 * VALUE_BYTES, "a row holds two of the longest values");
 const _: () = assert!(LOG_RECORD_BYTES >= 2 * ROW_BYTES, "a log record holds any row");
 const _: () = assert!(LOG_LIMIT_DEFAULT >= LOG_LIMIT_MIN, "the default is allowed");
+const _: () = assert!(SAMPLES_BYTES >= SAMPLES_KEPT as u64 * 288, "a day fits");
 const _: () =
     assert!(MARGIN_BYTES >= LOG_FILE_BYTES + SEGMENT_BYTES, "a segment is compacted from it");
 const _: () = assert!(KEY_BYTES >= 2 * ENTRY_BYTES + 4, "an entry's key is a key");
@@ -299,6 +306,8 @@ pub const LIMITS: &[Limit] = limits![
     PENDING_ROWS, "blind rows not resolved, or 1 percent of a table", "rows", "64 MiB at 16 bits each";
     LOG_LIMIT_DEFAULT, "log kept, by default", "bytes", "opened in under 5 seconds where memtables hold its rows";
     LOG_LIMIT_MIN, "log kept, at least", "bytes", "two log files";
+    SAMPLES_KEPT, "samples of a database's figures", "samples", "a day at one in ten seconds";
+    SAMPLES_BYTES, "files of samples", "bytes", "a day and 8 hours at 288 bytes each";
     MEMORY_LIMIT_MIN, "memory_limit, at least", "bytes", "the log's share still holds one group";
     BACKGROUND_JOBS, "background jobs", "jobs", "each needs its buffers out of the budget";
     ADVISORY_LOCKS, "advisory locks of all sessions", "locks", "some 300 bytes each, a sixth of the smallest memory_limit";

@@ -40,6 +40,8 @@ pub enum FileKind {
     Run(FileId),
     /// `000000000007.mrk`: marks of landed rows.
     Marks(FileId),
+    /// `samples-00000007`: figures of the past.
+    Samples(u64),
     /// [`MARGIN_LOG`].
     MarginLog,
     /// [`MARGIN_ROOM`]; removed at open.
@@ -69,6 +71,7 @@ impl FileKind {
             FileKind::Segment(id) => format!("{:012}.seg", id.0),
             FileKind::Run(id) => format!("{:012}.run", id.0),
             FileKind::Marks(id) => format!("{:012}.mrk", id.0),
+            FileKind::Samples(n) => format!("samples-{n:08}"),
             FileKind::MarginLog => MARGIN_LOG.to_owned(),
             FileKind::MarginRoom => MARGIN_ROOM.to_owned(),
             FileKind::Temporary => panic!("a temporary file is named after its target"),
@@ -85,8 +88,10 @@ impl FileKind {
             CURRENT => FileKind::Current,
             MARGIN_LOG => FileKind::MarginLog,
             MARGIN_ROOM => FileKind::MarginRoom,
-            _ => match name.strip_prefix("manifest-") {
-                Some(number) => FileKind::Manifest(digits(number)?),
+            _ => match name.split_once('-') {
+                Some(("manifest", number)) => FileKind::Manifest(digits(number)?),
+                Some(("samples", number)) => FileKind::Samples(digits(number)?),
+                Some(_) => return None,
                 None => {
                     let (number, ending) = name.split_once('.')?;
                     let number = digits(number)?;

@@ -54,6 +54,7 @@ pub(crate) enum Claim {
 pub(crate) struct Background {
     event: Arc<Event>,
     idle: Arc<Event>,
+    closing: Arc<Event>,
     stopping: AtomicBool,
     claims: Mutex<HashSet<Claim>>,
     running: AtomicUsize,
@@ -66,6 +67,7 @@ impl Background {
         Background {
             event: tasks.event(),
             idle: tasks.event(),
+            closing: tasks.event(),
             stopping: AtomicBool::new(false),
             claims: Mutex::default(),
             running: AtomicUsize::new(0),
@@ -132,6 +134,16 @@ impl Background {
         self.last_error.lock().clone()
     }
 
+    /// An event that happens when the database closes: for tasks that wait for nothing else.
+    pub(crate) fn closing_event(&self) -> &Arc<Event> {
+        &self.closing
+    }
+
+    /// One task more that ends with the others.
+    pub(crate) fn also(&self, handle: TaskHandle) {
+        self.handles.lock().push(handle);
+    }
+
     /// Whether the database is closing; long jobs look at it between steps.
     pub(crate) fn stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
@@ -141,6 +153,7 @@ impl Background {
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
         self.event.notify();
+        self.closing.notify();
         // No lock is held across a wait; in the head of the loop it would be held to its end.
         let handles = std::mem::take(&mut *self.handles.lock());
         for handle in handles {

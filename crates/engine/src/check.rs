@@ -19,6 +19,7 @@ use crate::blind;
 use crate::database::Database;
 use crate::options::Options;
 use crate::rules::alter;
+use crate::samples;
 
 mod short;
 mod sums;
@@ -118,6 +119,8 @@ pub fn check_with(
         }
         report.tables += 1;
     }
+    let samples = samples::check(&db.shared().storage)?;
+    report.findings.extend(samples.into_iter().map(|text| Finding { table: None, text }));
     db.close()?;
     Ok(report)
 }

@@ -38,6 +38,7 @@ use crate::pressure::Pressure;
 use crate::quiet::Quiet;
 use crate::read::Snapshot;
 use crate::rules::{self, References};
+use crate::samples::Samples;
 use crate::schema_change::{ChangeLock, WhichTable};
 use crate::sequences::{self, Sequence, Sequences};
 use crate::snapshots::Snapshots;
@@ -85,6 +86,7 @@ pub(crate) struct Shared {
     pub calculator: Calculator,
     pub counters: crate::read::ReadTotals,
     pub ledger: Arc<Ledger>,
+    pub samples: Samples,
     closed: AtomicBool,
     poisoned: OnceLock<Error>,
     /// Keeps other processes out until the last handle goes.
@@ -142,6 +144,7 @@ impl Shared {
             calculator: Calculator::default(),
             counters: crate::read::ReadTotals::default(),
             ledger: Arc::new(Ledger::new(&options.clock)),
+            samples: Samples::default(),
             closed: AtomicBool::new(false),
             poisoned: OnceLock::new(),
             _lock: lock,

@@ -41,6 +41,7 @@ mod recovery;
 mod relog;
 mod retention;
 mod rules;
+mod samples;
 mod schema_change;
 mod sequences;
 mod snapshots;
@@ -73,6 +74,7 @@ pub use onlap_base::{
     ColumnId, Csn, Error, ErrorKind, IndexId, LockMode, OtherEnd, Result, RowId, SequenceId,
     Subject, TableId, memory,
 };
+pub use onlap_format::samples::Sample;
 pub use onlap_format::{
     Action, Batch, BytesVec, CheckSchema, Column, ColumnDefault, ColumnSchema, DataType,
     DerivedSchema, Expr, ForeignKeySchema, GeneratedSchema, Identity, IndexSchema, Judged, KeyPart,
@@ -83,12 +85,14 @@ pub use onlap_storage::written::{IndexWritten, WrittenReport};
 #[doc(hidden)]
 pub use options::Rule;
 pub use options::{Options, SyncMode, Tuning};
+pub use pace::PaceReport;
 pub use predict::{IndexPrediction, ROWS_MOST as PREDICTION_ROWS};
 pub use pressure::Stall;
 pub use read::{
     ChangedRows, Difference, KeyRange, Predicate, ReadCounters, RowBatch, RowSet, Rows, Scan,
     Snapshot,
 };
+pub use samples::{SAMPLE_EVERY, StatementCount};
 pub use schema_change::WhichTable;
 pub use sequences::Sequence;
 pub use spec::{

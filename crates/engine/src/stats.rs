@@ -7,6 +7,7 @@
 //! Thread safety: may be called at any time; the numbers are of about the same moment.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use onlap_base::memory::PartReport;
 use onlap_base::pattern::{InsertPattern, Pattern};
@@ -21,6 +22,7 @@ use crate::compaction;
 use crate::database::{Database, Shared};
 use crate::debts;
 use crate::ledger::{IndexSpent, IndexUse, SpentReport};
+use crate::pace::PaceReport;
 use crate::pressure::Stall;
 use crate::read::{ReadCounters, ReadView, Registration, Scan};
 use crate::table::{TableState, index_positions, key_def};
@@ -86,6 +88,16 @@ pub struct Stats {
     pub background_error: Option<Error>,
     /// Why the database takes no more writes until it is opened again; reads go on.
     pub write_error: Option<Error>,
+    /// Why the last sample of these figures could not be kept ([`Database::keep_samples`]).
+    pub samples_error: Option<Error>,
+    /// What the device does, and what writers may.
+    pub pace: PaceReport,
+    /// Bytes of log kept before a flush is forced.
+    pub log_limit: u64,
+    /// Age at which a snapshot that does not see everything is revoked; `None`: at none.
+    pub snapshot_age_limit: Option<Duration>,
+    /// For how long the oldest such snapshot is known; zero where there is none.
+    pub snapshot_age: Duration,
 }
 
 /// How often transactions were in each other's way.
@@ -131,6 +143,10 @@ pub struct TableStats {
     pub marks: u64,
     /// Their size.
     pub mark_bytes: u64,
+    /// Bytes of the block cache that blocks of segments take.
+    pub segment_cached_bytes: u64,
+    /// Those of mark runs.
+    pub mark_cached_bytes: u64,
     /// Bytes of dead rows kept only because of the table's history, estimated.
     pub history_debt_bytes: u64,
     /// Column changes in memory.
@@ -156,6 +172,9 @@ pub struct IndexStats {
     pub entries: u64,
     /// Their size.
     pub bytes: u64,
+    /// Bytes of the block cache that their blocks take; a run without entries of its own (`fences-only`) has none, its
+    /// readers go to the blocks of rows.
+    pub cached_bytes: u64,
     /// Bytes written for it since creation.
     pub written: IndexWritten,
     /// What was written before the database was opened.
@@ -216,47 +235,60 @@ impl Database {
     }
 
     fn stats_with(&self, keys: bool) -> Result<Stats> {
-        let shared = self.shared();
-        shared.check_open()?;
-        let named = shared.catalog.named();
-        let written = &shared.storage.written;
-        let look = Look { shared, written: written.report(), before: written.before(), keys };
-        let tables = named.iter().map(|(name, t)| look.table(name, t)).collect::<Result<_>>()?;
-        let csn = shared.snapshots.published();
-        let (log_bytes, log_margin) =
-            shared.commits().exclusively(|leader| (leader.log.bytes(), leader.log.margin_bytes()));
-        Ok(Stats {
-            csn,
-            tables,
-            written: look.written,
-            written_before: look.before.clone(),
-            spent: shared.ledger.report(),
-            memory: shared.storage.memory.report(),
-            reads: shared.counters.report(),
-            log_bytes,
-            margin_bytes: log_margin + shared.margin.room_bytes(),
-            margin_lent: shared.margin.is_lent(),
-            merge_debt_bytes: shared.pressure.merge_debt(),
-            merge_debt_limit: shared.pressure.merge_debt_limit(),
-            delayed_us: shared.pressure.delayed_us(),
-            stalls: shared.pressure.stalls(),
-            commits: shared.commits().commit_times(),
-            commit_lock: shared.commits().hold_times(),
-            transactions: shared.transaction_stats(),
-            snapshots: shared.snapshots.len(),
-            snapshot_debt_bytes: debts::snapshot_debt(shared),
-            snapshot_debt_limit: shared.snapshot_debt_limit,
-            snapshots_revoked: shared.snapshots.revoked(),
-            history_debt_bytes: named.iter().map(|(_, t)| debts::kept(shared, t).history).sum(),
-            history_debt_limit: shared.history_debt_limit,
-            histories_shortened: shared
-                .histories_shortened
-                .load(std::sync::atomic::Ordering::Relaxed),
-            snapshot_debt_commits: csn - shared.snapshots.oldest().min(csn),
-            background_error: shared.background.last_error(),
-            write_error: shared.write_error(),
-        })
+        report(self.shared(), keys)
     }
+}
+
+/// What [`Database::stats`] says.
+pub(crate) fn report(shared: &Arc<Shared>, keys: bool) -> Result<Stats> {
+    shared.check_open()?;
+    let named = shared.catalog.named();
+    let written = &shared.storage.written;
+    let look = Look { shared, written: written.report(), before: written.before(), keys };
+    let tables = named.iter().map(|(name, t)| look.table(name, t)).collect::<Result<_>>()?;
+    let csn = shared.snapshots.published();
+    let (log_bytes, log_margin) =
+        shared.commits().exclusively(|leader| (leader.log.bytes(), leader.log.margin_bytes()));
+    Ok(Stats {
+        csn,
+        tables,
+        written: look.written,
+        written_before: look.before.clone(),
+        spent: shared.ledger.report(),
+        memory: shared.storage.memory.report(),
+        reads: shared.counters.report(),
+        log_bytes,
+        margin_bytes: log_margin + shared.margin.room_bytes(),
+        margin_lent: shared.margin.is_lent(),
+        merge_debt_bytes: shared.pressure.merge_debt(),
+        merge_debt_limit: shared.pressure.merge_debt_limit(),
+        delayed_us: shared.pressure.delayed_us(),
+        stalls: shared.pressure.stalls(),
+        commits: shared.commits().commit_times(),
+        commit_lock: shared.commits().hold_times(),
+        transactions: shared.transaction_stats(),
+        snapshots: shared.snapshots.len(),
+        snapshot_debt_bytes: debts::snapshot_debt(shared),
+        snapshot_debt_limit: shared.snapshot_debt_limit,
+        snapshots_revoked: shared.snapshots.revoked(),
+        history_debt_bytes: named.iter().map(|(_, t)| debts::kept(shared, t).history).sum(),
+        history_debt_limit: shared.history_debt_limit,
+        histories_shortened: shared.histories_shortened.load(std::sync::atomic::Ordering::Relaxed),
+        snapshot_debt_commits: csn - shared.snapshots.oldest().min(csn),
+        background_error: shared.background.last_error(),
+        write_error: shared.write_error(),
+        samples_error: shared.samples.failure(),
+        pace: shared.pace.report(),
+        log_limit: shared.options.log_limit,
+        snapshot_age_limit: shared.options.snapshot_age_limit,
+        snapshot_age: snapshot_age(shared),
+    })
+}
+
+fn snapshot_age(shared: &Shared) -> Duration {
+    let now = shared.clock.unix_us();
+    let since = shared.snapshots.oldest_since(now).map_or(now, |(_, since)| since);
+    Duration::from_micros(u64::try_from(now.saturating_sub(since)).unwrap_or(0))
 }
 
 impl Look<'_> {
@@ -283,6 +315,8 @@ impl Look<'_> {
             mark_runs: version.marks.len(),
             marks: version.marks.iter().map(|m| m.meta.marks).sum(),
             mark_bytes: version.marks.iter().map(|m| m.meta.bytes).sum(),
+            segment_cached_bytes: version.segments().map(|s| s.cached_bytes()).sum(),
+            mark_cached_bytes: version.marks.iter().map(|m| m.run.cached_bytes()).sum(),
             history_debt_bytes: debts::kept(shared, state).history,
             unflushed_changes: view.memtables_newest_first().map(|m| m.changes() as u64).sum(),
             debts: state.owed.look(&view, compaction::dead_share(shared)),
@@ -296,7 +330,9 @@ impl Look<'_> {
         let files = view.version.index(index.id);
         let entries = files.map_or(&[][..], |i| &i.runs);
         let mut runs = Vec::with_capacity(entries.len());
+        let mut cached_bytes = 0;
         for run in entries {
+            cached_bytes += run.run.files().iter().map(|f| f.cached_bytes()).sum::<u64>();
             let form = run.run.files().first().map_or("empty", |f| f.form());
             runs.push(RunStats {
                 level: run.meta.level,
@@ -326,6 +362,7 @@ impl Look<'_> {
             name: index.name.clone(),
             entries: runs.iter().map(|r| r.entries).sum(),
             bytes: runs.iter().map(|r| r.bytes).sum(),
+            cached_bytes,
             runs,
             written: self.written.indexes.get(&index.id).copied().unwrap_or_default(),
             written_before: self.before.indexes.get(&index.id).copied().unwrap_or_default(),

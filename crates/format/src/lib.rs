@@ -23,6 +23,7 @@ pub mod manifest;
 pub mod marks;
 pub mod run;
 pub mod run_block;
+pub mod samples;
 pub mod schema;
 pub mod segment;
 pub mod types;

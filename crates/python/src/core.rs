@@ -136,9 +136,11 @@ impl Core {
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let stats = py.detach(|| {
             let instance = self.0.instance()?;
-            instance.database().stats().map_err(SqlError::from)
+            let stats = instance.database().stats().map_err(SqlError::from)?;
+            Ok((stats, instance.statement_medians()))
         });
-        statistics::of(py, &stats.map_err(|e| errors::raised(py, &e))?)
+        let (stats, medians) = stats.map_err(|e: SqlError| errors::raised(py, &e))?;
+        statistics::of(py, &stats, &medians)
     }
 
     /// Listens for PostgreSQL's clients at an address; where it does.

@@ -2,12 +2,17 @@
 //!
 //! Dicts and lists; `onlap._stats` gives them names and a table.
 
-use onlap::{IndexStats, Stats, TableStats, Value};
+use std::collections::HashMap;
+
+use onlap::{IndexId, IndexStats, Stats, TableStats, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+/// For each index the median time of the statements that read by it, in nanoseconds.
+pub type Medians = HashMap<IndexId, u64>;
+
 /// A database in numbers.
-pub fn of<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyAny>> {
+pub fn of<'py>(py: Python<'py>, stats: &Stats, medians: &Medians) -> PyResult<Bound<'py, PyAny>> {
     let made = PyDict::new(py);
     made.set_item("csn", stats.csn)?;
     made.set_item("log_bytes", stats.log_bytes)?;
@@ -15,12 +20,16 @@ pub fn of<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyAny>> {
     made.set_item("merge_debt_limit", stats.merge_debt_limit)?;
     made.set_item("written_bytes", stats.written.total())?;
     made.set_item("snapshots", stats.snapshots)?;
-    let tables = stats.tables.iter().map(|one| table(py, one));
+    let tables = stats.tables.iter().map(|one| table(py, one, medians));
     made.set_item("tables", PyList::new(py, tables.collect::<PyResult<Vec<_>>>()?)?)?;
     Ok(made.into_any())
 }
 
-fn table<'py>(py: Python<'py>, stats: &TableStats) -> PyResult<Bound<'py, PyDict>> {
+fn table<'py>(
+    py: Python<'py>,
+    stats: &TableStats,
+    medians: &Medians,
+) -> PyResult<Bound<'py, PyDict>> {
     let made = PyDict::new(py);
     made.set_item("name", &stats.name)?;
     made.set_item("row_ids", stats.row_ids)?;
@@ -30,12 +39,17 @@ fn table<'py>(py: Python<'py>, stats: &TableStats) -> PyResult<Bound<'py, PyDict
     made.set_item("segment_bytes", stats.segment_bytes)?;
     made.set_item("memtable_bytes", stats.memtable_bytes)?;
     made.set_item("marks", stats.marks)?;
-    let indexes = stats.indexes.iter().map(|one| index(py, one));
+    made.set_item("cached_bytes", stats.segment_cached_bytes + stats.mark_cached_bytes)?;
+    let indexes = stats.indexes.iter().map(|one| index(py, one, medians));
     made.set_item("indexes", PyList::new(py, indexes.collect::<PyResult<Vec<_>>>()?)?)?;
     Ok(made)
 }
 
-fn index<'py>(py: Python<'py>, stats: &IndexStats) -> PyResult<Bound<'py, PyDict>> {
+fn index<'py>(
+    py: Python<'py>,
+    stats: &IndexStats,
+    medians: &Medians,
+) -> PyResult<Bound<'py, PyDict>> {
     let made = PyDict::new(py);
     made.set_item("name", &stats.name)?;
     made.set_item("pattern", stats.pattern.to_string())?;
@@ -44,6 +58,8 @@ fn index<'py>(py: Python<'py>, stats: &IndexStats) -> PyResult<Bound<'py, PyDict
     made.set_item("runs", stats.runs.len())?;
     made.set_item("flushed_bytes", stats.written.flushed)?;
     made.set_item("merged_bytes", stats.written.merged)?;
+    made.set_item("cached_bytes", stats.cached_bytes)?;
+    made.set_item("p50_ms", medians.get(&stats.id).map(|ns| *ns as f64 / 1e6))?;
     made.set_item("distinct", stats.keys.distinct.first().copied())?;
     let quantiles = stats.keys.quantiles.iter().filter_map(text);
     made.set_item("quantiles", quantiles.collect::<Vec<String>>())?;

@@ -126,6 +126,11 @@ def test_several_answers_are_open_in_a_transaction(db):
 def test_numbers_of_indexes(db, events):
     ledger = db.stats.indexes()
     assert [(one.table, one.name) for one in ledger] == [("events", "events_pkey"), ("events", "by_device")]
+    assert ledger[1].p50_ms is None
+    db.sql("SELECT * FROM events WHERE device = 'd3'").fetchall()
+    by_device = db.stats.indexes("events")[1]
+    assert by_device.p50_ms is not None and by_device.p50_ms > 0
+    assert by_device.cached_bytes >= 0
     assert db.stats.indexes("absent") == []
     assert db.stats.database()["csn"] > 0
 

@@ -13,7 +13,32 @@ const verdict = (index) => {
   if (spared < 100) return ["warn", "Little use", "A read spares fewer than 100 rows by it."];
   return ["good", "Keep", `A read spares ${count(Math.round(spared))} rows, and takes ${percent(percentRead)} of the table.`];
 };
-const ledgerOrder = { at: 6, down: true };
+// Advice takes up to some seconds: it is asked for.
+let advised = null;
+const askAdvice = async (again) => {
+  advised = { busy: true };
+  again();
+  try {
+    const [rows] = await look(["select kind, table_name, sql, bytes_on_disk, cpu_ns_per_insert, saved_ms, reason from onlap.advise() order by saved_ms desc nulls last"]);
+    advised = { rows };
+  } catch (e) { advised = { error: e }; }
+  again();
+};
+const KINDS = { unused: "Drop", duplicate: "Drop", redundant: "Drop", missing: "Create", covering: "Make covering" };
+const advice = (again) => h("section", null, h("div", { class: "row" }, h("h2", null, "Advice"),
+  h("button", { type: "button", class: "push", disabled: Boolean(advised && advised.busy), onclick: () => askAdvice(again) }, advised && advised.busy ? "Planning…" : "Ask for advice")),
+advised === null ? empty("Which indexes are not needed, which are missing, and which would answer alone with a column more: by the statements since the start.")
+  : advised.error ? errorNote(advised.error) : !advised.rows ? null
+    : advised.rows.length === 0 ? empty("Nothing is advised.") : table({
+      columns: [
+        { title: "What", class: "name", of: (r) => r.kind, text: (kind, r) => [KINDS[kind] || kind, h("span", { class: "under" }, `on ${r.table_name}`)] },
+        { title: "On disk", n: true, of: (r) => num(r.bytes_on_disk), text: bytes },
+        { title: "CPU per row", n: true, of: (r) => num(r.cpu_ns_per_insert), text: ns },
+        { title: "Saves", n: true, of: (r) => num(r.saved_ms), text: ms },
+        { title: "SQL", class: "verdict wide", text: (_, r) => [code(r.sql + ";"), h("span", { class: "under" }, r.reason)] },
+      ], rows: advised.rows }));
+
+const ledgerOrder = { at: 7, down: true };
 const ledger = {
   id: "ledger", title: "Index ledger", nav: "Indexes",
   lead: "What each index costs for every row that comes in, and what reads get for it. Counted since the database was opened.",
@@ -24,7 +49,7 @@ const ledger = {
     ], signal);
     return { indexes, all, now: Date.parse(all.at.replace(" ", "T").replace(/([+-]\d\d)$/, "$1:00")) };
   },
-  draw({ indexes, all, now }) {
+  draw({ indexes, all, now }, again) {
     if (indexes.length === 0) {
       return [h("section", null, empty("There is no index in this database yet. Make a table with a key, and an index:"),
         empty(code("CREATE TABLE events (id bigint PRIMARY KEY, device int, at timestamptz);")),
@@ -49,24 +74,27 @@ const ledger = {
       ]),
       h("section", null, h("h2", null, "Each index"), table({
         state: ledgerOrder,
-        groups: [{ title: "", span: 1 }, { title: "Good for", span: 3, edge: true }, { title: "Costs", span: 4, edge: true }, { title: "", span: 1, edge: true }],
+        groups: [{ title: "", span: 1 }, { title: "Good for", span: 4, edge: true }, { title: "Costs", span: 5, edge: true }, { title: "", span: 1, edge: true }],
         columns: [
           { title: "Index", class: "name", of: (i) => i.table_name + " " + i.index_name,
             text: (_, i) => [i.index_name, h("span", { class: "under" }, `on ${i.schema_name}.${i.table_name}`)] },
           { title: "Reads", n: true, edge: true, of: (i) => num(i.scans), text: count },
           { title: "Rows not read", n: true, of: (i) => num(i.rows_not_read), text: count },
+          { title: "Median", n: true, of: (i) => num(i.p50_ms), text: ms },
           { title: "Last use", n: true, of: (i) => i.last_use, text: (at) => ago(at, now) },
           { title: "CPU per row", n: true, edge: true, of: (i) => num(i.cpu_ns_per_row), text: ns },
           { title: "Written per row", n: true, of: (i) => num(i.bytes_per_row), text: bytes },
           { title: "On disk", n: true, of: (i) => num(i.bytes_on_disk), text: bytes },
           { title: "Share of merges", n: true, of: (i) => num(i.merge_share), text: percent },
+          { title: "In cache", n: true, of: (i) => num(i.cached_bytes), text: bytes },
           { title: "Verdict", class: "verdict wide edge", of: (i) => verdict(i)[1], text: (_, i) => {
             const [kind, word, why, sql] = verdict(i);
             return [h("span", { class: "tag " + kind }, word), h("span", { class: "under" }, why, sql && [h("br"), code(sql)])];
           } },
         ],
         rows: indexes,
-      }), h("p", { class: "chart-note" }, "CPU and bytes are those of sorting, flushes, merges and builds, for each row that left memory. Rows not read are those that a scan of the table would have looked at besides.")),
+      }), h("p", { class: "chart-note" }, "CPU and bytes are those of sorting, flushes, merges and builds, for each row that left memory. Rows not read are those that a scan of the table would have looked at besides. The median is of the statements that read by the index.")),
+      advice(again),
     ];
   },
 };

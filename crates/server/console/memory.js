@@ -12,14 +12,15 @@ const memoryPage = {
   id: "memory", title: "Memory and disk", nav: "Memory",
   lead: "Parts of the memory budget add up to it. Every byte on disk and every byte ever written has a purpose, and these add up too.",
   async load(signal) {
-    const [memory, disk, writes, [up], tables] = await look([
+    const [memory, disk, writes, [up], tables, copies] = await look([
       "select * from onlap_stat.memory", "select * from onlap_stat.disk", "select * from onlap_stat.writes",
       "select extract(epoch from clock_timestamp() - pg_postmaster_start_time()) as seconds from onlap_stat.commits",
       "select schema_name, table_name, segment_bytes, index_bytes, mark_bytes, memtable_bytes, row_ids from onlap_stat.tables order by segment_bytes + index_bytes desc limit 100",
+      "select * from onlap_stat.replication order by at desc limit 20",
     ], signal);
-    return { memory, disk, writes, seconds: Number(up.seconds), tables };
+    return { memory, disk, writes, seconds: Number(up.seconds), tables, copies };
   },
-  draw({ memory, disk, writes, seconds, tables }, again) {
+  draw({ memory, disk, writes, seconds, tables, copies }, again) {
     const sum = (rows, name) => rows.reduce((total, row) => total + (num(row[name]) || 0), 0);
     const [used, limit, onDisk, written, ever] = [sum(memory, "used_bytes"), sum(memory, "limit_bytes"), sum(disk, "bytes"), sum(writes, "bytes"), sum(writes, "bytes_ever")];
     const perDay = (86400 * written) / Math.max(60, seconds);
@@ -68,6 +69,15 @@ const memoryPage = {
           { title: "Marks", n: true, of: (r) => num(r.mark_bytes), text: bytes },
           { title: "In memory", n: true, of: (r) => num(r.memtable_bytes), text: bytes },
         ], rows: tables, state: memoryPage.order })),
+      copies.length > 0 && h("section", null, h("h2", null, "Copies"), table({
+        columns: [
+          { title: "Kind", class: "name", of: (r) => r.kind, text: (kind, r) => [kind, r.name && h("span", { class: "under" }, r.name)] },
+          { title: "State", of: (r) => r.state, text: (text, r) => [text, r.error && h("span", { class: "under" }, r.error)] },
+          { title: "At", of: (r) => r.at },
+          { title: "Commit", n: true, of: (r) => num(r.commit_number), text: whole },
+          { title: "Commits behind", n: true, of: (r) => num(r.behind), text: whole },
+          { title: "Bytes", n: true, of: (r) => num(r.bytes), text: bytes },
+        ], rows: copies })),
     ];
     function lasts() {
       const years = (Number(ratedTb) * 1e12) / perDay / 365;

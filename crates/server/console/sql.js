@@ -46,25 +46,29 @@ const sqlPage = {
       onkeydown: (e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); go(false); } } });
     text.value = box.sql;
     const buttons = [h("button", { type: "submit", class: "first" }, "Run"), h("button", { type: "button", onclick: () => go(true) }, "Explain")];
+    // The server ends a statement that is not waited for.
+    const stop = h("button", { type: "button", disabled: box.busy === null, onclick: () => { if (box.busy) box.busy.abort(); } }, "Stop");
     const go = async (explain) => {
       if (box.busy) box.busy.abort();
       const mine = new AbortController();
       box.busy = mine;
       buttons.forEach((button) => { button.disabled = true; });
+      stop.disabled = false;
       show(out, h("p", { class: "empty" }, "Running…"));
       try {
-        if (explain) box.result = { plan: await planOf(box.sql.trim().replace(/;\s*$/, ""), []) };
+        if (explain) box.result = { plan: await planOf(box.sql.trim().replace(/;\s*$/, ""), [], false, mine.signal) };
         else [box.result] = await run([{ sql: box.sql, rows: 10000 }], mine.signal);
       } catch (e) {
-        box.result = { error: e };
+        box.result = { error: e.name === "AbortError" ? { message: "The statement was stopped." } : e };
       }
       if (box.busy !== mine) return;
       box.busy = null;
       buttons.forEach((button) => { button.disabled = false; });
+      stop.disabled = true;
       show(out, answered());
     };
     return [h("section", null, h("form", { onsubmit: (e) => { e.preventDefault(); go(false); } },
-      h("label", { for: "sql" }, "Statement"), h("div", { class: "field" }, text), h("div", { class: "row" }, buttons))),
+      h("label", { for: "sql" }, "Statement"), h("div", { class: "field" }, text), h("div", { class: "row" }, buttons, stop))),
     h("section", null, out)];
   },
 };

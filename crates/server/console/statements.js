@@ -11,8 +11,8 @@ const planNode = (node) => {
     facts.length > 0 && h("div", { class: "facts" }, facts.join(" · ")), below.length > 0 && h("ul", null, below.map(planNode)));
 };
 // The plan of a statement as a tree, or what the server says instead.
-const planOf = async (sql, values, analyze) => {
-  const [result] = await run([{ sql: `explain (${analyze ? "analyze, " : ""}format json) ${sql}`, values }]);
+const planOf = async (sql, values, analyze, signal) => {
+  const [result] = await run([{ sql: `explain (${analyze ? "analyze, " : ""}format json) ${sql}`, values }], signal);
   if (result.error) return errorNote(result.error);
   const plans = JSON.parse(result.rows.map((row) => row[0]).join("\n"));
   return plans.map((plan) => h("div", null, h("ul", { class: "plan" }, planNode(plan.Plan || plan)),

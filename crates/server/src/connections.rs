@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::Shutdown;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -57,10 +58,35 @@ impl Entry {
         // No event is asked for: the end is told in any case, and what the client says does not matter.
         let _ = poll(&mut [PollFd::new(&self.socket, PollFlags::empty())], Some(&time));
     }
+    /// Waits until the client closes its side (true), or until the other descriptor can be read.
+    pub fn is_left_before(&self, other: impl AsFd) -> bool {
+        loop {
+            let left = PollFlags::RDHUP;
+            let mut all = [PollFd::new(&self.socket, left), PollFd::new(&other, PollFlags::IN)];
+            match poll(&mut all, None) {
+                Ok(_) if !all[1].revents().is_empty() => return false,
+                Ok(_) if !all[0].revents().is_empty() => return true,
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                // Without a wait there is nothing to say of it.
+                Err(_) => return false,
+            }
+        }
+    }
+    /// The session that the connection has.
+    pub fn session(&self) -> Option<SessionKey> {
+        *self.session.lock()
+    }
     /// Notes which session the connection has.
     pub fn set_session(&self, key: SessionKey) {
         *self.session.lock() = Some(key);
     }
+}
+
+/// Waits for so long until a descriptor can be read; whether it can.
+pub fn can_be_read(of: impl AsFd, time: Duration) -> bool {
+    let time = Timespec::try_from(time).ok();
+    let mut all = [PollFd::new(&of, PollFlags::IN)];
+    poll(&mut all, time.as_ref()).is_ok_and(|ready| ready > 0)
 }
 
 /// What happened since the server started, and what is now.

@@ -32,6 +32,7 @@ use crate::server::Shared;
 use crate::stream::Raw;
 
 mod collect;
+mod gone;
 mod login;
 pub(crate) mod page;
 mod query;

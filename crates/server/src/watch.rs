@@ -1,8 +1,8 @@
 //! Is something wrong that no client is told?
 //!
 //! Looks at the database's numbers from time to time, and logs what its operator should know: writers
-//! that were held back, writes that are refused, background work that failed, connections that were dropped for
-//! others.
+//! that were held back, writes that are refused, background work that failed, figures that could not be kept, connections that
+//! were dropped for others.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ const DELAY_US: u64 = INTERVAL.as_micros() as u64 / 10;
 
 /// Looks until the server stops.
 pub(crate) fn run(shared: &Arc<Shared>) {
-    let (mut delayed_us, mut error, mut dropped) = (0, None, 0);
+    let (mut delayed_us, mut error, mut dropped, mut samples) = (0, None, 0, None);
     while !stopped(shared) {
         let Ok(stats) = shared.instance.database().stats_without_keys() else { return };
         let delay = stats.delayed_us.saturating_sub(delayed_us);
@@ -42,6 +42,11 @@ pub(crate) fn run(shared: &Arc<Shared>) {
             shared.log.error(text);
         }
         error = now;
+        let now = stats.samples_error.map(|e| e.to_string());
+        if let Some(text) = now.as_ref().filter(|_| now != samples) {
+            shared.log.warn(format_args!("figures for onlap_stat.history are not kept: {text}"));
+        }
+        samples = now;
     }
 }
 

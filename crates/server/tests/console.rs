@@ -12,7 +12,7 @@ mod page;
 
 use std::time::{Duration, Instant};
 
-use client::{Http, http_config};
+use client::{Http, http_config, tls_config};
 use common::{Running, start, start_with};
 use onlap_server::Config;
 use onlap_sql::scram;
@@ -214,6 +214,44 @@ fn some_statements_run_at_a_time_and_monitors_are_answered_meanwhile() {
         assert!(count(200) >= 4 && count(503) >= 10 && count(200) + count(503) == 30, "{all:?}");
     });
     assert_eq!(http.query("select 1").status, 200);
+}
+
+#[test]
+fn a_closed_tab_ends_its_statements() {
+    for is_encrypted in [false, true] {
+        let running = start(if is_encrypted { tls_config() } else { http_config() });
+        let mut http = match is_encrypted {
+            true => Http::encrypted(&running),
+            false => Http::new(&running),
+        };
+        assert_eq!(http.log_in_trusted("postgres").status, 200);
+        let mut wire = running.session();
+        let mut sleeping = || {
+            let rows = wire.query(
+                "select count(*) from pg_stat_activity where query = 'select pg_sleep(9)' and state = 'active'",
+            );
+            rows.iter().find(|a| a.kind == b'D').expect("a row").values().remove(0)
+        };
+        let mut wait_for = |wanted: &str| {
+            let begun = Instant::now();
+            while sleeping() != wanted {
+                assert!(begun.elapsed() < Duration::from_secs(5), "never {wanted}");
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            begun.elapsed()
+        };
+        let statements = vec![json!({"sql": "select pg_sleep(9)"}); 2];
+        let tab = http.begin("/api/query", &json!({"statements": statements}));
+        wait_for("1");
+        drop(tab);
+        let took = wait_for("0");
+        assert!(took < Duration::from_secs(2), "{took:?}");
+        // Neither does the other one begin.
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(wait_for("0") < Duration::from_secs(1));
+        // Who waits gets the answer.
+        assert_eq!(http.query("select 1").json()["results"][0]["rows"], json!([["1"]]));
+    }
 }
 
 #[test]

@@ -320,10 +320,18 @@ pub struct Call {
     pub path: u64,
 }
 
+/// Some of the statements.
+#[derive(Debug, Default)]
+struct Part {
+    known: HashMap<Key, Called>,
+    /// Calls so far, of those too that went.
+    counted: u64,
+}
+
 /// Statements that ran.
 #[derive(Debug)]
 pub struct Calls {
-    parts: [Mutex<HashMap<Key, Called>>; PARTS],
+    parts: [Mutex<Part>; PARTS],
     /// How many statements went because others came.
     gone: AtomicU64,
     /// When counting began, in microseconds since 1970-01-01 UTC.
@@ -345,12 +353,14 @@ impl Calls {
     pub fn add(&self, fingerprint: &Arc<Fingerprint>, role: u32, database: &str, call: &Call) {
         let key = Key { hash: fingerprint.hash, role, database: xxh3_64(database.as_bytes()) };
         let mut part = self.parts[key.hash as usize % PARTS].lock();
-        if part.len() >= MOST / PARTS && !part.contains_key(&key) {
-            let least = part.iter().min_by_key(|(_, called)| called.calls).map(|(key, _)| *key);
-            least.iter().for_each(|key| drop(part.remove(key)));
+        part.counted += 1;
+        let known = &mut part.known;
+        if known.len() >= MOST / PARTS && !known.contains_key(&key) {
+            let least = known.iter().min_by_key(|(_, called)| called.calls).map(|(key, _)| *key);
+            least.iter().for_each(|key| drop(known.remove(key)));
             self.gone.fetch_add(1, Relaxed);
         }
-        match part.entry(key) {
+        match known.entry(key) {
             Entry::Occupied(known) => known.into_mut().add(call),
             Entry::Vacant(free) => {
                 free.insert(Called::new(fingerprint, role, database)).add(call);
@@ -361,14 +371,35 @@ impl Calls {
     /// All that are known, those that took most time first.
     pub fn all(&self) -> Vec<Called> {
         let mut all = Vec::new();
-        self.parts.iter().for_each(|part| all.extend(part.lock().values().cloned()));
+        self.parts.iter().for_each(|part| all.extend(part.lock().known.values().cloned()));
         all.sort_by_key(|called| std::cmp::Reverse(called.total_ns));
         all
     }
 
+    /// How many calls ended well since the start, whatever was forgotten since.
+    pub fn counted(&self) -> u64 {
+        self.parts.iter().map(|part| part.lock().counted).sum()
+    }
+
+    /// For each index the time in nanoseconds that half of the calls of statements that read by it did not exceed, within a
+    /// tenth. A statement that read by several counts for each, and with all its calls.
+    pub fn medians(&self) -> HashMap<IndexId, u64> {
+        let mut all: HashMap<IndexId, [u64; BUCKETS]> = HashMap::new();
+        for part in &self.parts {
+            for called in part.lock().known.values() {
+                for index in &called.indexes {
+                    let counts = all.entry(*index).or_insert([0; BUCKETS]);
+                    counts.iter_mut().zip(&called.histogram).for_each(|(n, m)| *n += u64::from(*m));
+                }
+            }
+        }
+        let median = |counts: [u64; BUCKETS]| times::quantile_ns(counts.into_iter(), 0.5);
+        all.into_iter().filter_map(|(id, counts)| Some((id, median(counts)?))).collect()
+    }
+
     /// Forgets statements.
     pub fn forget(&self, is_meant: impl Fn(&Called) -> bool) {
-        self.parts.iter().for_each(|part| part.lock().retain(|_, called| !is_meant(called)));
+        self.parts.iter().for_each(|part| part.lock().known.retain(|_, called| !is_meant(called)));
     }
 
     /// Forgets all of them, and begins to count anew.

@@ -296,6 +296,53 @@ fn what_is_missing_is_advised_and_as_large_as_predicted() {
 }
 
 #[test]
+fn what_would_answer_alone_is_advised_and_as_large_as_predicted() {
+    let fixture = Fixture::new(false);
+    let mut talk = filled(&fixture);
+    talk.rows("create index t_b on t (b desc)");
+    for b in 0..5 {
+        // 200 rows each, of which one column is wanted, or two.
+        talk.rows(&format!("select sum(a) from t where b = {b}"));
+        talk.rows(&format!("select id, a from t where b = {b} order by a"));
+        // The index has all that these want; these want whole rows, or few of them.
+        talk.rows(&format!("select count(*) from t where b = {b}"));
+        talk.rows(&format!("select b from t where b = {b}"));
+        talk.rows(&format!("select ctid, a from t where b = {b}"));
+        talk.rows(&format!("select c from t where a = {b}"));
+        talk.rows(&format!("select b from t where id = {b}"));
+    }
+    let advised = "select sql from onlap.advise() where kind = 'covering'";
+    let found = texts(&talk.rows(advised));
+    assert_eq!(found.len(), 1, "{found:#?}");
+    let wanted = ["(b DESC) INCLUDE (a, id)", "(b DESC) INCLUDE (id, a)"];
+    assert!(wanted.iter().any(|end| found[0].ends_with(end)), "{found:#?}");
+    let reason = texts(&talk.rows("select reason from onlap.advise() where kind = 'covering'"));
+    assert!(reason[0].starts_with("10 calls read by t_b and fetched 2000 rows for "), "{reason:?}");
+    let figures = "select index_name, bytes_on_disk, cpu_ns_per_insert > 0 and saved_ms > 0 \
+                   from onlap.advise() where kind = 'covering'";
+    let row = talk.rows(figures).remove(0);
+    let (name, bytes) = (row[0].clone().unwrap(), row[1].clone().unwrap());
+    assert_eq!(row[2].as_deref(), Some("t"));
+    // One who may not see the statements is not told of them.
+    talk.rows("create role watcher login");
+    let mut watcher = fixture.session_of("watcher");
+    assert!(watcher.rows(advised).is_empty());
+    // Followed, it is as large as was said, answers alone, and the other may go.
+    talk.rows(&found[0]);
+    let size = format!("select bytes_on_disk from onlap_stat.indexes where index_name = '{name}'");
+    let error = bytes.parse::<f64>().unwrap() / number(&mut talk, &size) - 1.0;
+    assert!(error.abs() < ERROR, "{name}: {error:+.3}");
+    let read = "select rows_read from onlap_stat.statements where query like 'select sum(a) from t where b%'";
+    let before = number(&mut talk, read);
+    assert_eq!(texts(&talk.rows("select sum(a) from t where b = 3")).len(), 1);
+    assert_eq!(number(&mut talk, read), before, "rows were fetched");
+    assert!(texts(&talk.rows(advised)).is_empty());
+    let against =
+        texts(&talk.rows("select kind, sql from onlap.advise() where index_name = 't_b'"));
+    assert_eq!(against, ["duplicate|DROP INDEX public.t_b"]);
+}
+
+#[test]
 fn the_schema_is_ours_and_not_listed() {
     let fixture = Fixture::new(false);
     let mut talk = filled(&fixture);

@@ -185,3 +185,127 @@ fn statements_are_counted_without_their_literals() {
     assert_eq!(seen(&mut fixture.session_of("watcher")), (false, 1));
     assert_eq!(seen(&mut talk), (false, 1));
 }
+
+#[test]
+fn the_cache_is_held_by_rows_indexes_and_marks() {
+    let (fixture, mut talk) = filled();
+    talk.rows("delete from t where id <= 50");
+    fixture.instance.database().flush().unwrap();
+    for read in ["sum(b)", "min(a)"] {
+        talk.rows(&format!("select {read} from t where b between 8 and 60"));
+        talk.rows(&format!("select {read} from t where id between 70 and 9000"));
+    }
+    let stats = fixture.instance.database().stats_without_keys().unwrap();
+    let used = stats.memory.iter().find(|part| part.part.name() == "cache").unwrap().used;
+    let of_engine: u64 = stats
+        .tables
+        .iter()
+        .map(|t| {
+            let indexes: u64 = t.indexes.iter().map(|index| index.cached_bytes).sum();
+            indexes + t.segment_cached_bytes + t.mark_cached_bytes
+        })
+        .sum();
+    assert_eq!(of_engine, used);
+    // The catalog's own table has no row in the view.
+    let own = stats.tables.iter().find(|t| t.indexes.len() == 3).expect("the table");
+    let sum = "select (select sum(cached_bytes) from onlap_stat.indexes) \
+               + (select sum(cached_bytes) from onlap_stat.tables)";
+    let indexes: u64 = own.indexes.iter().map(|index| index.cached_bytes).sum();
+    let wanted = indexes + own.segment_cached_bytes + own.mark_cached_bytes;
+    assert_eq!(number(&mut talk, sum) as u64, wanted);
+    let each = "select count(*) from onlap_stat.indexes where cached_bytes > 0";
+    assert!(number(&mut talk, each) >= 1 && own.segment_cached_bytes > 0);
+}
+
+#[test]
+fn an_index_has_the_median_of_its_statements() {
+    let (_fixture, mut talk) = filled();
+    let p50 = |talk: &mut Talk, name: &str| {
+        let sql = format!(
+            "select p50_ms, (select p50_ms from onlap_stat.statements where query like '%b = $1%' \
+             and query not like '%onlap_stat%') from onlap_stat.indexes where index_name = '{name}'"
+        );
+        let row = talk.rows(&sql).remove(0);
+        row.into_iter()
+            .map(|value| value.map(|text| text.parse::<f64>().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(p50(&mut talk, "t_b"), [None, None]);
+    for b in 0..9 {
+        talk.rows(&format!("select sum(a) from t where b = {b}"));
+    }
+    let [by_index, of_statement] = p50(&mut talk, "t_b")[..] else { panic!("two columns") };
+    let (by_index, of_statement) = (by_index.unwrap(), of_statement.unwrap());
+    assert!((by_index / of_statement - 1.0).abs() < 0.25, "{by_index} ms, {of_statement} ms");
+    assert_eq!(p50(&mut talk, "t_a")[0], None);
+}
+
+#[test]
+fn goals_are_those_that_were_set() {
+    let (fixture, mut talk) = filled();
+    let stats = fixture.instance.database().stats_without_keys().unwrap();
+    let of = |name: &str| {
+        format!("select asked from onlap_stat.goals where name = '{name}' and unit = 'bytes'")
+    };
+    let limit = stats.memory.iter().map(|part| part.limit).sum::<u64>();
+    for (name, asked) in [
+        ("memory", limit),
+        ("log", stats.log_limit),
+        ("debt of merges", stats.merge_debt_limit),
+        ("debt of snapshots", stats.snapshot_debt_limit),
+        ("debt of histories", stats.history_debt_limit),
+    ] {
+        assert_eq!(number(&mut talk, &of(name)) as u64, asked, "{name}");
+    }
+    let met =
+        "select count(*) from onlap_stat.goals where met and limiting <> '' and measured <= asked";
+    assert_eq!(number(&mut talk, met), 6);
+    let named = "select count(*) from onlap_stat.goals g join pg_settings s on g.setting = s.name";
+    assert_eq!(number(&mut talk, named), 4);
+}
+
+#[test]
+fn backups_are_copies_and_directories_are_not_for_all() {
+    let (fixture, mut talk) = filled();
+    assert!(talk.rows("select * from onlap_stat.replication").is_empty());
+    let dir = tempfile::tempdir().unwrap();
+    let place = dir.path().join("one");
+    talk.rows(&format!("backup to '{}'", place.display()));
+    assert!(talk.run(&format!("backup to '{}'", place.display())).error.is_some());
+    talk.rows("insert into t values (30001, 1, 1)");
+    let state = "select kind, state, behind >= 1, bytes > 0, name is not null, error is null, \
+                 at <= clock_timestamp() from onlap_stat.replication order by state";
+    let copies = texts(&talk.rows(state));
+    assert_eq!(copies[0], "backup|complete|t|t|t|t|t");
+    assert!(copies[1].starts_with("backup|failed|") && copies[1].ends_with("|t|f|t"), "{copies:?}");
+    talk.rows("create role anyone login");
+    let mut other = fixture.session_of("anyone");
+    let seen = "select count(*) from onlap_stat.replication where name is null and error is null";
+    assert_eq!(number(&mut other, seen), 2);
+}
+
+#[test]
+fn history_is_of_the_samples_that_were_kept() {
+    let (fixture, mut talk) = filled();
+    assert_eq!(number(&mut talk, "select count(*) from onlap_stat.history"), 0);
+    let begun = std::time::Instant::now();
+    while fixture.instance.database().samples().unwrap().is_empty() {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(30), "no sample came");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    let samples = fixture.instance.database().samples().unwrap();
+    assert!(samples[0].rows >= 20_000 && samples[0].statements >= 4, "{samples:?}");
+    for is_so in [
+        "(rows >= 20000 and commits > 0 and statements >= 4 and bytes_written > 0)",
+        "(seconds between 9 and 20 and at between now() - interval '1 minute' and clock_timestamp())",
+        "(p50_us <= p99_us and p99_us <= longest_us)",
+        "(disk_bytes = disk_rows_bytes + disk_indexes_bytes + disk_marks_bytes + disk_log_bytes + disk_kept_bytes)",
+        "(memory_bytes = memory_memtables_bytes + memory_transactions_bytes + memory_cache_bytes \
+           + memory_resident_bytes + memory_background_bytes + memory_log_bytes and memory_bytes <= memory_limit_bytes)",
+        "(stalled_us = stalled_device_us + stalled_flushes_us + stalled_merge_debt_us + stalled_memory_us + stalled_table_debt_us)",
+        "(merge_debt_bytes <= merge_debt_limit_bytes and bytes_written_ever >= bytes_written)",
+    ] {
+        let sql = format!("select {is_so}::int from onlap_stat.history order by at limit 1");
+        assert_eq!(number(&mut talk, &sql), 1, "{is_so}");
+    }
+}

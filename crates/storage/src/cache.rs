@@ -10,7 +10,8 @@
 //! gives it back when the last reader lets go, so the part's counter also covers blocks that were
 //! evicted while being read. Files are never modified (I5) and ids never reused, so nothing is
 //! ever invalidated. Writers put their blocks in while there is room, and a closed file's blocks
-//! leave: so what a merge replaces makes room for what replaces it.
+//! leave: so what a merge replaces makes room for what replaces it. What each file holds of the part is counted where
+//! blocks come and go ([`held`]).
 //!
 //! Thread safety: shared freely. A miss does not block other readers of the same block: two threads
 //! may read it at once and one result wins, which keeps waiting out of this module (I9).
@@ -25,12 +26,15 @@ use onlap_base::memory::{Charge, Memory, Part};
 use parking_lot::Mutex;
 use quick_cache::{OptionsBuilder, Weighter};
 
+mod held;
 #[cfg(test)]
 mod tests;
 
+use held::{ByFile, Held};
+
 /// Bytes that the cache and the allocator need for a block besides its content: key, value, two
-/// reference counts and 21 bytes of state in a table that is at most two thirds full.
-const ENTRY_OVERHEAD_BYTES: usize = 160;
+/// reference counts, the file's counter, and 21 bytes of state in a table that is at most two thirds full.
+const ENTRY_OVERHEAD_BYTES: usize = 176;
 
 /// Few shards, so that small capacities still hold whole blocks; lookups take a shard's read lock
 /// for some tens of nanoseconds.
@@ -77,6 +81,7 @@ impl Weighter<BlockKey, Slot> for SlotWeight {
 pub struct Loaded<T> {
     block: T,
     _charge: Charge,
+    _held: Held,
 }
 
 impl<T> Deref for Loaded<T> {
@@ -90,6 +95,7 @@ impl<T> Deref for Loaded<T> {
 pub struct BlockCache {
     slots: quick_cache::sync::Cache<BlockKey, Slot, SlotWeight>,
     memory: Arc<Memory>,
+    by_file: ByFile,
     misses: AtomicU64,
     /// Bytes taken in since the last time more room was asked for.
     taken: AtomicU64,
@@ -120,6 +126,7 @@ impl BlockCache {
         BlockCache {
             slots,
             memory,
+            by_file: ByFile::default(),
             misses: AtomicU64::new(0),
             taken: AtomicU64::new(0),
             memtables: AtomicU64::new(0),
@@ -183,7 +190,7 @@ impl BlockCache {
         bytes: usize,
     ) -> Arc<Loaded<T>> {
         self.misses.fetch_add(1, Relaxed);
-        let loaded = self.charged(block, bytes);
+        let loaded = self.charged(file, block, bytes);
         let weight = (bytes + ENTRY_OVERHEAD_BYTES) as u64;
         debug_assert!(weight < u64::from(u32::MAX), "a block is near 16 KiB");
         let slot = Slot { weight, block: loaded.clone() };
@@ -207,7 +214,7 @@ impl BlockCache {
         if self.has_room(bytes) {
             self.insert(file, offset, block, bytes)
         } else {
-            self.uncached(block, bytes)
+            self.uncached(file, block, bytes)
         }
     }
 
@@ -230,14 +237,21 @@ impl BlockCache {
     }
 
     /// A block that counts as long as its reader has it and is not kept. Counts a miss.
-    pub fn uncached<T>(&self, block: T, bytes: usize) -> Arc<Loaded<T>> {
+    pub fn uncached<T>(&self, file: FileId, block: T, bytes: usize) -> Arc<Loaded<T>> {
         self.misses.fetch_add(1, Relaxed);
-        self.charged(block, bytes)
+        self.charged(file, block, bytes)
     }
 
-    fn charged<T>(&self, block: T, bytes: usize) -> Arc<Loaded<T>> {
-        let charge = self.memory.charge(Part::Cache, (bytes + ENTRY_OVERHEAD_BYTES) as u64);
-        Arc::new(Loaded { block, _charge: charge })
+    fn charged<T>(&self, file: FileId, block: T, bytes: usize) -> Arc<Loaded<T>> {
+        let bytes = (bytes + ENTRY_OVERHEAD_BYTES) as u64;
+        let charge = self.memory.charge(Part::Cache, bytes);
+        Arc::new(Loaded { block, _charge: charge, _held: self.by_file.hold(file, bytes) })
+    }
+
+    /// Bytes of [`Part::Cache`] that the blocks of a file take now; those that were evicted while they are read count
+    /// as well.
+    pub fn held(&self, file: FileId) -> u64 {
+        self.by_file.held(file)
     }
 
     /// Largest sum of block sizes, now.

@@ -217,6 +217,11 @@ impl FileReader {
         self.cache_id
     }
 
+    /// Bytes of the block cache that its blocks take now.
+    pub fn cached_bytes(&self) -> u64 {
+        self.context.cache.held(self.cache_id)
+    }
+
     /// The file's name relative to the data directory.
     pub fn name(&self) -> &str {
         &self.name

@@ -95,6 +95,11 @@ impl MarkRun {
         self.file.id()
     }
 
+    /// Bytes of the block cache that its blocks take now.
+    pub fn cached_bytes(&self) -> u64 {
+        self.file.cached_bytes()
+    }
+
     /// The file's length.
     pub fn bytes(&self) -> u64 {
         self.file.bytes()

@@ -23,6 +23,21 @@ pub struct CommitTimes {
 }
 
 impl CommitTimes {
+    /// Those that came after another report of the same database.
+    pub(crate) fn since(&self, before: &CommitTimes) -> CommitTimes {
+        let counts: [u64; BUCKETS] =
+            std::array::from_fn(|at| self.counts[at].saturating_sub(before.counts[at]));
+        let longest_ns = match counts.iter().rposition(|n| *n > 0) {
+            None => 0,
+            Some(_) if self.longest_ns > before.longest_ns => self.longest_ns,
+            // It was not longer than the longest before: within a part of a doubling.
+            Some(last) => end_ns(last).min(self.longest_ns),
+        };
+        debug_assert!(self.longest_ns >= before.longest_ns, "the longest only grows");
+        let total_ns = self.total_ns.saturating_sub(before.total_ns);
+        CommitTimes { total_ns, longest_ns, counts }
+    }
+
     /// How many there were.
     pub fn commits(&self) -> u64 {
         self.counts.iter().sum()

@@ -181,7 +181,28 @@ pub(crate) struct Writers {
     pub freed: u64,
 }
 
+/// What the device is known to do, and what writers may.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PaceReport {
+    /// Bytes per second that the device was seen to take, at most 100 million; 0 while it is not known.
+    pub device_bytes_per_s: u64,
+    /// Whether flushes and merges wait for the device, and not for cores.
+    pub is_device_slow: bool,
+    /// Bytes of commits per second that writers may go at now; `None`: as fast as they can.
+    pub writers_bytes_per_s: Option<u64>,
+}
+
 impl Pacer {
+    /// In numbers.
+    pub(crate) fn report(&self) -> PaceReport {
+        let rate = self.rate.load(Relaxed);
+        PaceReport {
+            device_bytes_per_s: self.device_rate.load(Relaxed),
+            is_device_slow: self.limiting().is_some(),
+            writers_bytes_per_s: (rate > 0).then_some(rate),
+        }
+    }
+
     /// `samples`: the first memtable may be frozen early, to try the device. `jobs`: background tasks.
     pub(crate) fn new(
         clock: Arc<dyn Clock>,

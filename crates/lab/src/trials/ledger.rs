@@ -1,8 +1,8 @@
-//! What do accounts of indexes, times of commits and counts of statements cost inserts?
+//! What do accounts of indexes, times of commits, figures of the past and counts of statements cost inserts?
 //!
 //! Loads with them and without alternate, each in a database of its own, or over the wire in a table of its own; which of both comes
-//! first alternates as well. With them a second thread reads all figures every second, as a console or a monitor does. The medians are
-//! compared.
+//! first alternates as well. With them samples of the figures are kept, and a second thread reads all figures and samples every second, as a
+//! console or a monitor does. The medians are compared.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -52,7 +52,7 @@ pub(super) fn accounts(stage: &Stage<'_>) -> Result<Vec<Figure>> {
         keep_accounts(true);
         loaded
     };
-    let what = "inserts, 3 indexes: accounts of indexes, times of commits and reading them cost";
+    let what = "inserts, 3 indexes: accounts, times of commits, samples and reading them cost";
     Ok(vec![compared(stage, what, &mut load)?])
 }
 
@@ -60,10 +60,14 @@ fn accounted(stage: &Stage<'_>, name: &str, with: bool) -> Result<f64> {
     let db = stage.open(name, MEMORY)?;
     let table = purchases(&db, 3)?;
     let ended = AtomicBool::new(false);
+    if with {
+        db.keep_samples(Box::new(|| 0));
+    }
     let rate = std::thread::scope(|scope| {
         scope.spawn(|| {
             while with && !ended.load(Ordering::Relaxed) {
                 std::hint::black_box(db.stats_without_keys().is_ok());
+                std::hint::black_box(db.samples().is_ok());
                 let mut waited = Duration::ZERO;
                 while waited < LOOK_EVERY && !ended.load(Ordering::Relaxed) {
                     std::thread::sleep(SLICE);

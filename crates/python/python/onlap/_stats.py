@@ -24,6 +24,8 @@ class IndexStats:
     flushed_bytes: int
     merged_bytes: int
     distinct: int | None
+    cached_bytes: int
+    p50_ms: float | None
 
     @property
     def bytes_per_entry(self) -> float | None:
@@ -42,6 +44,8 @@ class Ledger(list[IndexStats]):
             ("bytes", "of its files"),
             ("bytes/entry", "of its files"),
             ("runs", "sorted pieces that a lookup asks"),
+            ("cached", "bytes of its files in memory"),
+            ("median", "ms of the statements that read by it"),
             ("written", "bytes flushed and merged since the index was created"),
             ("keys arrive", "the order of the newest ones"),
         ]
@@ -53,13 +57,15 @@ class Ledger(list[IndexStats]):
                 f"{one.bytes:,}",
                 None if one.bytes_per_entry is None else f"{one.bytes_per_entry:.1f}",
                 one.runs,
+                f"{one.cached_bytes:,}",
+                None if one.p50_ms is None else f"{one.p50_ms:,.3f}",
                 f"{one.flushed_bytes + one.merged_bytes:,}",
                 one.pattern,
             )
             for one in self
         ]
         total = sum(one.bytes for one in self)
-        numbers = [False, False, True, True, True, True, True, False]
+        numbers = [False, False, True, True, True, True, True, True, True, False]
         return _html.table(head, rows, f"{len(self)} indexes, {total:,} bytes", numbers)
 
 

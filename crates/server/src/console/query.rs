@@ -5,8 +5,8 @@
 //! session counts for no other.
 //!
 //! Limits (I7): statements of a request, rows and bytes of its answer, a time for each statement and for all, queries
-//! under way of all pages and of each role. Each takes a place of `max_connections`, and an orderly end of the server
-//! cancels it.
+//! under way of all pages and of each role. Each takes a place of `max_connections`; an orderly end of the server
+//! cancels it, and so does a client that closes its connection (`gone`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use onlap_sql::{Session, SessionInfo, SqlError};
 use serde_json::{Value, json};
 
 use super::collect::Collector;
+use super::gone::Watch;
 use super::sessions::Held;
 use super::{Caller, FIRST_ROLE, refused};
 use crate::http::answer::{Answer, Kind};
@@ -90,6 +91,7 @@ pub(super) fn answer(shared: &Arc<Shared>, held: &Held, body: &Value, caller: &C
     };
     let end_ns = SystemClock.monotonic_ns() + REQUEST_TIME.as_nanos() as u64;
     let database = body["database"].as_str().unwrap_or(FIRST_ROLE);
+    let watch = Watch::begin(shared, &guard.entry);
     let mut results = String::from("{\"results\":[");
     for (number, statement) in statements.iter().enumerate() {
         if number > 0 {
@@ -97,6 +99,7 @@ pub(super) fn answer(shared: &Arc<Shared>, held: &Held, body: &Value, caller: &C
         }
         let room = ANSWER_BYTES.saturating_sub(results.len());
         let ran = match SystemClock.monotonic_ns() < end_ns {
+            _ if watch.is_gone() => Ok(Err(SqlError::new("57014", "the client has gone"))),
             true => catch_unwind(AssertUnwindSafe(|| {
                 let info = info(&held.role, database, caller);
                 let mut session = Session::new(&shared.instance, info)?;

@@ -86,9 +86,7 @@ impl Http {
         match &self.tls {
             None => talk(socket, bytes, &mut told),
             Some(config) => {
-                let name = "localhost".try_into().expect("a name");
-                let tls = rustls::ClientConnection::new(Arc::clone(config), name).expect("TLS");
-                talk(rustls::StreamOwned::new(tls, socket), bytes, &mut told);
+                talk(rustls::StreamOwned::new(encrypted(config), socket), bytes, &mut told);
             }
         }
         let told = String::from_utf8(told).expect("text");
@@ -107,6 +105,23 @@ impl Http {
     }
     /// POST as the page does it, with some headers changed; an empty value leaves one out.
     pub fn post_with(&self, path: &str, body: &str, changed: &[(&str, &str)]) -> Said {
+        self.raw(&self.request(path, body, changed))
+    }
+    /// POST as the page does it, whose answer is not waited for: the connection, which ends when it is dropped.
+    pub fn begin(&self, path: &str, body: &Value) -> TcpStream {
+        let mut socket = TcpStream::connect(&self.host).expect("the server listens");
+        let text = self.request(path, &body.to_string(), &[]);
+        match &self.tls {
+            None => socket.write_all(text.as_bytes()).expect("is taken"),
+            Some(config) => {
+                let mut tls = encrypted(config);
+                let mut stream = rustls::Stream::new(&mut tls, &mut socket);
+                stream.write_all(text.as_bytes()).and_then(|()| stream.flush()).expect("is taken");
+            }
+        }
+        socket
+    }
+    fn request(&self, path: &str, body: &str, changed: &[(&str, &str)]) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         let origin = format!("{scheme}://{}", self.host);
         let mut headers = vec![
@@ -125,7 +140,7 @@ impl Http {
         for (name, value) in headers.iter().filter(|(_, value)| !value.is_empty()) {
             text.push_str(&format!("{name}: {value}\r\n"));
         }
-        self.raw(&format!("{text}\r\n{body}"))
+        format!("{text}\r\n{body}")
     }
     /// POST as the page does it.
     pub fn send(&self, path: &str, body: &Value) -> Said {
@@ -173,6 +188,11 @@ impl Http {
             self.cookie = cookie.to_string();
         }
     }
+}
+
+fn encrypted(config: &Arc<rustls::ClientConfig>) -> rustls::ClientConnection {
+    let name = "localhost".try_into().expect("a name");
+    rustls::ClientConnection::new(Arc::clone(config), name).expect("TLS")
 }
 
 fn talk(mut socket: impl Read + Write, bytes: &[u8], told: &mut Vec<u8>) {

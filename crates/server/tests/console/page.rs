@@ -59,12 +59,25 @@ fn filled() -> Running {
 
 /// Each page, and what of the server's data has to stand there.
 const PAGES: [(&str, &[&str]); 6] = [
-    ("ledger", &["readings_device", "readings_value", "Never used", "Keep", HOSTILE]),
-    ("rates", &["Median commit", "Rows that came in", "memory full", "merges"]),
+    (
+        "ledger",
+        &["readings_device", "readings_value", "Never used", "Keep", "In cache", "Advice", HOSTILE],
+    ),
+    (
+        "rates",
+        &[
+            "Median commit",
+            "Rows that came in",
+            "memory full",
+            "24 hours",
+            "Goals",
+            "debt of merges",
+        ],
+    ),
     ("runs", &["readings_device", "48,500 rows, 500 of them in memory", "at rest", "affine"]),
     ("statements", &["from readings where device = $1", "Median", "99th"]),
     ("memory", &["memtables", "log", "dropped indexes", "Sum"]),
-    ("sql", &["onlap_stat.tables", "Ctrl+Enter"]),
+    ("sql", &["onlap_stat.tables", "Ctrl+Enter", "Stop"]),
 ];
 
 fn address(running: &Running) -> String {
@@ -75,7 +88,7 @@ fn show(browser: &mut Browser, base: &str, page: &str) {
     browser.open(&format!("{base}/#{page}"));
     browser.wait(&format!("document.body.dataset.shown === '{page}'"));
     if page == "rates" {
-        browser.wait("document.querySelectorAll('path.line').length === 7 && [...document.querySelectorAll('path.line')].some((p) => p.getAttribute('d').includes('L'))");
+        browser.wait("document.querySelectorAll('path.line').length === 11 && [...document.querySelectorAll('path.line')].some((p) => p.getAttribute('d').includes('L'))");
     }
 }
 
@@ -95,6 +108,23 @@ fn moves(running: &Running, browser: &mut Browser, width: u32) {
     browser.wait(
         "[...document.querySelectorAll('path.line')].every((p) => p.getAttribute('d').length > 0)",
     );
+}
+
+/// Advice is given where it is asked for.
+fn advises(browser: &mut Browser) {
+    let button =
+        "[...document.querySelectorAll('button')].find((b) => b.textContent === 'Ask for advice')";
+    browser.eval(&format!("{button}.click()"));
+    browser.wait("document.body.innerText.includes('DROP INDEX public.readings_value;')");
+    browser.wait(&format!("!{button}.disabled"));
+}
+
+/// An hour of history is asked for, and the statements stay as they are.
+fn looks_back(browser: &mut Browser) {
+    let button = "[...document.querySelectorAll('button')].find((b) => b.textContent === '1 hour')";
+    browser.eval(&format!("{button}.click()"));
+    browser.wait(&format!("{button}.getAttribute('aria-pressed') === 'true'"));
+    assert_eq!(browser.eval("document.querySelectorAll('main .note.bad').length"), 0);
 }
 
 /// Where the landmarks are, without what depends on fonts and data: heights, and what stands below them.
@@ -154,8 +184,13 @@ fn every_page_shows_the_servers_data() {
             assert_eq!(browser.eval("document.querySelectorAll('main img, main script, main b:not(.plan b), main u').length"), 0);
             assert_eq!(browser.eval("typeof window.pwned"), "undefined");
             let _ = write!(layouts, "== {page} {width}\n{}", layout(&mut browser));
-            if page == "rates" {
-                moves(&running, &mut browser, width);
+            match page {
+                "rates" => {
+                    moves(&running, &mut browser, width);
+                    looks_back(&mut browser);
+                }
+                "ledger" => advises(&mut browser),
+                _ => {}
             }
             browser.shoot(&format!("{page}-{width}"));
         }

@@ -105,3 +105,21 @@ fn what_is_forgotten_is_counted_anew() {
     calls.begin_anew();
     assert!(calls.all().is_empty());
 }
+
+#[test]
+fn an_index_has_the_median_of_the_statements_that_read_by_it() {
+    let calls = Calls::default();
+    let [fast, slow] = ["select 1", "select a"].map(|text| Arc::new(Fingerprint::of(text)));
+    let call = |us: u64, ids: &[u32]| {
+        let indexes = ids.iter().map(|id| IndexId(*id)).collect();
+        Call { ns: us * 1000, indexes, ..Call::default() }
+    };
+    (0..10).for_each(|_| calls.add(&fast, 10, "d", &call(100, &[1, 2])));
+    (0..30).for_each(|_| calls.add(&slow, 10, "d", &call(9000, &[2])));
+    let medians = calls.medians();
+    let near = |id: u32, us: f64| (medians[&IndexId(id)] as f64 / (us * 1e3) - 1.0).abs() < 0.12;
+    assert!(near(1, 100.0) && near(2, 9000.0), "{medians:?}");
+    assert_eq!((medians.len(), calls.counted()), (2, 40));
+    calls.begin_anew();
+    assert_eq!((calls.medians().len(), calls.counted()), (0, 40));
+}

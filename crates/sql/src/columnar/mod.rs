@@ -7,6 +7,7 @@
 //! Thread safety: pure functions; a shape is read only.
 
 pub mod input;
+mod kept;
 pub mod out;
 #[cfg(test)]
 mod tests;

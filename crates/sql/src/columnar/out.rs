@@ -17,7 +17,7 @@ use onlap_pg::catalog::Catalog;
 use onlap_pg::value::numeric::{Numeric, Small};
 use onlap_pg::{Oid, TypeRef};
 
-use super::{Column, EPOCH_DAYS, EPOCH_US, Form, Shape, item};
+use super::{Column, EPOCH_DAYS, EPOCH_US, Form, Shape, item, kept};
 use crate::columns::{self, ColumnType};
 use crate::error::{Result, SqlError, state};
 use crate::session::answer::Chunk;
@@ -35,38 +35,50 @@ impl Shape {
         let catalog = &*self.catalog;
         let rows = chunk.len();
         let mut arrays = Vec::with_capacity(self.columns.len());
-        match &chunk {
-            Chunk::Engine(batch, picked) => return self.kept(batch, picked),
+        match chunk {
+            Chunk::Engine(batch, picked) => return self.kept(batch, &picked),
             Chunk::Bound(batch, encoder) => {
                 for (at, column) in self.columns.iter().enumerate() {
-                    let print = |row: usize| encoder.text(batch, row, at);
+                    let print = |row: usize| encoder.text(&batch, row, at);
                     arrays.push(column.array(catalog, batch.column(at), &print)?);
                 }
             }
             Chunk::Rows(rows) => {
                 for (at, column) in self.columns.iter().enumerate() {
-                    arrays.push(column.of_rows(catalog, style, rows, at)?);
+                    arrays.push(column.of_rows(catalog, style, &rows, at)?);
                 }
             }
         }
         self.made(rows, arrays)
     }
 
-    /// Some columns of rows that the engine keeps.
+    /// Some columns of rows that the engine keeps; their memory becomes Arrow's where it may.
     ///
     /// # Errors
     /// As [`Shape::batch`].
-    pub fn kept(&self, batch: &RowBatch, picked: &[usize]) -> Result<RecordBatch> {
+    pub fn kept(&self, mut batch: RowBatch, picked: &[usize]) -> Result<RecordBatch> {
         let catalog = &*self.catalog;
+        let rows = batch.len();
         let mut arrays = Vec::with_capacity(self.columns.len());
-        for (column, at) in self.columns.iter().zip(picked) {
-            let (engine, values) = (batch.types()[*at], &batch.columns.columns[*at]);
+        for (nth, (column, at)) in self.columns.iter().zip(picked).enumerate() {
+            let engine = batch.types()[*at];
             let known = ColumnType::of(catalog, column.ty);
             let known = known.filter(|ty| ty.engine == engine);
             let ty = known.unwrap_or(ColumnType::own(engine));
+            let values = &mut batch.columns.columns[*at];
+            if !picked[nth + 1..].contains(at) {
+                let taken = std::mem::replace(values, onlap::Column::new(engine.physical()));
+                match kept::moved(ty, &column.form, taken) {
+                    Ok(array) => {
+                        arrays.push(array);
+                        continue;
+                    }
+                    Err(back) => *values = back,
+                }
+            }
             arrays.push(column.kept(catalog, ty, values)?);
         }
-        self.made(batch.len(), arrays)
+        self.made(rows, arrays)
     }
 
     fn made(&self, rows: usize, arrays: Vec<ArrayRef>) -> Result<RecordBatch> {
@@ -220,6 +232,19 @@ fn lists(
     let field = Arc::new(item(catalog, element, form));
     let made = ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), values, nulls);
     Ok(Arc::new(made.map_err(|e| SqlError::defect(e.to_string()))?))
+}
+
+/// As a column is made where it cannot be handed over.
+#[cfg(test)]
+pub(super) fn made_of(
+    catalog: &Catalog,
+    ty: crate::types::PgType,
+    form: &Form,
+    own: ColumnType,
+    values: &onlap::Column,
+) -> ArrayRef {
+    let column = Column { ty, form: form.clone() };
+    column.kept(catalog, own, values).expect("a column that can be made")
 }
 
 fn unknown(ty: Oid) -> SqlError {

@@ -96,3 +96,61 @@ fn pieces_are_all_rows_in_their_order() {
     let batch = RecordBatch::try_from_iter([("a", long)]).unwrap();
     assert_eq!(pieces(&batch).count(), 4);
 }
+
+#[test]
+fn columns_that_are_handed_over_are_those_that_are_made() {
+    use onlap_pg::catalog::Catalog;
+
+    use super::kept::moved;
+    use super::{Form, out};
+    use crate::columns::ColumnType;
+    use crate::types::PgType;
+
+    let catalog = Catalog::new();
+    let mut rng = Rng::new(26);
+    for (ty, form, moves) in [
+        (DataType::Int8, Form::Same, true),
+        (DataType::Float8, Form::Same, true),
+        (DataType::Timestamp, Form::Moment(false), true),
+        (DataType::Timestamptz, Form::Moment(true), true),
+        (DataType::Text, Form::Same, true),
+        (DataType::Int4, Form::Same, false),
+        (DataType::Date, Form::Date, false),
+        (DataType::Bytea, Form::Same, false),
+    ] {
+        for rows in [0, 1, 64, 65, 200] {
+            let mut column = Column::new(ty.physical());
+            for row in 0..rows {
+                let n = (rng.below(2000) as i64 - 1000) * 1_000_003;
+                let value = match (ty, rng.below(4)) {
+                    (_, 0) => Value::Null,
+                    (DataType::Text, _) => Value::Text("üx".repeat(row % 5)),
+                    (DataType::Bytea, _) => Value::Bytes(vec![row as u8; row % 3]),
+                    (DataType::Float8, _) => Value::Float(n as f64 / 7.0),
+                    (DataType::Timestamp | DataType::Timestamptz, 1) => Value::Timestamp(i64::MAX),
+                    (DataType::Timestamp | DataType::Timestamptz, _) => Value::Timestamp(n),
+                    (DataType::Date, _) => Value::Date(n as i32 % 9000),
+                    _ => Value::Int(n % 1_000_000),
+                };
+                convert::push_value(ty, &value, &mut column, "c").unwrap();
+            }
+            let own = ColumnType::own(ty);
+            let wanted = out::made_of(&catalog, PgType::of_engine(ty), &form, own, &column);
+            match moved(own, &form, column.clone()) {
+                Ok(array) => assert_eq!(&array, &wanted, "{ty}, {rows} rows"),
+                Err(back) => assert_eq!(back, column),
+            }
+            assert_eq!(moved(own, &form, column).is_ok(), moves, "{ty}");
+        }
+    }
+    // Bytes that are no text, which a damaged disk alone makes, are an empty one.
+    let mut damaged = Column::new(DataType::Text.physical());
+    for text in ["a", "bc", "d"] {
+        convert::push_value(DataType::Text, &Value::Text(text.into()), &mut damaged, "c").unwrap();
+    }
+    let onlap::Vector::Bytes(bytes) = &mut damaged.data else { panic!("texts are bytes") };
+    bytes.data[1] = 0xFF;
+    let made = moved(ColumnType::own(DataType::Text), &Form::Same, damaged).unwrap();
+    let texts: Vec<_> = made.as_any().downcast_ref::<StringArray>().unwrap().iter().collect();
+    assert_eq!(texts, [Some("a"), Some(""), Some("d")]);
+}

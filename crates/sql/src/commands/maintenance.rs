@@ -185,6 +185,6 @@ fn backup(session: &Session, view: &View, dir: &str) -> Result<Answer> {
         let text = "must be superuser to write a backup";
         return Err(SqlError::new(state::NO_PRIVILEGE, text));
     }
-    session.instance.db.backup(dir)?;
+    session.instance.back_up(dir)?;
     Ok(Answer::Done("BACKUP".into()))
 }

@@ -1,7 +1,7 @@
-//! By which conditions would plans read tables?
+//! By which conditions would plans read tables, and for which columns?
 //!
-//! What advice on missing indexes asks: statements are planned, not run, and each scan notes the conditions that an index could
-//! answer. Thread safety: shared by the handles of a statement's tables.
+//! What advice on missing and covering indexes asks: statements are planned, not run, and each scan notes the conditions that an
+//! index could answer, the index that it goes by, and the columns that it gives. Thread safety: shared by the handles of a statement's tables.
 
 use onlap::TableId;
 use onlap_query::{Restriction, RestrictionKind};
@@ -21,6 +21,12 @@ pub struct Scanned {
     pub equal: Vec<usize>,
     /// Columns that are to lie between values.
     pub between: Vec<usize>,
+    /// Columns that are given.
+    pub columns: Vec<usize>,
+    /// Whether more is given than columns: where rows lie, or what versions they are.
+    pub more: bool,
+    /// The index whose entries lead to the rows, where they are many.
+    pub index: Option<String>,
 }
 
 /// The scans of a statement's plan.
@@ -28,9 +34,24 @@ pub struct Scanned {
 pub struct Scans(Mutex<Vec<Scanned>>);
 
 impl Scans {
-    /// Notes a scan.
-    pub fn note(&self, table: &TableHandle, restrictions: &[Restriction]) {
-        let mut scan = Scanned { table: table.schema.id, equal: Vec::new(), between: Vec::new() };
+    /// Notes a scan that gives columns by their numbers.
+    pub fn note(
+        &self,
+        table: &TableHandle,
+        restrictions: &[Restriction],
+        columns: &[i32],
+        index: Option<String>,
+    ) {
+        let all = 1..=table.schema.columns.len() as i32;
+        let own = columns.iter().filter(|number| all.contains(number));
+        let mut scan = Scanned {
+            table: table.schema.id,
+            equal: Vec::new(),
+            between: Vec::new(),
+            columns: own.map(|number| *number as usize - 1).collect(),
+            more: columns.iter().any(|number| !all.contains(number)),
+            index,
+        };
         for restriction in restrictions {
             let at = restriction.column as usize;
             let is_ordered = |at: usize| {

@@ -134,12 +134,15 @@ impl Known {
     ) -> Result<Scanned> {
         let found = self.0.get(&of.relation).expect("the binder has found it");
         let table = &found.handle;
-        if let Some(noted) = &table.noted {
-            noted.note(table, &restrictions);
-        }
         let schema = schema_of(table, columns);
         let asked = Asked { columns, restrictions: &restrictions, wanted, schema: &schema };
-        match found.family.as_ref().filter(|_| of.inherited) {
+        let family = found.family.as_ref().filter(|_| of.inherited);
+        if let Some(noted) = &table.noted {
+            let opener = family.is_none().then(|| asked.opener(table.clone(), None));
+            let index = opener.and_then(|opener| opener.many_by());
+            noted.note(table, &restrictions, columns, index);
+        }
+        match family {
             Some(family) => append::scan(family, &asked),
             None => Ok(asked.of_table(table.clone(), None)),
         }
@@ -332,6 +335,12 @@ impl Opener {
             Some(_) if self.way.reverse => "Index Scan Backward",
             Some(_) => "Index Scan",
         }
+    }
+
+    /// The index whose entries lead to the rows, where they may be many.
+    fn many_by(&self) -> Option<String> {
+        let plain = self.keyed.is_none() && !self.way.one_row;
+        self.way.index.clone().filter(|_| plain)
     }
 
     /// What it reads, as plans show it.
@@ -737,7 +746,7 @@ fn present<T: ArrowPrimitiveType>(
 }
 
 /// Which rows of a column are not NULL.
-fn nulls(column: &Column) -> Option<NullBuffer> {
+pub(crate) fn nulls(column: &Column) -> Option<NullBuffer> {
     let mask = column.nulls.as_ref()?;
     let valid: Vec<u64> = mask.words.iter().map(|word| !word).collect();
     Some(NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(valid), 0, mask.len)))

@@ -71,7 +71,7 @@ impl Columns {
     pub fn batch(self) -> Result<RecordBatch> {
         match self.0 {
             Form::Arrow(batch) => Ok(batch),
-            Form::Kept { shape, batch, picked } => shape.kept(&batch, &picked),
+            Form::Kept { shape, batch, picked } => shape.kept(batch, &picked),
         }
     }
 }

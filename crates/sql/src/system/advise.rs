@@ -1,11 +1,12 @@
 //! Which indexes are worth nothing, and which would be?
 //!
 //! Rows of `onlap.advise()`, each with the statement that follows it. Indexes that keep a rule, or that a foreign key looks rows up
-//! by, are never advised against. What is said of an index to come is a prediction: [`missing`].
+//! by, are never advised against. What is said of an index to come is a prediction: [`missing`], [`covering`].
 //!
 //! Advice is by what was counted since the database was opened, and changes nothing.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use onlap::{IndexId, IndexSchema, TableSchema};
 
@@ -16,7 +17,11 @@ use crate::error::Result;
 use crate::row;
 use crate::view::View;
 
+mod covering;
 mod missing;
+
+/// A session that waits for another's advice is asked this often whether it is still wanted.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 const COLUMNS: &str = "kind table_name index_name sql bytes_on_disk cpu_ns_per_insert saved_bytes \
                        saved_ms reason";
@@ -56,7 +61,16 @@ pub fn rows(view: &View) -> Result<Rows> {
             rows.push(drop_row(known, "unused", reason));
         }
     }
-    missing::add(view, &figures, &mut rows)?;
+    // Predictions take memory and time: those of one session at a time.
+    let _turn = loop {
+        view.scope.go_on()?;
+        if let Some(turn) = view.instance.advising.try_lock_for(LOOK_EVERY) {
+            break turn;
+        }
+    };
+    let called = view.instance.calls.all();
+    missing::add(view, &figures, &called, &mut rows)?;
+    covering::add(view, &figures, &called, &mut rows)?;
     Ok(rows)
 }
 

@@ -3,9 +3,10 @@
 //! Rows are made from [`onlap::Stats`] when a query reads a view: its counters are the only ones there are, so that
 //! what the views say adds up to it. Figures of relations are for all roles, as in PostgreSQL.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use onlap::{IndexStats, Stats, TableStats};
+use onlap::{IndexId, IndexStats, Stats, TableStats};
 
 use super::model::{Model, Relation};
 use super::rows::Rows;
@@ -15,6 +16,8 @@ use crate::error::Result;
 use crate::row;
 use crate::view::View;
 
+mod goals;
+mod history;
 pub mod statements;
 mod whole;
 
@@ -30,12 +33,14 @@ pub const ROWS_TO_JUDGE: u64 = 10_000;
 /// The transaction has ended; the database is closed.
 pub fn rows(view: &View, name: &str) -> Result<Option<Rows>> {
     Ok(Some(match name {
-        "indexes" => indexes(&Figures::of(view)?),
+        "indexes" => indexes(&Figures::of(view)?, &view.instance.statement_medians()),
         "tables" => tables(&Figures::of(view)?),
         "runs" => runs(&Figures::of(view)?),
         "merges" => merges(&Figures::of(view)?),
         "settings" => settings(view),
         "statements" => statements::rows(view),
+        "history" => history::rows(view)?,
+        "replication" => goals::replication(view),
         _ => return whole::rows(view, name),
     }))
 }
@@ -136,12 +141,12 @@ fn advice(known: &Known<'_>) -> Option<&'static str> {
     }
 }
 
-fn indexes(figures: &Figures) -> Rows {
+fn indexes(figures: &Figures, medians: &HashMap<IndexId, u64>) -> Rows {
     let mut rows = Rows::of(
         "schema_name table_name index_name table_oid index_oid rows cpu_ns cpu_sort_ns \
          cpu_flush_ns cpu_merge_ns cpu_build_ns cpu_ns_per_row bytes_written bytes_flushed \
          bytes_merged bytes_per_row bytes_on_disk entries runs levels merge_share scans \
-         entries_read rows_not_read blocks_not_read last_use advice visible",
+         entries_read rows_not_read blocks_not_read last_use advice visible cached_bytes p50_ms",
     );
     let merged_by_all = figures.merged();
     for known in figures.indexes() {
@@ -177,6 +182,8 @@ fn indexes(figures: &Figures) -> Rows {
             (used.last_us > 0).then_some(used.last_us),
             advice(&known),
             known.is_visible,
+            int(index.cached_bytes),
+            medians.get(&index.id).map(|ns| *ns as f64 / 1e6),
         ]);
     }
     rows
@@ -187,7 +194,7 @@ fn tables(figures: &Figures) -> Rows {
         "schema_name table_name table_oid row_ids rows_in_memory memtable_bytes segments \
          segment_rows segment_bytes mark_runs marks mark_bytes indexes index_bytes dead_rows \
          dead_rows_limit dead_entries dead_entries_limit changes changes_limit pending_rows \
-         pending_rows_limit history_bytes",
+         pending_rows_limit history_bytes cached_bytes",
     );
     for (relation, t) in figures.tables() {
         rows.push(row![
@@ -214,6 +221,7 @@ fn tables(figures: &Figures) -> Rows {
             int(t.pending_rows),
             int(t.pending_rows_limit),
             int(t.history_debt_bytes),
+            int(t.segment_cached_bytes + t.mark_cached_bytes),
         ]);
     }
     rows

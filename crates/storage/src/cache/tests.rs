@@ -83,3 +83,43 @@ fn the_cache_has_what_memtables_leave_until_they_grow() {
     put(20_200..60_000);
     assert_eq!(memory.lent(), lent);
 }
+
+#[test]
+fn what_files_hold_adds_up() {
+    let (memory, cache) = cache(32 << 20);
+    let mut read = Vec::new();
+    for i in 0..6_000u64 {
+        let file = FileId(i % 7);
+        let block = match i % 3 {
+            0 => cache.insert(file, i, [0u8; 8], 16 << 10),
+            1 => cache.insert_if_room(file, i, [0u8; 8], 8 << 10),
+            _ => cache.uncached(file, [0u8; 8], 4 << 10),
+        };
+        if i % 50 == 0 {
+            read.push(block);
+        }
+        if i == 3_000 {
+            cache.remove_file(FileId(3));
+        }
+    }
+    let sum = || (0..7).map(|file| cache.held(FileId(file))).sum::<u64>();
+    assert_eq!(sum(), memory.used(Part::Cache));
+    assert!((0..7).all(|file| cache.held(FileId(file)) > 0));
+    cache.clear();
+    assert_eq!(sum(), memory.used(Part::Cache));
+    assert!(sum() > 0, "some are being read");
+    read.clear();
+    assert_eq!((sum(), memory.used(Part::Cache)), (0, 0));
+}
+
+#[test]
+fn counters_of_files_that_are_gone_go() {
+    let (_, cache) = cache(32 << 20);
+    cache.insert(FileId(0), 0, 7u64, 1000);
+    for file in 1..100_000 {
+        cache.insert(FileId(file), 0, 7u64, 1000);
+        cache.remove(FileId(file), 0);
+    }
+    assert!(cache.by_file.counters() < 2_000, "{}", cache.by_file.counters());
+    assert!(cache.held(FileId(0)) >= 1000);
+}

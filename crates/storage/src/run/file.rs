@@ -103,6 +103,11 @@ impl RunFile {
         self.file.id()
     }
 
+    /// Bytes of the block cache that its blocks take now.
+    pub fn cached_bytes(&self) -> u64 {
+        self.file.cached_bytes()
+    }
+
     /// The file's length.
     pub fn bytes(&self) -> u64 {
         self.file.bytes()
@@ -272,7 +277,7 @@ impl RunFile {
         }
         let block = self.parse(i, reader.get(entry.offset, entry.len as usize))?;
         let heap = block.heap_bytes();
-        Ok(Unit::Block(cache.uncached(block, heap)))
+        Ok(Unit::Block(cache.uncached(self.file.cache_id(), block, heap)))
     }
 
     /// A reader for [`RunFile::unit_ahead`].

@@ -12,7 +12,6 @@
 //! out. Nothing runs.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use datafusion_physical_plan::ExecutionPlan;
 use onlap::{IndexSchema, IndexSpec, TableId, TableSchema};
@@ -33,19 +32,17 @@ use crate::system::rows::Rows;
 use crate::view::View;
 
 /// Statements that are looked at: those that took most time.
-const STATEMENTS: usize = 64;
+pub(super) const STATEMENTS: usize = 64;
 /// Indexes that are advised: predicting one takes up to a second.
-const ADVISED: usize = 8;
+pub(super) const ADVISED: usize = 8;
 /// A statement is of interest when a call reads this number of rows.
 const ROWS_OF_CALL: u64 = 1000;
 /// And this many for each that it gives.
 const ROWS_PER_ROW: u64 = 10;
 /// What merges are thought to cost where nothing was measured: as much as writing once.
 const MERGES: f64 = 2.0;
-/// A session that waits for another's advice is asked this often whether it is still wanted.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The name of what is supposed.
-const SUPPOSED: &str = "<1>advised";
+pub(super) const SUPPOSED: &str = "<1>advised";
 
 /// An index that statements would have read by.
 struct Wanted {
@@ -64,28 +61,17 @@ struct Wanted {
 ///
 /// # Errors
 /// The transaction has ended; the database is closed; the statement is to end.
-pub fn add(view: &View, figures: &Figures, rows: &mut Rows) -> Result<()> {
+pub fn add(view: &View, figures: &Figures, called: &[Called], rows: &mut Rows) -> Result<()> {
     let mut wanted: Vec<Wanted> = Vec::new();
-    let read_much = |called: &Called| {
+    let read_much = |called: &&Called| {
         let read = called.read.rows_read;
-        *called.database == view.database
-            && read / called.calls.max(1) >= ROWS_OF_CALL
+        read / called.calls.max(1) >= ROWS_OF_CALL
             && read / ROWS_PER_ROW >= called.rows
-            && called.fingerprint.whole
-            && means_the_same(view, called)
-            && statements::sees(view, called)
+            && may_be_planned(view, called)
     };
-    // Predictions take memory and time: those of one session at a time.
-    let _turn = loop {
-        view.scope.go_on()?;
-        if let Some(turn) = view.instance.advising.try_lock_for(LOOK_EVERY) {
-            break turn;
-        }
-    };
-    let all = view.instance.calls.all().into_iter().filter(read_much);
-    for called in all.take(STATEMENTS) {
-        for (table, key) in keys_for(view, &called)? {
-            note(&mut wanted, &called, table, key);
+    for called in called.iter().filter(read_much).take(STATEMENTS) {
+        for (table, key) in keys_for(view, called)? {
+            note(&mut wanted, called, table, key);
         }
     }
     wanted.sort_by(|a, b| b.saved_ns.total_cmp(&a.saved_ns));
@@ -98,6 +84,14 @@ pub fn add(view: &View, figures: &Figures, rows: &mut Rows) -> Result<()> {
         advise(view, figures, &wanted[at], rows)?;
     }
     Ok(())
+}
+
+/// Whether a statement can be planned again from what is known of it, by this session and for its eyes.
+pub(super) fn may_be_planned(view: &View, called: &Called) -> bool {
+    *called.database == view.database
+        && called.fingerprint.whole
+        && means_the_same(view, called)
+        && statements::sees(view, called)
 }
 
 /// Whether names that a statement does not qualify mean to this session what they meant where it ran.
@@ -149,19 +143,29 @@ fn parsed(text: &str) -> Option<Parsed> {
     matches!(one.body, Body::Query | Body::Change).then_some(one)
 }
 
-/// The keys of indexes that a statement would be read by, were they there.
-fn keys_for(view: &View, called: &Called) -> Result<Vec<(TableId, Vec<String>)>> {
+/// A statement with the scans of its plan; `None` where it is of a table that is gone, or the text says too little.
+pub(super) fn scans(view: &View, called: &Called) -> Result<Option<(Parsed, Vec<Scanned>)>> {
     view.scope.go_on()?;
-    let mut found = Vec::new();
-    let Some(parsed) = parsed(&called.fingerprint.text) else { return Ok(found) };
+    let Some(parsed) = parsed(&called.fingerprint.text) else { return Ok(None) };
     let scans = Arc::new(Scans::default());
     let noting = View { noted_scans: Some(Arc::clone(&scans)), ..view.clone() };
-    if plan(&noting, &parsed).is_err() {
-        // It is of a table that is gone, or the text says too little.
-        return Ok(found);
-    }
+    let planned = plan(&noting, &parsed);
+    Ok(planned.is_ok().then(|| (parsed, scans.take())))
+}
+
+/// Whether a statement would read by an index that is supposed to be there.
+pub(super) fn would_read_by(view: &View, parsed: &Parsed, table: TableId, spec: IndexSpec) -> bool {
+    let supposed = Arc::from([Supposed { table, spec }]);
+    let supposing = View { supposed, ..view.clone() };
+    plan(&supposing, parsed).is_ok_and(|uses| uses)
+}
+
+/// The keys of indexes that a statement would be read by, were they there.
+fn keys_for(view: &View, called: &Called) -> Result<Vec<(TableId, Vec<String>)>> {
+    let mut found = Vec::new();
+    let Some((parsed, scans)) = scans(view, called)? else { return Ok(found) };
     let tables = view.tables()?;
-    for scan in scans.take() {
+    for scan in scans {
         view.scope.go_on()?;
         let Some((name, table)) = tables.iter().find(|(_, t)| t.schema().id == scan.table) else {
             continue;
@@ -176,9 +180,7 @@ fn keys_for(view: &View, called: &Called) -> Result<Vec<(TableId, Vec<String>)>>
             continue;
         }
         let spec = IndexSpec::new(SUPPOSED, key.clone());
-        let supposed = Arc::from([Supposed { table: scan.table, spec }]);
-        let supposing = View { supposed, ..view.clone() };
-        if plan(&supposing, &parsed).is_ok_and(|uses| uses)
+        if would_read_by(view, &parsed, scan.table, spec)
             && !found.contains(&(scan.table, key.clone()))
         {
             found.push((scan.table, key));
@@ -225,7 +227,7 @@ fn reads_by(plan: &Arc<dyn ExecutionPlan>, index: &str) -> bool {
 }
 
 /// What sorting and writing costs with merges, next to without, by what was measured of the table's other indexes.
-fn merges(figures: &Figures, table: TableId) -> f64 {
+pub(super) fn merges(figures: &Figures, table: TableId) -> f64 {
     let of = figures.indexes().filter(|known| known.of.id == table);
     let (mut once, mut all) = (0, 0);
     for known in of {
@@ -264,6 +266,6 @@ fn advise(view: &View, figures: &Figures, wanted: &Wanted, rows: &mut Rows) -> R
     Ok(())
 }
 
-fn shown(name: &Name) -> String {
+pub(super) fn shown(name: &Name) -> String {
     format!("{}.{}", quote(&name.schema), quote(&name.name))
 }

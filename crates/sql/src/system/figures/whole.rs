@@ -24,6 +24,7 @@ pub fn rows(view: &View, name: &str) -> Result<Option<Rows>> {
         "commits" => commits,
         "commit_times" => commit_times,
         "debts" => debts,
+        "goals" => super::goals::goals,
         _ => return Ok(None),
     };
     Ok(Some(make(&view.instance.db.stats_without_keys()?)))
