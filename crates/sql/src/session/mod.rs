@@ -500,6 +500,9 @@ impl Session {
             return Err(SqlError::new(state::SYNTAX, text));
         }
         let mut prepared = self.prepare(all.pop(), types)?;
+        if !name.is_empty() {
+            prepared = self.with_literals_of_now(prepared, types)?;
+        }
         prepared.kept = self.keep_room(name, sql)?;
         let prepared = Arc::new(prepared);
         self.list(name, sql, &prepared, false);
