@@ -439,7 +439,10 @@ fn settings_that_would_change_meanings_in_ways_that_are_not_there_are_refused() 
         ("quote_all_identifiers", "on"),
         ("session_replication_role", "replica"),
     ] {
-        for said in [format!("set {name} = {value}"), format!("select set_config('{name}', '{value}', true)")] {
+        for said in [
+            format!("set {name} = {value}"),
+            format!("select set_config('{name}', '{value}', true)"),
+        ] {
             let (state, text) = talk.run(&said).error.expect("refused");
             assert_eq!((&*state, text), ("0A000", format!("{name} = {value} is not supported")));
         }
@@ -460,6 +463,41 @@ fn several_actions_of_one_alter_table_meet_each_other_as_there() {
 #[test]
 fn definitions_are_shown_by_the_settings_of_who_asks() {
     compared::compare(include_str!("../testdata/shown_beside.sql"));
+}
+
+#[test]
+fn portals_and_the_unnamed_statement_do_not_outlive_what_ends_them() {
+    let fixture = support::Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows("create table t (a int)");
+    let made = |talk: &mut support::Talk, name: &str, sql: &str| {
+        talk.session.parse(name, sql, &[]).expect("it is read");
+        talk.session.bind(name, name, &[], &[], &[]).expect("it has no parameters");
+        talk.session.sync(&mut talk.client).expect("the client is here");
+    };
+    for sql in ["alter table t add column b int", "insert into t values (1)", "select 1"] {
+        made(&mut talk, "p", sql);
+        let gone = talk.session.execute("p", 0, &mut talk.client).expect_err("it has ended");
+        assert_eq!(gone.state(), "34000", "{sql}");
+        talk.session.sync(&mut talk.client).expect("the client is here");
+        talk.rows("deallocate p");
+    }
+    let columns = "select count(*) from pg_attribute where attrelid = 't'::regclass and attnum > 0";
+    assert_eq!(talk.rows(columns), [[Some("1".to_string())]]);
+    assert_eq!(talk.rows("select count(*) from t"), [[Some("0".to_string())]]);
+    let unnamed = |talk: &mut support::Talk| {
+        let bound = talk.session.bind("", "", &[], &[], &[]);
+        talk.session.sync(&mut talk.client).expect("the client is here");
+        bound.map_err(|e| e.state())
+    };
+    talk.session.parse("", "select 1", &[]).expect("it is read");
+    assert_eq!(unnamed(&mut talk), Ok(()));
+    assert_eq!(unnamed(&mut talk), Ok(()));
+    talk.session.parse("", "selec", &[]).expect_err("it is no statement");
+    assert_eq!(unnamed(&mut talk), Err("26000"));
+    talk.session.parse("", "select 1", &[]).expect("it is read");
+    talk.rows("select 2");
+    assert_eq!(unnamed(&mut talk), Err("26000"));
 }
 
 /// Literals mean what they meant when a statement was prepared.

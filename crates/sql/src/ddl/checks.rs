@@ -65,7 +65,8 @@ pub fn condition(
         gin: None,
     };
     let name = |place: u32| reads.get(place as usize).map(|at| table.columns[*at].0.clone());
-    let shown = |program: &Program| program.print(&name, Look::PLAIN, Shown::to_all(names.catalog())).ok();
+    let shown =
+        |program: &Program| program.print(&name, Look::PLAIN, Shown::to_all(names.catalog())).ok();
     // The list of an IN is another once it was printed: what was written says more, where no name in it has the table's.
     let written = Program { sql: source.of(said.span).to_string(), ..program.clone() };
     let is_less = shown(&program).as_ref() != Some(&program.sql);

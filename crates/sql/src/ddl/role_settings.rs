@@ -141,9 +141,7 @@ fn change(session: &mut Session, view: &View, of: Of, said: &SetStatement) -> Re
         }
         SetStatement::Setting(_, name, to) => {
             let value = match to {
-                SetTo::Values(values) => {
-                    joined(name, values.iter().map(OptionValue::text))?
-                }
+                SetTo::Values(values) => joined(name, values.iter().map(OptionValue::text))?,
                 _ => session.settings.show(name)?,
             };
             if matches!(&**name, "role" | "session_authorization") {

@@ -118,8 +118,7 @@ impl Session {
             false => Tokens::of_escapes(sql),
         };
         let Some(start) = tokens.quote else { return Ok(()) };
-        let hint =
-            "Use '' to write quotes in strings. \\' is insecure in client-only encodings.";
+        let hint = "Use '' to write quotes in strings. \\' is insecure in client-only encodings.";
         let place = sql[..start as usize].chars().count() + 1;
         Err(SqlError::new("22P06", "unsafe use of \\' in a string literal").hint(hint).at(place))
     }

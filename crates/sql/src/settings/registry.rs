@@ -48,12 +48,11 @@ impl Id {
 
 const TIMES: i64 = i32::MAX as i64;
 const GB: i64 = 1 << 30;
-const LEVELS: &[&str] = &[
-    "debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error",
-];
+const LEVELS: &[&str] =
+    &["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"];
 const LOG_LEVELS: &[&str] = &[
-    "debug5", "debug4", "debug3", "debug2", "debug1", "info", "notice", "warning", "error", "log", "fatal",
-    "panic",
+    "debug5", "debug4", "debug3", "debug2", "debug1", "info", "notice", "warning", "error", "log",
+    "fatal", "panic",
 ];
 const ISOLATION: &[&str] =
     &["serializable", "repeatable read", "read committed", "read uncommitted"];

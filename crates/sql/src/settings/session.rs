@@ -449,8 +449,7 @@ fn changeable(name: &str, text: &str, superuser: bool) -> Result<(Key, Value)> {
 /// The error of a name with a dot that no setting may have.
 fn bad_name(name: &str) -> SqlError {
     let text = format!("invalid configuration parameter name \"{name}\"");
-    let detail =
-        "Custom parameter names must be two or more simple identifiers separated by dots.";
+    let detail = "Custom parameter names must be two or more simple identifiers separated by dots.";
     SqlError::new("42602", text).detail(detail)
 }
 

@@ -196,7 +196,8 @@ fn word(words: &[&'static str], text: &str) -> Option<&'static str> {
     let untold = || {
         let mut of = UNTOLD.iter().filter(|(said, _, _)| said.eq_ignore_ascii_case(text));
         // Words for on and off stand for each other where both are there.
-        let both = |at: &str| at != "off" && at != "on" || ["on", "off"].iter().all(|w| words.contains(w));
+        let both =
+            |at: &str| at != "off" && at != "on" || ["on", "off"].iter().all(|w| words.contains(w));
         of.find(|(_, _, among)| words.contains(among) && both(among)).map(|(_, meant, _)| *meant)
     };
     words.iter().find(|word| word.eq_ignore_ascii_case(text)).copied().or_else(untold)
@@ -223,7 +224,8 @@ fn number(unit: Unit, text: &str, most: i64) -> Result<i64, Wrong> {
         }
     };
     let total = total.round_ties_even();
-    let limit = if most > i64::from(i32::MAX) { i64::MAX as f64 } else { f64::from(i32::MAX) + 1.0 };
+    let limit =
+        if most > i64::from(i32::MAX) { i64::MAX as f64 } else { f64::from(i32::MAX) + 1.0 };
     match total >= -limit && total < limit {
         true => Ok(total as i64),
         false => Err(Wrong::Hint("Value exceeds integer range.".to_owned())),
@@ -262,9 +264,8 @@ fn leading(text: &str) -> Option<(f64, &str)> {
 /// Where a number in decimal form ends, with its fraction and exponent.
 fn decimal_end(text: &str) -> usize {
     let bytes = text.as_bytes();
-    let digits = |from: usize| {
-        from + bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count()
-    };
+    let digits =
+        |from: usize| from + bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let mut end = digits(0);
     if bytes.get(end) == Some(&b'.') {
         end = digits(end + 1);

@@ -76,12 +76,7 @@ fn option(value: &str) -> String {
 }
 
 /// What a derived column is, without the parentheses of a key.
-pub fn derived(
-    table: &TableSchema,
-    id: ColumnId,
-    look: Look,
-    shown: Shown<'_>,
-) -> Option<String> {
+pub fn derived(table: &TableSchema, id: ColumnId, look: Look, shown: Shown<'_>) -> Option<String> {
     let program = formulas::program_of(table.derived(id)?).ok()?;
     program.print(&names_of(table), look, shown).ok()
 }
