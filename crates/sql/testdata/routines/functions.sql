@@ -471,8 +471,6 @@ CREATE FUNCTION is_even(n int) RETURNS bool LANGUAGE sql AS 'SELECT CASE WHEN n 
 
 RESET check_function_bodies
 
-SELECT is_even(7)
-
 CREATE FUNCTION is_odd(n int) RETURNS bool LANGUAGE sql AS 'SELECT CASE WHEN n = 0 THEN false ELSE is_even(n - 1) END'
 
 SELECT is_even(7), is_odd(7)
