@@ -196,7 +196,9 @@ impl Compiler<'_> {
         if query.has_aggregates && std::mem::take(&mut self.frame().sorted) {
             plan = self.extreme(plan)?;
         }
-        let is_grouped = query.has_aggregates || !query.groups.is_empty() || !query.sets.is_empty();
+        let is_bare = self.is_bare(query);
+        let has_groups = !query.groups.is_empty() && !is_bare;
+        let is_grouped = query.has_aggregates || has_groups || !query.sets.is_empty();
         if query.has_sets && (is_grouped || query.has_windows) {
             plan = self.sets_below(query, plan)?;
         }
@@ -238,13 +240,14 @@ impl Compiler<'_> {
             let sorted: Vec<u32> = items.map(|item| item.reference).collect();
             plan = self.target_columns(query, plan, |t| sorted.contains(&t.reference))?;
         }
-        if !query.distinct.is_empty() && !self.frame().is_distinct {
+        let is_bare = self.is_bare(query);
+        if !query.distinct.is_empty() && !self.frame().is_distinct && !is_bare {
             plan = self.distinct(query, plan)?;
         }
         let fetch = self.limits(query)?;
         let locks = !self.row_locks()?.is_empty();
         let is_sorted = self.frame().sorted || query.distinct_on && !query.distinct.is_empty();
-        if !query.order.is_empty() && !is_sorted {
+        if !query.order.is_empty() && !is_sorted && !is_bare {
             let most = if query.ties || locks { None } else { fetch.sort_fetch() };
             plan = self.sort(query, plan, &query.order, most)?;
         }
@@ -490,9 +493,20 @@ impl Fetch {
         match self {
             Fetch { late: Some(counts), .. } => late_limit(plan, Arc::clone(counts)),
             Fetch { skip: 0, fetch: None, .. } => plan,
+            Fetch { fetch: Some(0), .. } => no_rows(plan),
             Fetch { skip, fetch, .. } => Arc::new(GlobalLimitExec::new(plan, *skip, *fetch)),
         }
     }
+}
+
+/// None of a step's rows, which does not begin.
+fn no_rows(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+    let schema = plan.schema();
+    let out = Arc::clone(&schema);
+    let run = move |_: Vec<Arc<dyn ExecutionPlan>>, _: Arc<TaskContext>| {
+        Ok(stream_of(Arc::clone(&out), futures::stream::empty()))
+    };
+    Step::make("Limit", "", vec![plan], schema, Arc::new(run))
 }
 
 /// A limit whose numbers are calculated when it starts.
@@ -501,6 +515,9 @@ fn late_limit(plan: Arc<dyn ExecutionPlan>, counts: Arc<Counts>) -> Arc<dyn Exec
     let out = Arc::clone(&schema);
     let run = move |inputs: Vec<Arc<dyn ExecutionPlan>>, context: Arc<TaskContext>| {
         let (mut skip, fetch) = counts.values().map_err(external)?;
+        if fetch == Some(0) {
+            return Ok(stream_of(Arc::clone(&out), futures::stream::empty()));
+        }
         let mut left = fetch.unwrap_or(usize::MAX);
         let input = inputs[0].execute(0, context)?;
         let some = input.map(move |batch| {

@@ -37,11 +37,11 @@ impl Told {
 
 /// Whether a query has the rows of FROM and WHERE, whatever its targets are: as PostgreSQL's simplify_EXISTS_query asks.
 fn gives_its_rows(query: &Query) -> bool {
-    let grouped = query.has_aggregates || !query.groups.is_empty() || !query.sets.is_empty();
+    let grouped = query.has_aggregates || !query.sets.is_empty();
     let shaped = query.set.is_some() || query.having.is_some() || query.modify.is_some();
     let more = query.has_windows || query.has_sets || !query.locks.is_empty();
     let limited = query.limit.is_some() || query.offset.is_some() || query.ties;
-    !(grouped || shaped || more || limited) && query.distinct.is_empty() && query.order.is_empty()
+    !(grouped || shaped || more || limited)
 }
 
 /// Whether rows can be left out by a column of the result before the query is carried out.
@@ -135,10 +135,17 @@ impl Compiler<'_> {
         }
     }
 
+    /// Whether nothing is asked of a query but whether FROM and WHERE have rows: it is not grouped or sorted then, and its targets
+    /// are not calculated.
+    pub fn is_bare(&self, query: &Query) -> bool {
+        let frame = self.frames.last().expect("a query is being made");
+        frame.told.rows_only && gives_its_rows(query)
+    }
+
     /// Whether a target is a column that nothing asks for.
     pub fn is_unused(&self, query: &Query, value: ExprId) -> bool {
         let frame = self.frames.last().expect("a query is being made");
-        if frame.told.rows_only && gives_its_rows(query) {
+        if self.is_bare(query) {
             return query.targets.iter().any(|target| target.value == value);
         }
         if frame.told.unused.is_empty() || query.set.is_some() || !query.distinct.is_empty() {

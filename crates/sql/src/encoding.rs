@@ -86,6 +86,12 @@ impl Encoding {
         }
     }
 
+    /// Whether a backslash may be the second byte of a character, as in none that a database may have.
+    pub fn has_backslashes_within(self) -> bool {
+        let Encoding::Other(at) = self else { return false };
+        OTHERS.get(at).is_some_and(|of| matches!(of.0, "SJIS" | "BIG5" | "GBK" | "GB18030"))
+    }
+
     /// Whether nothing is converted.
     pub fn is_plain(self) -> bool {
         self == Encoding::Plain

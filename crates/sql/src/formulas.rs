@@ -180,13 +180,13 @@ impl Program {
         &self,
         now: &dyn Fn(u32) -> Option<String>,
         look: Look,
-        catalog: &Catalog,
+        shown: Shown<'_>,
     ) -> Result<String> {
         let (bound, query) = self.bind(false)?;
         let columns = self.columns.iter().map(|(id, ..)| now(*id).map(|name| name.into()));
-        let facts =
-            Named { table: self.table.as_str().into(), columns: columns.collect(), reader: None };
-        let source = Source { bound: &bound, catalog, facts: &facts };
+        let (table, columns) = (self.table.as_str().into(), columns.collect());
+        let facts = Named { table, columns, reader: None, shows: shown.reader };
+        let source = Source { bound: &bound, catalog: shown.catalog, facts: &facts };
         print::expression(source, query, bound.query(query).targets[0].value, look)
     }
 
@@ -198,9 +198,9 @@ impl Program {
         &self,
         now: &dyn Fn(u32) -> Option<String>,
         look: Look,
-        catalog: &Catalog,
+        shown: Shown<'_>,
     ) -> Result<String> {
-        let text = self.print(now, look, catalog)?;
+        let text = self.print(now, look, shown)?;
         Ok(if self.call { text } else { format!("({text})") })
     }
 
@@ -222,6 +222,22 @@ pub fn printed(bound: &Bound, query: QueryId, facts: &Named<'_>, look: Look) -> 
     print::expression(source, query, bound.query(query).targets[0].value, look)
 }
 
+/// To whom a program is shown.
+#[derive(Clone, Copy)]
+pub struct Shown<'a> {
+    /// Types, operators and functions, as the search path shows them.
+    pub catalog: &'a Catalog,
+    /// What prints literals as the session has it; without it they are as all sessions read them.
+    pub reader: Option<&'a Reader>,
+}
+
+impl<'a> Shown<'a> {
+    /// To all sessions.
+    pub fn to_all(catalog: &'a Catalog) -> Shown<'a> {
+        Shown { catalog, reader: None }
+    }
+}
+
 /// Names of a table's columns.
 pub struct Named<'a> {
     /// The table's.
@@ -230,6 +246,8 @@ pub struct Named<'a> {
     pub columns: Vec<Option<Name>>,
     /// What reads literals as the session that writes them does; without it they are read as a program's are.
     pub reader: Option<&'a Reader>,
+    /// What prints literals of a program as the session has it.
+    pub shows: Option<&'a Reader>,
 }
 
 impl Facts for Named<'_> {
@@ -248,6 +266,9 @@ impl Facts for Named<'_> {
         let of = PgType { oid: ty.oid, modifier: ty.modifier };
         if let Some(Ok(fixed)) = self.reader.map(|reader| reader.fixed_text(of, text)) {
             return Ok(fixed);
+        }
+        if let Some(Ok(shown)) = self.shows.map(|reader| reader.shown_of_fixed(of, text)) {
+            return Ok(shown);
         }
         let env = env()?;
         let read = if ty.oid == oids::INTERVAL { ty } else { TypeRef::new(ty.oid) };

@@ -58,6 +58,12 @@ impl Parsed {
         self.shown.get_or_init(|| shown(&self.text))
     }
 
+    /// Lets it stand for a statement of another text, which others are shown.
+    pub fn stand_for(&mut self, of: &Parsed) {
+        self.before = of.before;
+        self.shown = OnceLock::from(Arc::clone(of.shown()));
+    }
+
     /// What it is without its literals.
     pub fn fingerprint(&self) -> &Arc<Fingerprint> {
         self.fingerprint.get_or_init(|| Arc::new(Fingerprint::of(&self.text)))

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use onlap::{TableId, Time, Value};
-use onlap_pg::ast::{Discard, Mode, Path, Reach, SetStatement, SetTo};
+use onlap_pg::ast::{Discard, Mode, OptionValue, Path, Reach, SetStatement, SetTo};
 
 use crate::catalog::names::TEMPORARY;
 use crate::encoding::Encoding;
 use crate::error::{Result, SqlError, state};
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
 use crate::session::{Session, level_name};
-use crate::settings::{Id, SETTINGS, mode};
+use crate::settings::{self, Id, SETTINGS, mode};
 use crate::source::strings;
 use crate::system::classes::is_constraint;
 use crate::types::{PgType, oid};
@@ -123,10 +123,8 @@ fn set(session: &mut Session, view: &View, local: bool, name: &str, to: &SetTo) 
             return session.settings.set(name, &now, local);
         }
     };
-    let text = values.map(|values| {
-        let texts: Vec<&str> = values.iter().map(|value| value.text()).collect();
-        texts.join(", ")
-    });
+    let joined = |values: &Vec<_>| settings::joined(name, values.iter().map(OptionValue::text));
+    let text = values.map(joined).transpose()?;
     match (name, text) {
         ("role", role) => {
             let role = role.filter(|role| role != "none");

@@ -244,6 +244,9 @@ fn endless_functions_end() {
          'BEGIN RETURN inf(n + 1); END'",
     );
     assert_eq!(error(&mut talk, "SELECT inf(1)").0, "54001");
+    talk.rows("CREATE FUNCTION sql(n int) RETURNS int LANGUAGE sql AS 'SELECT sql(n + 1)'");
+    assert_eq!(error(&mut talk, "SELECT sql(1)").0, "54001");
+    assert_eq!(error(&mut talk, "SELECT sql(n) FROM generate_series(1, 2) n").0, "54001");
     talk.rows("CREATE FUNCTION loops() RETURNS int LANGUAGE plpgsql AS 'BEGIN LOOP END LOOP; END'");
     talk.rows("SET statement_timeout = '200ms'");
     assert_eq!(error(&mut talk, "SELECT loops()").0, "57014");

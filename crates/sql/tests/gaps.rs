@@ -421,3 +421,102 @@ fn names_are_looked_for_where_the_role_may_look() {
          reset role\ngrant usage on schema sec to reader\nset role reader\nselect 'priv'::regclass",
     );
 }
+
+#[test]
+fn settings_are_read_refused_and_shown_in_the_same_words() {
+    let script = include_str!("../testdata/settings_beside.sql");
+    let differ = compared::differences(script.lines(), "", told);
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+#[test]
+fn settings_that_would_change_meanings_in_ways_that_are_not_there_are_refused() {
+    let fixture = support::Fixture::new(false);
+    let mut talk = fixture.session();
+    for (name, value) in [
+        ("array_nulls", "off"),
+        ("transform_null_equals", "on"),
+        ("quote_all_identifiers", "on"),
+        ("session_replication_role", "replica"),
+    ] {
+        for said in [
+            format!("set {name} = {value}"),
+            format!("select set_config('{name}', '{value}', true)"),
+        ] {
+            let (state, text) = talk.run(&said).error.expect("refused");
+            assert_eq!((&*state, text), ("0A000", format!("{name} = {value} is not supported")));
+        }
+        assert_eq!(talk.run(&format!("set {name} to default")).error, None);
+    }
+}
+
+#[test]
+fn what_is_not_calculated_there_is_not_calculated_here() {
+    compared::compare(include_str!("../testdata/lazy_beside.sql"));
+}
+
+#[test]
+fn several_actions_of_one_alter_table_meet_each_other_as_there() {
+    compared::compare(include_str!("../testdata/alter_parts_beside.sql"));
+}
+
+#[test]
+fn definitions_are_shown_by_the_settings_of_who_asks() {
+    compared::compare(include_str!("../testdata/shown_beside.sql"));
+}
+
+#[test]
+fn portals_and_the_unnamed_statement_do_not_outlive_what_ends_them() {
+    let fixture = support::Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows("create table t (a int)");
+    let made = |talk: &mut support::Talk, name: &str, sql: &str| {
+        talk.session.parse(name, sql, &[]).expect("it is read");
+        talk.session.bind(name, name, &[], &[], &[]).expect("it has no parameters");
+        talk.session.sync(&mut talk.client).expect("the client is here");
+    };
+    for sql in ["alter table t add column b int", "insert into t values (1)", "select 1"] {
+        made(&mut talk, "p", sql);
+        let gone = talk.session.execute("p", 0, &mut talk.client).expect_err("it has ended");
+        assert_eq!(gone.state(), "34000", "{sql}");
+        talk.session.sync(&mut talk.client).expect("the client is here");
+        talk.rows("deallocate p");
+    }
+    let columns = "select count(*) from pg_attribute where attrelid = 't'::regclass and attnum > 0";
+    assert_eq!(talk.rows(columns), [[Some("1".to_string())]]);
+    assert_eq!(talk.rows("select count(*) from t"), [[Some("0".to_string())]]);
+    let unnamed = |talk: &mut support::Talk| {
+        let bound = talk.session.bind("", "", &[], &[], &[]);
+        talk.session.sync(&mut talk.client).expect("the client is here");
+        bound.map_err(|e| e.state())
+    };
+    talk.session.parse("", "select 1", &[]).expect("it is read");
+    assert_eq!(unnamed(&mut talk), Ok(()));
+    assert_eq!(unnamed(&mut talk), Ok(()));
+    talk.session.parse("", "selec", &[]).expect_err("it is no statement");
+    assert_eq!(unnamed(&mut talk), Err("26000"));
+    talk.session.parse("", "select 1", &[]).expect("it is read");
+    talk.rows("select 2");
+    assert_eq!(unnamed(&mut talk), Err("26000"));
+}
+
+/// Literals mean what they meant when a statement was prepared.
+#[test]
+fn prepared_statements_keep_what_their_literals_meant() {
+    compared::compare(
+        "create table m (d date, t timestamptz, i interval)\n\
+         insert into m values ('2020-03-02', '2020-03-02 10:00+00', '-1 day 02:00')\n\
+         set timezone = 'UTC'\n\
+         prepare a as select d = '02/03/2020', t = '2020-03-02 10:00', '02/03/2020'::date - date '2020-01-01', interval '-1 02:00' from m\n\
+         set datestyle = 'ISO, DMY'\nset timezone = 'America/New_York'\nset intervalstyle = 'sql_standard'\n\
+         execute a\n\
+         prepare b (text) as select d = '02/03/2020', t = '2020-03-02 10:00', $1::date, '-1 02:00'::interval = i from m where d > '01/02/2020'\n\
+         execute b ('02/03/2020')\nreset datestyle\nreset timezone\nreset intervalstyle\n\
+         execute a\nexecute b ('02/03/2020')\n\
+         prepare c as select 'now'::timestamptz < clock_timestamp(), array['02/03/2020'::date]::text\n\
+         set datestyle = 'ISO, DMY'\nexecute c\n\
+         prepare d as insert into m (d) values ('03/04/2021') returning d\nset datestyle = 'ISO, MDY'\nexecute d\n\
+         prepare e as update m set d = '01/02/2022' where d = '2021-04-03' returning d\nset datestyle = 'ISO, DMY'\nexecute e\n\
+         select name, statement from pg_prepared_statements order by 1",
+    );
+}

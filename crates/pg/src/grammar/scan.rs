@@ -23,6 +23,8 @@ pub struct Tokens<'a> {
     pub error: Option<Error>,
     /// Plain literals with a backslash that is an escape: where each begins, and the byte behind its first backslash.
     pub escapes: Vec<(u32, u8)>,
+    /// Where the first literal begins in which a backslash stands before a quote.
+    pub quote: Option<u32>,
 }
 
 impl<'a> Tokens<'a> {
@@ -38,7 +40,8 @@ impl<'a> Tokens<'a> {
 
     fn scanned(text: &'a str, is_standard: bool) -> Tokens<'a> {
         let all = Vec::with_capacity(text.len() / 5 + 2);
-        let tokens = Tokens { text, all, values: Vec::new(), error: None, escapes: Vec::new() };
+        let (values, escapes) = (Vec::new(), Vec::new());
+        let tokens = Tokens { text, all, values, error: None, escapes, quote: None };
         let mut scanner = Scanner { tokens, bytes: text.as_bytes(), at: 0, is_standard };
         scanner.run();
         scanner.tokens
@@ -246,6 +249,9 @@ impl Scanner<'_> {
                     let is_last = self.at + 1 == self.bytes.len();
                     if !is_last && !std::mem::replace(&mut is_noted, true) {
                         self.tokens.escapes.push((start as u32, self.peek(1)));
+                    }
+                    if self.peek(1) == b'\'' {
+                        self.tokens.quote.get_or_insert(start as u32);
                     }
                     self.at = escapes::backslash(self.tokens.text, self.at, &mut value)?;
                 }

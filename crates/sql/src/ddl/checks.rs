@@ -15,7 +15,7 @@ use onlap_pg::print::Look;
 use super::index_parts::{PROGRAM_BYTES, failed, is_immutable, is_made, is_passing};
 use crate::columns::ColumnType;
 use crate::error::{Result, SqlError};
-use crate::formulas::{self, Named, Program};
+use crate::formulas::{self, Named, Program, Shown};
 use crate::query::{Names, Reader, sql_error};
 use crate::source::Source;
 use crate::types::{PgType, oid};
@@ -46,7 +46,7 @@ pub fn condition(
     let reads = table.judge(&bound, query, names.catalog(), source)?;
     let columns = table.columns.iter().map(|(name, _)| Some(name.as_str().into())).collect();
     let reader = Reader::new(view);
-    let named = Named { table: relation.name.clone(), columns, reader: Some(&reader) };
+    let named = Named { table: relation.name.clone(), columns, reader: Some(&reader), shows: None };
     let sql = formulas::printed(&bound, query, &named, Look::PLAIN).map_err(failed)?;
     let kept = |(place, at): (usize, &usize)| {
         let (name, ty) = &table.columns[*at];
@@ -65,7 +65,8 @@ pub fn condition(
         gin: None,
     };
     let name = |place: u32| reads.get(place as usize).map(|at| table.columns[*at].0.clone());
-    let shown = |program: &Program| program.print(&name, Look::PLAIN, names.catalog()).ok();
+    let shown =
+        |program: &Program| program.print(&name, Look::PLAIN, Shown::to_all(names.catalog())).ok();
     // The list of an IN is another once it was printed: what was written says more, where no name in it has the table's.
     let written = Program { sql: source.of(said.span).to_string(), ..program.clone() };
     let is_less = shown(&program).as_ref() != Some(&program.sql);
@@ -108,7 +109,7 @@ pub fn same(one: &Condition<String>, other: &Condition<String>) -> bool {
     let shown = |program: &str, reads: &[String]| {
         let name = |place: u32| reads.get(place as usize).cloned();
         let program = formulas::program(program).ok()?;
-        program.print(&name, Look::PLAIN, formulas::all()).ok()
+        program.print(&name, Look::PLAIN, Shown::to_all(formulas::all())).ok()
     };
     one == other || shown(a, reads).is_some_and(|text| shown(b, others) == Some(text))
 }

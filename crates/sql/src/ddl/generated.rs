@@ -18,7 +18,7 @@ use super::types::column_type;
 use crate::columns::{ColumnType, Types};
 use crate::deep;
 use crate::error::{Result, SqlError, state};
-use crate::formulas::{self, Named, Program};
+use crate::formulas::{self, Named, Program, Shown};
 use crate::parse;
 use crate::query::{Names, Reader, domains, sql_error};
 use crate::source::Source;
@@ -167,6 +167,7 @@ impl<'a> Generating<'a> {
             table: self.table.as_str().into(),
             columns: self.columns.iter().map(|known| Some(known.name.as_str().into())).collect(),
             reader: Some(&reader),
+            shows: None,
         };
         let sql = formulas::printed(&written, query, &named, Look::PLAIN).map_err(failed)?;
         let read = |at: &usize| {
@@ -370,7 +371,7 @@ fn by(
         column.map(|column| column.name.clone())
     };
     let program = formulas::program(&generated.program).map_err(failed)?;
-    program.print(&now, look, catalog).map(Some).map_err(failed)
+    program.print(&now, look, Shown::to_all(catalog)).map(Some).map_err(failed)
 }
 
 /// The same for a table that gets the column, too.

@@ -242,6 +242,7 @@ impl<'a> Parts<'a> {
             table: self.relation.name.clone(),
             columns: columns.iter().map(|column| Some(column.name.clone())).collect(),
             reader: Some(&self.names.reader()),
+            shows: None,
         };
         formulas::printed(bound, query, &named, look).map_err(failed)
     }

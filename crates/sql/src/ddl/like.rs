@@ -18,7 +18,7 @@ use crate::catalog::storage::Storage;
 use crate::catalog::{Kind, Name, oids};
 use crate::columns::Types;
 use crate::error::{Result, SqlError};
-use crate::formulas;
+use crate::formulas::{self, Shown};
 use crate::parse;
 use crate::rights::Action;
 use crate::rights::ask::of_table;
@@ -226,7 +226,7 @@ fn make_index(
     let storage = Storage::of(&view.objects, oids::of_index(of.id));
     let on = format!("{}.{}", quote(&name.schema), quote(&name.name));
     let catalog = formulas::catalog_of(view);
-    let sql = text::index(schema, of, &on, (Look::PLAIN, &storage), &catalog);
+    let sql = text::index(schema, of, &on, (Look::PLAIN, &storage), Shown::to_all(&catalog));
     let broken = || SqlError::defect("a definition is not what its text says");
     let all = parse::statements(&sql)?;
     let [parsed] = &all[..] else { return Err(broken()) };

@@ -4,7 +4,7 @@
 //! made. A session takes them when it begins: those for all first, then the database's, the role's, and those of both; what the
 //! client says itself comes after that.
 
-use onlap_pg::ast::{Name, SetStatement, SetTo};
+use onlap_pg::ast::{Name, OptionValue, SetStatement, SetTo};
 use serde_json::{Value as Json, json};
 
 use super::roles;
@@ -12,7 +12,7 @@ use crate::catalog::{Kind, Objects};
 use crate::error::{Result, SqlError, state};
 use crate::rights::{Action, Class, Key};
 use crate::session::Session;
-use crate::settings::{Settings, find, may_be};
+use crate::settings::{Settings, find, joined, may_be};
 use crate::view::View;
 
 /// Whose settings they are: OIDs, 0 for any.
@@ -141,10 +141,7 @@ fn change(session: &mut Session, view: &View, of: Of, said: &SetStatement) -> Re
         }
         SetStatement::Setting(_, name, to) => {
             let value = match to {
-                SetTo::Values(values) => {
-                    let texts: Vec<&str> = values.iter().map(|value| value.text()).collect();
-                    texts.join(", ")
-                }
+                SetTo::Values(values) => joined(name, values.iter().map(OptionValue::text))?,
                 _ => session.settings.show(name)?,
             };
             if matches!(&**name, "role" | "session_authorization") {

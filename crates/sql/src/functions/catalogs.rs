@@ -13,10 +13,11 @@ use crate::catalog::names::quote;
 use crate::catalog::storage::Storage;
 use crate::catalog::{Kind, extensions, oids};
 use crate::error::{Result, SqlError, state};
+use crate::formulas::Shown;
 use crate::parse::identifiers;
 use crate::query::secured;
 use crate::query::through::written_columns;
-use crate::query::{Names, Printed, sql_error};
+use crate::query::{Names, Printed, Reader, sql_error};
 use crate::system::classes::{is_constraint, owned_sequences};
 use crate::system::model::{Model, Relation, What};
 use crate::system::rows::Datum;
@@ -238,10 +239,11 @@ fn index(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
     let Some((table, index)) = relation.and_then(Relation::index) else { return Ok(Datum::Null) };
     let pretty = arg(arguments, 2) == Datum::Bool(true);
     let look = if pretty { Look::PRETTY } else { Look::PLAIN };
-    let catalog = crate::formulas::catalog_of(&seen.view);
+    let (catalog, reader) = (crate::formulas::catalog_of(&seen.view), Reader::new(&seen.view));
+    let shown = Shown { catalog: &catalog, reader: Some(&reader) };
     match arg(arguments, 1).int() {
         Some(column) if column > 0 => {
-            Ok(text::index_column(table, index, column as usize - 1, look, &catalog).into())
+            Ok(text::index_column(table, index, column as usize - 1, look, shown).into())
         }
         _ => {
             let model = seen.model()?;
@@ -251,7 +253,7 @@ fn index(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
                 None => views::qualified(model, table.id),
             };
             let storage = Storage::of(&seen.view.objects, oids::of_index(index.id));
-            Ok(text::index(table, index, &on, (look, &storage), &catalog).into())
+            Ok(text::index(table, index, &on, (look, &storage), shown).into())
         }
     }
 }

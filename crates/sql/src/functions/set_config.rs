@@ -109,7 +109,12 @@ impl SetConfig {
         if asked.len() >= MOST_ASKED {
             return Err(SqlError::new("54000", "a statement sets too many settings"));
         }
+        let shown = match &*name {
+            // What it does not say stays as it is.
+            "datestyle" => None,
+            name => settings::shown(name, &value),
+        };
         asked.push((name, value.clone(), local));
-        Ok(value.into())
+        Ok(shown.unwrap_or(value).into())
     }
 }

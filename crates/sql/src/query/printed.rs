@@ -5,7 +5,7 @@
 //!
 //! Thread safety: belongs to the statement that asks.
 
-use onlap::{ColumnSchema, Expr, TableSchema};
+use onlap::{ColumnSchema, DataType, Expr, TableSchema};
 use onlap_pg::ast::Name as Word;
 use onlap_pg::bind::{self, Schema};
 use onlap_pg::bound::{Bound, QueryId};
@@ -91,7 +91,8 @@ impl<'a> Printed<'a> {
         {
             // It names what the search path has not.
             let catalog = formulas::catalog_of(self.view);
-            return text::formula(table, (program, reads), (look, &catalog));
+            let shown = formulas::Shown { catalog: &catalog, reader: Some(&self.reader) };
+            return text::formula(table, (program, reads), (look, shown));
         }
         self.expression(table, None, &sql, look)
     }
@@ -105,8 +106,13 @@ impl<'a> Printed<'a> {
         let key = defaults::key(table.id, column.id);
         match self.view.objects.get(Kind::Default, &key) {
             Some(_) => Some(self.expression(table, Some(column), &sql, Look::PLAIN)),
-            // The engine's own are printed already.
-            None => Some(sql),
+            // The engine's own are printed already, moments as all sessions read them.
+            None => match column.ty {
+                DataType::Date | DataType::Time | DataType::Timestamp | DataType::Timestamptz => {
+                    Some(self.expression(table, Some(column), &sql, Look::PLAIN))
+                }
+                _ => Some(sql),
+            },
         }
     }
 

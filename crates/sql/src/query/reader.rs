@@ -128,6 +128,24 @@ impl Reader {
         Ok(shown)
     }
 
+    /// The same the other way round: a text that any session reads, as the session prints it.
+    ///
+    /// # Errors
+    /// It is none of the type.
+    pub fn shown_of_fixed(&self, ty: PgType, text: &str) -> Result<String> {
+        let mut shown = String::new();
+        self.value(ty, |cx, ty| {
+            let read = if ty.oid == oids::INTERVAL { ty } else { TypeRef::new(ty.oid) };
+            let fixed = Settings::default();
+            let value = {
+                let mut cx = Cx { catalog: cx.catalog, settings: &fixed, session: cx.session };
+                input(&mut cx, read, text)?
+            };
+            output(cx, ty.oid, &value, &mut shown)
+        })?;
+        Ok(shown)
+    }
+
     /// A value as the session prints it.
     ///
     /// # Errors

@@ -326,6 +326,7 @@ impl Session {
     fn query_answered(&mut self, sql: &str, client: &mut dyn Client) -> Result<()> {
         self.cancel.store(false, Ordering::Relaxed);
         self.portals.remove("");
+        self.statements.remove("");
         let result = self.query_all(sql, client);
         self.room = None;
         self.several = false;
@@ -343,11 +344,19 @@ impl Session {
                 self.end_implicit(client)?;
             }
         }
+        self.end_idle_portals();
         self.report(client);
         self.deliver(client)?;
         self.note_state();
         self.instance.runner.room().rest();
         Ok(())
+    }
+
+    /// Portals that were made outside of a block end with their message, those too that never ran and so began no transaction.
+    fn end_idle_portals(&mut self) {
+        if self.block.is_none() {
+            self.end_portals(true);
+        }
     }
 
     /// Whether notifications may come for the client now: it listens, and no transaction is under way.
@@ -468,6 +477,10 @@ impl Session {
     fn parse_marked(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<()> {
         // A cancel means a statement that runs.
         self.cancel.store(false, Ordering::Relaxed);
+        if name.is_empty() {
+            // It goes whatever becomes of this one.
+            self.statements.remove("");
+        }
         let parsed = match self.marked(sql) {
             Ok(Some(marked)) => {
                 let parsed = self.parse_in_room(name, &marked.text, types);
@@ -500,6 +513,9 @@ impl Session {
             return Err(SqlError::new(state::SYNTAX, text));
         }
         let mut prepared = self.prepare(all.pop(), types)?;
+        if !name.is_empty() {
+            prepared = self.with_literals_of_now(prepared, types)?;
+        }
         prepared.kept = self.keep_room(name, sql)?;
         let prepared = Arc::new(prepared);
         self.list(name, sql, &prepared, false);
@@ -778,6 +794,7 @@ impl Session {
 
     fn synced(&mut self, client: &mut dyn Client) -> Result<()> {
         let ended = self.end_implicit(client);
+        self.end_idle_portals();
         self.report(client);
         self.deliver(client)?;
         self.note_state();

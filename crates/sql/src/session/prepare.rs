@@ -129,6 +129,11 @@ impl Prepared {
         Some(Arc::clone(late))
     }
 
+    /// What it meant when it was prepared.
+    pub(super) fn first_meaning(&self) -> Option<Arc<Meaning>> {
+        self.first.as_ref().map(|(_, first)| Arc::clone(first))
+    }
+
     /// Whether it was found to run without a planner.
     pub(super) fn is_native(&self) -> bool {
         self.first.as_ref().is_some_and(|(_, meaning)| meaning.native().is_some())

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use onlap::{DataType, Value};
 use onlap_base::clock::{Clock, SystemClock};
-use onlap_pg::ast::{Execute, Prepare, TypeName};
+use onlap_pg::ast::{Execute, Prepare, Span, TypeName};
 
 use super::answer::{Answer, AnswerColumn};
 use super::prepare::Prepared;
 use super::values::plain_parameter;
 use super::{Parameter, Roles, Session};
 use crate::catalog::extensions;
+use crate::catalog::frozen::{edited, literals};
 use crate::columns::ColumnType;
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Body};
@@ -46,7 +47,8 @@ impl Session {
             return Err(SqlError::new(state::SYNTAX, "a statement of this kind is not prepared"));
         }
         let prepared = self.prepare(Some(parsed), &types);
-        let mut prepared = prepared.map_err(|e| source.within(prepare.span, e))?;
+        let prepared = prepared.map_err(|e| source.within(prepare.span, e))?;
+        let mut prepared = self.with_literals_of_now(prepared, &types)?;
         if self.statements.contains_key(&name) {
             let text = format!("prepared statement \"{name}\" already exists");
             return Err(SqlError::new(state::DUPLICATE_STATEMENT, text));
@@ -56,6 +58,32 @@ impl Session {
         self.list(&name, source.written, &prepared, true);
         self.statements.insert(name, prepared);
         Ok(Answer::Done("PREPARE".into()))
+    }
+
+    /// Lets literals of dates, times and intervals mean what they mean now, as in PostgreSQL: a statement with a name may be carried
+    /// out when other settings say what their texts mean.
+    ///
+    /// # Errors
+    /// As of [`Session::prepare`].
+    pub(super) fn with_literals_of_now(
+        &mut self,
+        prepared: Prepared,
+        types: &[u32],
+    ) -> Result<Prepared> {
+        let (Some(parsed), Some(meaning)) = (&prepared.parsed, prepared.first_meaning()) else {
+            return Ok(prepared);
+        };
+        let text = &parsed.text;
+        let edits = self.in_view(|_, view| Ok(literals(view, meaning.bound.tree().0, text)))?;
+        if edits.is_empty() {
+            return Ok(prepared);
+        }
+        let whole = Span { start: 0, end: text.len() as u32 };
+        let Some(mut again) = parse::statements(&edited(text, whole, edits))?.pop() else {
+            return Ok(prepared);
+        };
+        again.stand_for(parsed);
+        self.prepare(Some(again), types)
     }
 
     /// Lets the catalog know of a prepared statement.

@@ -1,4 +1,4 @@
-//! What do literals mean where `standard_conforming_strings` is off?
+//! What do literals mean where `standard_conforming_strings` is off, and which escapes may they have?
 //!
 //! The scanner says which literals have a backslash that is an escape ([`Tokens::of_escapes`]). Each of them gets an E before it, so
 //! that the text means the same with the setting on, which all that reads it afterwards goes by. Places of errors are those of the
@@ -9,6 +9,7 @@
 use onlap_pg::grammar::{Keyword, Kind, Tokens};
 
 use super::Session;
+use crate::encoding::Encoding;
 use crate::error::{Result, SqlError};
 use crate::parse;
 use crate::settings::Id;
@@ -72,6 +73,7 @@ impl Session {
     /// # Errors
     /// Those of a text whose tokens end before it does.
     pub(super) fn marked(&mut self, sql: &str) -> Result<Option<Marked>> {
+        self.must_quote_safely(sql)?;
         let may_differ = sql.contains('\\') || sql.contains("&'");
         if self.settings.flag(Id::StandardConformingStrings) || !may_differ {
             return Ok(None);
@@ -92,6 +94,33 @@ impl Session {
             return Err(e);
         }
         Ok((!tokens.escapes.is_empty()).then(|| Marked::of(&tokens)))
+    }
+
+    /// Fails for `\'` in a literal where `backslash_quote` or the client's encoding forbids it.
+    fn must_quote_safely(&mut self, sql: &str) -> Result<()> {
+        if !sql.contains("\\'") {
+            return Ok(());
+        }
+        let is_safe = match self.settings.text(Id::BackslashQuote) {
+            "on" => true,
+            "off" => false,
+            _ => {
+                let encoding = Encoding::named(self.settings.text(Id::ClientEncoding));
+                !encoding.has_backslashes_within()
+            }
+        };
+        if is_safe {
+            return Ok(());
+        }
+        self.make_room(sql)?;
+        let tokens = match self.settings.flag(Id::StandardConformingStrings) {
+            true => Tokens::of(sql),
+            false => Tokens::of_escapes(sql),
+        };
+        let Some(start) = tokens.quote else { return Ok(()) };
+        let hint = "Use '' to write quotes in strings. \\' is insecure in client-only encodings.";
+        let place = sql[..start as usize].chars().count() + 1;
+        Err(SqlError::new("22P06", "unsafe use of \\' in a string literal").hint(hint).at(place))
     }
 }
 

@@ -344,8 +344,9 @@ impl Session {
 /// The schemas of a setting, where `$user` is the one of the role's name, and `pg_temp` the one of the session's
 /// temporary objects. That is looked at first where it is not named and there is one.
 fn search_path(text: &str, user: &str, pid: i32, temporary: bool) -> SearchPath {
-    let parts = text.split(',').map(|part| part.trim().trim_matches('"'));
-    let named = parts.filter(|part| !part.is_empty()).map(|part| match part {
+    // A check was asked whether it is a list.
+    let parts = settings::names(text).unwrap_or_default();
+    let named = parts.iter().filter(|part| !part.is_empty()).map(|part| match &**part {
         "$user" => user.to_string(),
         names::TEMPORARY => names::temporary(pid),
         part => part.to_string(),

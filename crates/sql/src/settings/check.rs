@@ -70,8 +70,7 @@ pub(super) fn time_zone(text: &str) -> Result<String, String> {
         // What is no number of seconds is beyond any.
         return offset(if hours.is_finite() { (hours * 3600.0) as i64 } else { i64::MAX });
     }
-    let none = || "It is no name of the time zone database.".to_owned();
-    find_zone(text).map(|zone| zone.shown(text)).ok_or_else(none)
+    find_zone(text).map(|zone| zone.shown(text)).ok_or_else(String::new)
 }
 
 /// The whole text as a number.
@@ -127,13 +126,91 @@ pub(super) fn sync(text: &str) -> Result<String, String> {
     mode.map(|m| m.to_string()).map_err(|e| format!("{e}."))
 }
 
-/// Words of PostgreSQL for levels of isolation.
-pub(super) fn isolation(text: &str) -> Result<String, String> {
-    const LEVELS: [&str; 4] =
-        ["serializable", "repeatable read", "read committed", "read uncommitted"];
-    let given = text.split_ascii_whitespace().collect::<Vec<_>>().join(" ").to_ascii_lowercase();
-    match LEVELS.iter().find(|level| **level == given) {
-        Some(level) => Ok((*level).to_string()),
-        None => Err(format!("Available values: {}.", LEVELS.join(", "))),
+/// The names in a list, as PostgreSQL reads it: those without quotes in small letters. Nothing where it is none.
+pub fn names(text: &str) -> Option<Vec<String>> {
+    let mut rest = text.trim();
+    let mut all = Vec::new();
+    while !rest.is_empty() || !all.is_empty() {
+        let mut name = String::new();
+        if let Some(mut inner) = rest.strip_prefix('"') {
+            loop {
+                let (part, after) = inner.split_once('"')?;
+                name.push_str(part);
+                match after.strip_prefix('"') {
+                    Some(after) => {
+                        name.push('"');
+                        inner = after;
+                    }
+                    None => {
+                        rest = after.trim_start();
+                        break;
+                    }
+                }
+            }
+        } else {
+            let end = rest.find(|c: char| c == ',' || c.is_ascii_whitespace());
+            let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+            if word.is_empty() {
+                return None;
+            }
+            name = word.to_lowercase();
+            rest = after.trim_start();
+        }
+        all.push(name);
+        match rest.strip_prefix(',') {
+            Some(after) => rest = after.trim_start(),
+            None if rest.is_empty() => break,
+            None => return None,
+        }
     }
+    Some(all)
+}
+
+/// Schemas in which names are looked for.
+pub(super) fn search_path(text: &str) -> Result<String, String> {
+    match names(text) {
+        Some(_) => Ok(text.to_owned()),
+        None => Err("List syntax is invalid.".to_owned()),
+    }
+}
+
+/// A locale of C, in which everything here is: English ones write money, numbers and times in the same way.
+pub(super) fn locale(text: &str) -> Result<String, String> {
+    let (language, encoding) = text.split_once('.').unwrap_or((text, "UTF-8"));
+    let is_utf8 = encoding.replace('-', "").eq_ignore_ascii_case("utf8");
+    match matches!(language, "" | "C" | "POSIX" | "en_US") && is_utf8 {
+        true => Ok(text.to_owned()),
+        false => Err(String::new()),
+    }
+}
+
+/// A tablespace; the empty name stands for the database's.
+pub(super) fn tablespace(text: &str) -> Result<String, String> {
+    match text {
+        "" | "pg_default" | "pg_global" => Ok(text.to_owned()),
+        _ => Err(format!("Tablespace \"{text}\" does not exist.")),
+    }
+}
+
+/// Tablespaces, separated by commas.
+pub(super) fn tablespaces(text: &str) -> Result<String, String> {
+    for name in names(text).ok_or_else(|| "List syntax is invalid.".to_owned())? {
+        tablespace(&name)?;
+    }
+    Ok(text.to_owned())
+}
+
+/// How a table is kept.
+pub(super) fn access_method(text: &str) -> Result<String, String> {
+    match text {
+        "heap" => Ok(text.to_owned()),
+        "" => Err("default_table_access_method cannot be empty.".to_owned()),
+        _ => Err(format!("Table access method \"{text}\" does not exist.")),
+    }
+}
+
+/// What a client calls itself, in ASCII: each other byte is a question mark, as in PostgreSQL.
+pub(super) fn ascii(text: &str) -> Result<String, String> {
+    let shown = |byte: u8| if (32..=126).contains(&byte) { char::from(byte) } else { '?' };
+    Ok(text.bytes().map(shown).collect())
 }

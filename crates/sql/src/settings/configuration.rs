@@ -106,7 +106,9 @@ impl Configuration {
             let text = format!("parameter \"{}\" cannot be changed", setting.name);
             return Err(SqlError::new("55P02", text));
         }
-        self.values[setting.id as usize] = (setting.parse(text)?, origin);
+        let value = setting.parse(text)?;
+        setting.must_be_served(&value)?;
+        self.values[setting.id as usize] = (value, origin);
         Ok(())
     }
     /// Says what is so: a setting that nobody sets.

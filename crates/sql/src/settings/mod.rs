@@ -37,6 +37,11 @@ pub use rows::SettingRow;
 pub use session::{Mark, Settings, checked, may_be};
 pub use value::{Unit, Value};
 
+use std::borrow::Cow;
+
+pub use check::names;
+
+use crate::catalog::names::quote;
 use crate::error::{Result, SqlError, state};
 
 /// When a setting may change.
@@ -65,7 +70,7 @@ pub enum Kind {
     Word(&'static [&'static str]),
     /// Any text.
     Text,
-    /// Text that a function brings into its usual form, or refuses with a reason.
+    /// Text that a function brings into its usual form, or refuses with a detail, which may be empty.
     Checked(fn(&str) -> Result<String, String>),
 }
 
@@ -98,23 +103,31 @@ impl Setting {
     /// # Errors
     /// It is none of this setting's (22023).
     pub fn parse(&self, text: &str) -> Result<Value> {
-        if let (Kind::Real(least, greatest), Ok(x)) = (self.kind, text.trim().parse::<f64>())
-            && (x < least || x > greatest)
-        {
-            let name = self.name;
-            let text = format!(
-                "{x} is outside the valid range for parameter \"{name}\" ({least} .. {greatest})"
-            );
-            return Err(SqlError::new(state::BAD_PARAMETER, text));
+        // As in PostgreSQL only what checks a text calls the setting by its own name.
+        let name = match self.kind {
+            Kind::Text | Kind::Checked(_) => Cow::Borrowed(self.name),
+            _ => Cow::Owned(self.name.to_ascii_lowercase()),
+        };
+        value::parse(self.kind, text).map_err(|wrong| wrong.error(&name, text))
+    }
+    /// Fails for a value that would change what statements mean in a way that is not there.
+    ///
+    /// # Errors
+    /// `0A000`.
+    fn must_be_served(&self, value: &Value) -> Result<()> {
+        let is_served = match (self.id, value) {
+            (Id::TransformNullEquals | Id::QuoteAllIdentifiers, Value::Flag(on)) => !on,
+            (Id::ArrayNulls, Value::Flag(on)) => *on,
+            (Id::SessionReplicationRole, Value::Text(role)) => role != "replica",
+            _ => true,
+        };
+        match is_served {
+            true => Ok(()),
+            false => {
+                let shown = value::show(self.kind, value);
+                Err(SqlError::unsupported(format!("{} = {shown}", self.name)))
+            }
         }
-        value::parse(self.kind, text).map_err(|why| {
-            let name = self.name;
-            let error = SqlError::new(
-                state::BAD_PARAMETER,
-                format!("invalid value for parameter \"{name}\": \"{text}\""),
-            );
-            if why.is_empty() { error } else { error.hint(why) }
-        })
     }
     /// The value where nobody gives one.
     pub fn default_value(&self) -> Value {
@@ -144,6 +157,33 @@ fn known(name: &str) -> Option<&'static Setting> {
 /// The mode of the transaction under way that a name stands for, if it does.
 pub fn mode(name: &str) -> Option<Id> {
     known(name).map(|setting| setting.id).filter(|id| is_mode(*id))
+}
+
+/// Whether a setting's value is a list, for which SET takes several values.
+fn is_list(name: &str) -> bool {
+    let lists = |id| matches!(id, Id::DateStyle | Id::SearchPath | Id::TempTablespaces);
+    known(name).is_some_and(|setting| lists(setting.id))
+}
+
+/// What SET is given for a setting, as one text: names in lists of names are quoted where they have to be.
+///
+/// # Errors
+/// `22023`: several values of what is no list.
+pub fn joined<'v>(name: &str, values: impl ExactSizeIterator<Item = &'v str>) -> Result<String> {
+    if values.len() > 1 && !is_list(name) {
+        let text = format!("SET {name} takes only one argument");
+        return Err(SqlError::new(state::BAD_PARAMETER, text));
+    }
+    let has_names = matches!(name, "search_path" | "temp_tablespaces");
+    let quoted = |value: &'v str| if has_names { Cow::Owned(quote(value)) } else { value.into() };
+    let texts: Vec<Cow<'_, str>> = values.map(quoted).collect();
+    Ok(texts.join(", "))
+}
+
+/// What SHOW would give of a setting that had this value; nothing where there is none such.
+pub fn shown(name: &str, text: &str) -> Option<String> {
+    let setting = find(name).ok()?;
+    setting.parse(text).ok().map(|value| value::show(setting.kind, &value))
 }
 
 /// Whether a setting is a mode of the transaction under way.

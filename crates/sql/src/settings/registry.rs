@@ -48,9 +48,14 @@ impl Id {
 
 const TIMES: i64 = i32::MAX as i64;
 const GB: i64 = 1 << 30;
-const LEVELS: &[&str] = &[
-    "debug5", "debug4", "debug3", "debug2", "debug1", "debug", "log", "notice", "warning", "error",
+const LEVELS: &[&str] =
+    &["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"];
+const LOG_LEVELS: &[&str] = &[
+    "debug5", "debug4", "debug3", "debug2", "debug1", "info", "notice", "warning", "error", "log",
+    "fatal", "panic",
 ];
+const ISOLATION: &[&str] =
+    &["serializable", "repeatable read", "read committed", "read uncommitted"];
 
 settings! {
     "Database" {
@@ -111,7 +116,7 @@ settings! {
             flag "log-min-duration-statement";
     }
     "Client" {
-        ApplicationName "application_name" Text, "", Session, "The client's name for itself.", reported = true;
+        ApplicationName "application_name" Checked(check::ascii), "", Session, "The client's name for itself.", reported = true;
         ClientEncoding "client_encoding" Checked(check::encoding), "UTF8", Session,
             "The encoding of texts the client sends and gets.", reported = true;
         ClientMinMessages "client_min_messages" Word(LEVELS), "notice", Session,
@@ -124,8 +129,8 @@ settings! {
             "The zone in which times are shown, and which text and functions mean where none is said.", reported = true;
         ExtraFloatDigits "extra_float_digits" Number(Unit::None, -15, 3), "1", Session,
             "Digits of floating-point numbers; above 0 the shortest that are exact.";
-        ByteaOutput "bytea_output" Word(&["hex", "escape"]), "hex", Session, "How bytes are written.";
-        SearchPath "search_path" Text, "\"$user\", public", Session,
+        ByteaOutput "bytea_output" Word(&["escape", "hex"]), "hex", Session, "How bytes are written.";
+        SearchPath "search_path" Checked(check::search_path), "\"$user\", public", Session,
             "Schemas in which names without one are looked for.";
         SessionAuthorization "session_authorization" Text, "postgres", Fixed,
             "The role that connected.", reported = true;
@@ -133,13 +138,13 @@ settings! {
         IsSuperuser "is_superuser" Flag, "on", Fixed, "Whether the role may do everything.", reported = true;
     }
     "Transactions" {
-        DefaultTransactionIsolation "default_transaction_isolation" Checked(check::isolation),
+        DefaultTransactionIsolation "default_transaction_isolation" Word(ISOLATION),
             "read committed", Session, "The level of new transactions.";
         DefaultTransactionReadOnly "default_transaction_read_only" Flag, "off", Session,
             "Whether new transactions only read.", reported = true;
         DefaultTransactionDeferrable "default_transaction_deferrable" Flag, "off", Session,
             "Without effect.";
-        TransactionIsolation "transaction_isolation" Checked(check::isolation), "read committed",
+        TransactionIsolation "transaction_isolation" Word(ISOLATION), "read committed",
             Session, "The level of this transaction.";
         TransactionReadOnly "transaction_read_only" Flag, "off", Session,
             "Whether this transaction only reads.";
@@ -157,7 +162,7 @@ settings! {
             "Without effect; dumps of newer releases set it.";
         DeadlockTimeout "deadlock_timeout" Number(Unit::Ms, 1, TIMES), "1s", Superuser,
             "Without effect: deadlocks are found at once.";
-        SynchronousCommit "synchronous_commit" Word(&["on", "off", "local", "remote_write", "remote_apply"]),
+        SynchronousCommit "synchronous_commit" Word(&["local", "remote_write", "remote_apply", "on", "off"]),
             "on", Session, "Without effect: the setting sync decides, for all.";
     }
     "Execution" {
@@ -186,6 +191,32 @@ settings! {
         EnableSort "enable_sort" Flag, "on", Session, "Without effect.";
         EnableHashagg "enable_hashagg" Flag, "on", Session, "Without effect.";
         EnableMemoize "enable_memoize" Flag, "on", Session, "Without effect.";
+        EnableTidscan "enable_tidscan" Flag, "on", Session, "Without effect.";
+        EnableMaterial "enable_material" Flag, "on", Session, "Without effect.";
+        EnableIncrementalSort "enable_incremental_sort" Flag, "on", Session, "Without effect.";
+        EnableGathermerge "enable_gathermerge" Flag, "on", Session, "Without effect.";
+        EnableParallelAppend "enable_parallel_append" Flag, "on", Session, "Without effect.";
+        EnableParallelHash "enable_parallel_hash" Flag, "on", Session, "Without effect.";
+        EnablePartitionPruning "enable_partition_pruning" Flag, "on", Session, "Without effect.";
+        EnablePartitionwiseJoin "enable_partitionwise_join" Flag, "off", Session, "Without effect.";
+        EnablePartitionwiseAggregate "enable_partitionwise_aggregate" Flag, "off", Session, "Without effect.";
+        EnableAsyncAppend "enable_async_append" Flag, "on", Session, "Without effect.";
+        ConstraintExclusion "constraint_exclusion" Word(&["partition", "on", "off"]), "partition", Session,
+            "Without effect.";
+        FromCollapseLimit "from_collapse_limit" Number(Unit::None, 1, TIMES), "8", Session, "Without effect.";
+        JoinCollapseLimit "join_collapse_limit" Number(Unit::None, 1, TIMES), "8", Session, "Without effect.";
+        CpuTupleCost "cpu_tuple_cost" Real(0.0, f64::MAX), "0.01", Session, "Without effect.";
+        CpuIndexTupleCost "cpu_index_tuple_cost" Real(0.0, f64::MAX), "0.005", Session, "Without effect.";
+        CpuOperatorCost "cpu_operator_cost" Real(0.0, f64::MAX), "0.0025", Session, "Without effect.";
+        CursorTupleFraction "cursor_tuple_fraction" Real(0.0, 1.0), "0.1", Session, "Without effect.";
+        DefaultStatisticsTarget "default_statistics_target" Number(Unit::None, 1, 10_000), "100", Session,
+            "Without effect.";
+        MaxParallelWorkers "max_parallel_workers" Number(Unit::None, 0, 1024), "8", Session, "Without effect.";
+        MaxParallelMaintenanceWorkers "max_parallel_maintenance_workers" Number(Unit::None, 0, 1024), "2",
+            Session, "Without effect.";
+        ParallelLeaderParticipation "parallel_leader_participation" Flag, "on", Session, "Without effect.";
+        EffectiveIoConcurrency "effective_io_concurrency" Number(Unit::None, 0, 1000), "1", Session,
+            "Without effect.";
         Jit "jit" Flag, "off", Session, "Without effect.";
         JitAboveCost "jit_above_cost" Real(-1.0, f64::MAX), "100000", Session, "Without effect.";
         Geqo "geqo" Flag, "on", Session, "Without effect.";
@@ -212,31 +243,43 @@ settings! {
         EscapeStringWarning "escape_string_warning" Flag, "on", Session,
             "A warning of a backslash in '...' while those are escapes.";
         BackslashQuote "backslash_quote" Word(&["safe_encoding", "on", "off"]), "safe_encoding", Session,
-            "Without effect.";
-        ArrayNulls "array_nulls" Flag, "on", Session, "Without effect.";
-        QuoteAllIdentifiers "quote_all_identifiers" Flag, "off", Session, "Without effect.";
-        TransformNullEquals "transform_null_equals" Flag, "off", Session, "Without effect.";
+            "Whether \\' may be a quote in E'...'; safe_encoding: unless the client's encoding has a backslash within \
+             characters.";
+        ArrayNulls "array_nulls" Flag, "on", Session, "Only on is served.";
+        QuoteAllIdentifiers "quote_all_identifiers" Flag, "off", Session, "Only off is served.";
+        TransformNullEquals "transform_null_equals" Flag, "off", Session, "Only off is served.";
         SynchronizeSeqscans "synchronize_seqscans" Flag, "on", Session, "Without effect.";
         RowSecurity "row_security" Flag, "on", Session, "Policies of tables are asked; off: a statement for which they count is refused.";
-        CheckFunctionBodies "check_function_bodies" Flag, "on", Session, "Without effect.";
+        CheckFunctionBodies "check_function_bodies" Flag, "on", Session, "CREATE FUNCTION reads the body.";
         XmlOption "xmloption" Word(&["content", "document"]), "content", Session, "Without effect.";
         XmlBinary "xmlbinary" Word(&["base64", "hex"]), "base64", Session, "Without effect.";
-        DefaultTableAccessMethod "default_table_access_method" Text, "heap", Session, "Without effect.";
-        DefaultTablespace "default_tablespace" Text, "", Session, "Without effect.";
-        TempTablespaces "temp_tablespaces" Text, "", Session, "Without effect.";
+        DefaultTableAccessMethod "default_table_access_method" Checked(check::access_method), "heap", Session, "Without effect.";
+        DefaultTablespace "default_tablespace" Checked(check::tablespace), "", Session, "Without effect.";
+        TempTablespaces "temp_tablespaces" Checked(check::tablespaces), "", Session, "Without effect.";
         DefaultTextSearchConfig "default_text_search_config" Checked(check::text_search), "pg_catalog.english",
             Session, "By which configuration texts are searched where none is named.";
-        DefaultToastCompression "default_toast_compression" Text, "pglz", Session, "Without effect.";
+        DefaultToastCompression "default_toast_compression" Word(&["pglz", "lz4"]), "pglz", Session, "Without effect.";
         SessionReplicationRole "session_replication_role" Word(&["origin", "replica", "local"]), "origin",
-            Superuser, "Without effect.";
+            Superuser, "Without effect; replica is not served.";
         PasswordEncryption "password_encryption" Word(&["scram-sha-256"]), "scram-sha-256", Session,
             "How passwords are kept.";
-        LcMessages "lc_messages" Text, "C", Superuser, "Without effect.";
-        LcMonetary "lc_monetary" Text, "C", Session, "Without effect.";
-        LcNumeric "lc_numeric" Text, "C", Session, "Without effect.";
-        LcTime "lc_time" Text, "C", Session, "Without effect.";
+        LcMessages "lc_messages" Checked(check::locale), "C", Superuser,
+            "Only C and en_US are served, which are the same.";
+        LcMonetary "lc_monetary" Checked(check::locale), "C", Session,
+            "Only C and en_US are served, which are the same.";
+        LcNumeric "lc_numeric" Checked(check::locale), "C", Session,
+            "Only C and en_US are served, which are the same.";
+        LcTime "lc_time" Checked(check::locale), "C", Session,
+            "Only C and en_US are served, which are the same.";
         LogStatement "log_statement" Word(&["none", "ddl", "mod", "all"]), "none", Superuser,
             "Without effect.";
+        LogMinMessages "log_min_messages" Word(LOG_LEVELS), "warning", Superuser, "Without effect: see log_level.";
+        LogMinErrorStatement "log_min_error_statement" Word(LOG_LEVELS), "error", Superuser, "Without effect.";
+        LogDuration "log_duration" Flag, "off", Superuser, "Without effect.";
+        LogLockWaits "log_lock_waits" Flag, "off", Superuser, "Without effect.";
+        TrackCounts "track_counts" Flag, "on", Superuser, "Without effect.";
+        TrackIoTiming "track_io_timing" Flag, "off", Superuser, "Without effect.";
+        TrackFunctions "track_functions" Word(&["none", "pl", "all"]), "none", Superuser, "Without effect.";
         TrackActivities "track_activities" Flag, "on", Superuser, "Without effect.";
     }
     "Extensions" {

@@ -50,7 +50,7 @@ impl Settings {
                 ("integer", unit.name(), Some((least.to_string(), most.to_string())), None)
             }
             Kind::Real(least, most) => {
-                ("real", None, Some((least.to_string(), most.to_string())), None)
+                ("real", None, Some((value::general(least), value::general(most))), None)
             }
             Kind::Word(words) => ("enum", None, None, Some(words)),
             Kind::Text | Kind::Checked(_) => ("string", None, None, None),

@@ -430,15 +430,27 @@ pub fn checked(name: &str, text: &str) -> Result<Value> {
 }
 
 fn changeable(name: &str, text: &str, superuser: bool) -> Result<(Key, Value)> {
-    let key = key(name)?;
+    let key = key(name).map_err(|e| match name.contains('.') {
+        true => bad_name(name),
+        false => e,
+    })?;
     let value = match &key {
         Key::Known(id) => {
             check_context(id.setting(), superuser)?;
-            id.setting().parse(text)?
+            let value = id.setting().parse(text)?;
+            id.setting().must_be_served(&value)?;
+            value
         }
         Key::Custom(_) => Value::Text(text.to_string()),
     };
     Ok((key, value))
+}
+
+/// The error of a name with a dot that no setting may have.
+fn bad_name(name: &str) -> SqlError {
+    let text = format!("invalid configuration parameter name \"{name}\"");
+    let detail = "Custom parameter names must be two or more simple identifiers separated by dots.";
+    SqlError::new("42602", text).detail(detail)
 }
 
 /// Names of two parts or more, each an identifier.

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use onlap::{Action, ColumnSchema, IndexSchema, TableSchema, Time};
 use onlap_kernels::gin::Class;
-use onlap_pg::catalog::Catalog;
 use onlap_pg::print::Look;
 use onlap_pg::{Oid, TypeRef};
 
@@ -23,8 +22,8 @@ use crate::catalog::{Kind, bound, oids, rules as kept};
 use crate::columns::Types;
 use crate::ddl::view::ViewColumn;
 use crate::error::Result;
-use crate::formulas::{self, Program};
-use crate::query::{Printed, catalogs};
+use crate::formulas::{self, Program, Shown};
+use crate::query::{Printed, Reader, catalogs};
 use crate::row;
 use crate::types::{PgType, oid};
 use crate::view::View;
@@ -464,7 +463,8 @@ fn indexes(view: &View, model: &Model) -> Rows {
          indisexclusion indimmediate indisclustered indisvalid indcheckxmin indisready indislive \
          indisreplident indkey indcollation indclass indoption indexprs indpred",
     );
-    let catalog = formulas::catalog_of(view);
+    let (catalog, reader) = (formulas::catalog_of(view), Reader::new(view));
+    let shown = Shown { catalog: &catalog, reader: Some(&reader) };
     for relation in &model.relations {
         let Some((table, index)) = relation.index() else { continue };
         let ids: Vec<_> =
@@ -495,8 +495,8 @@ fn indexes(view: &View, model: &Model) -> Rows {
                 None => types.iter().map(|ty| operator_class(*ty)).collect::<Vec<_>>(),
             },
             order_flags(view, index),
-            expressions(table, index, &catalog),
-            index.filter.and_then(|id| text::derived(table, id, Look::PLAIN, &catalog)),
+            expressions(table, index, shown),
+            index.filter.and_then(|id| text::derived(table, id, Look::PLAIN, shown)),
         ]);
     }
     rows
@@ -538,13 +538,13 @@ fn whole_of(
 fn expressions(
     table: &TableSchema,
     index: &onlap::IndexSchema,
-    catalog: &Catalog,
+    shown: Shown<'_>,
 ) -> Option<String> {
     if text::gin(table, index).and_then(|of| of.gin).is_some_and(|gin| gin.whole) {
         return None;
     }
     let derived =
-        index.key.iter().filter_map(|k| text::derived(table, k.column, Look::PLAIN, catalog));
+        index.key.iter().filter_map(|k| text::derived(table, k.column, Look::PLAIN, shown));
     let all: Vec<String> = derived.collect();
     (!all.is_empty()).then(|| all.join(", "))
 }

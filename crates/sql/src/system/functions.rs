@@ -12,6 +12,7 @@ use crate::catalog::functions::{Function, Parameter};
 use crate::catalog::names::quote;
 use crate::catalog::{called, extensions as created};
 use crate::row;
+use crate::settings;
 use crate::view::View;
 
 /// OID of pg_proc.
@@ -245,8 +246,8 @@ pub fn definition(view: &View, model: &Model, of: &Function) -> String {
         let is_list = matches!(name.as_str(), "search_path" | "temp_tablespaces");
         let value = match is_list {
             true => {
-                let parts = value.split(',').map(|part| literal(part.trim().trim_matches('"')));
-                parts.collect::<Vec<_>>().join(", ")
+                let parts = settings::names(value).unwrap_or_default();
+                parts.iter().map(|part| literal(part)).collect::<Vec<_>>().join(", ")
             }
             false => literal(value),
         };

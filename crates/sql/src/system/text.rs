@@ -18,7 +18,7 @@ use crate::catalog::names::quote;
 use crate::catalog::storage::{KEYS, Storage};
 use crate::catalog::{Kind, oids};
 use crate::ddl::generated;
-use crate::formulas;
+use crate::formulas::{self, Shown};
 use crate::types::names;
 use crate::view::View;
 
@@ -29,10 +29,10 @@ pub fn column_name(table: &TableSchema, id: ColumnId) -> String {
 }
 
 /// A part of an index's key in SQL.
-fn key_part(table: &TableSchema, id: ColumnId, look: Look, catalog: &Catalog) -> String {
+fn key_part(table: &TableSchema, id: ColumnId, look: Look, shown: Shown<'_>) -> String {
     let Some(derived) = table.derived(id) else { return column_name(table, id) };
     let program = formulas::program_of(derived);
-    let printed = program.and_then(|of| of.element(&names_of(table), look, catalog));
+    let printed = program.and_then(|of| of.element(&names_of(table), look, shown));
     printed.unwrap_or_else(|_| derived.column.name.clone())
 }
 
@@ -76,9 +76,9 @@ fn option(value: &str) -> String {
 }
 
 /// What a derived column is, without the parentheses of a key.
-pub fn derived(table: &TableSchema, id: ColumnId, look: Look, catalog: &Catalog) -> Option<String> {
+pub fn derived(table: &TableSchema, id: ColumnId, look: Look, shown: Shown<'_>) -> Option<String> {
     let program = formulas::program_of(table.derived(id)?).ok()?;
-    program.print(&names_of(table), look, catalog).ok()
+    program.print(&names_of(table), look, shown).ok()
 }
 
 /// The names of a table's columns, not quoted.
@@ -97,13 +97,13 @@ pub fn index_column(
     index: &IndexSchema,
     at: usize,
     look: Look,
-    catalog: &Catalog,
+    shown: Shown<'_>,
 ) -> Option<String> {
     let id = match index.key.get(at) {
         Some(part) => part.column,
         None => *index.include.get(at - index.key.len())?,
     };
-    Some(key_part(table, id, look, catalog))
+    Some(key_part(table, id, look, shown))
 }
 
 /// CREATE INDEX.
@@ -112,7 +112,7 @@ pub fn index(
     index: &IndexSchema,
     on: &str,
     (look, storage): (Look, &Storage),
-    catalog: &Catalog,
+    shown: Shown<'_>,
 ) -> String {
     let unique = if index.is_unique() { "UNIQUE " } else { "" };
     let key: Vec<String> = index
@@ -128,14 +128,14 @@ pub fn index(
             };
             let said = storage.collation(at).filter(|part| part.said);
             let collate = said.map(|part| format!(" COLLATE {}", quote(collation_name(part.oid))));
-            let part = key_part(table, part.column, look, catalog);
+            let part = key_part(table, part.column, look, shown);
             format!("{part}{}{descending}{nulls}", collate.unwrap_or_default())
         })
         .collect();
     let name = quote(&index_name(table, index));
     let rest = match index.multi_entry {
         false => format!("USING btree ({})", key.join(", ")),
-        true => gin_key(table, index, &key.join(", "), catalog),
+        true => gin_key(table, index, &key.join(", "), shown.catalog),
     };
     let mut text = format!("CREATE {unique}INDEX {name} ON {on} {rest}");
     if !index.include.is_empty() {
@@ -154,7 +154,7 @@ pub fn index(
         let all: Vec<String> = options.into_iter().map(written).collect();
         text += &format!(" WITH ({})", all.join(", "));
     }
-    if let Some(condition) = index.filter.and_then(|id| derived(table, id, look, catalog)) {
+    if let Some(condition) = index.filter.and_then(|id| derived(table, id, look, shown)) {
         text += &format!(" WHERE {condition}");
     }
     text
@@ -258,7 +258,7 @@ fn written(table: &TableSchema, program: &str, reads: &[ColumnId]) -> String {
     let now = |at: u32| Some(column_of(table, *reads.get(at as usize)?)?.name.as_str());
     match kept.columns.iter().all(|(at, then, _)| now(*at) == Some(then)) {
         true => kept.sql,
-        false => formula(table, (program, reads), (Look::PLAIN, formulas::all())),
+        false => formula(table, (program, reads), (Look::PLAIN, Shown::to_all(formulas::all()))),
     }
 }
 
@@ -266,11 +266,11 @@ fn written(table: &TableSchema, program: &str, reads: &[ColumnId]) -> String {
 pub fn formula(
     table: &TableSchema,
     (program, reads): (&str, &[ColumnId]),
-    (look, catalog): (Look, &Catalog),
+    (look, shown): (Look, Shown<'_>),
 ) -> String {
     let name = |at: u32| Some(column_of(table, *reads.get(at as usize)?)?.name.clone());
     let kept = formulas::program(program);
-    let text = kept.and_then(|kept| kept.print(&name, look, catalog));
+    let text = kept.and_then(|kept| kept.print(&name, look, shown));
     text.unwrap_or_else(|_| program.to_string())
 }
 

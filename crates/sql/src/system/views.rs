@@ -10,7 +10,8 @@ use onlap_pg::print::Look;
 use crate::catalog::oids;
 use crate::catalog::storage::Storage;
 use crate::error::Result;
-use crate::query::Printed;
+use crate::formulas::Shown;
+use crate::query::{Printed, Reader};
 use crate::row;
 use crate::view::View;
 
@@ -133,7 +134,8 @@ pub fn qualified(model: &Model, table: onlap::TableId) -> String {
 
 fn indexes(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of("schemaname tablename indexname indexdef");
-    let catalog = crate::formulas::catalog_of(view);
+    let (catalog, reader) = (crate::formulas::catalog_of(view), Reader::new(view));
+    let shown = Shown { catalog: &catalog, reader: Some(&reader) };
     for relation in &model.relations {
         let Some((table, index)) = relation.index() else { continue };
         let parent = model.relation(oids::of_table(table.id));
@@ -146,7 +148,7 @@ fn indexes(view: &View, model: &Model) -> Rows {
                 index,
                 &qualified(model, table.id),
                 (Look::PLAIN, &Storage::of(&view.objects, relation.oid)),
-                &catalog
+                shown
             ),
         ]);
     }

@@ -436,3 +436,55 @@ CREATE FUNCTION void_plpgsql() RETURNS void LANGUAGE plpgsql AS 'begin end'
 SELECT void_sql() IS NULL, void_plpgsql() IS NULL
 
 SELECT count(*), count(x) FROM void_sql() x
+
+CREATE FUNCTION sums(n int) RETURNS int LANGUAGE sql AS 'SELECT CASE WHEN n <= 0 THEN 0 ELSE n + sums(n - 1) END'
+
+SELECT sums(10), sums(0), sums(-1), sums(null)
+
+SELECT sums(250)
+
+CREATE OR REPLACE FUNCTION sums(n int) RETURNS int LANGUAGE sql AS 'SELECT CASE WHEN n <= 0 THEN 0 ELSE 2 * n + sums(n - 1) END'
+
+SELECT sums(10)
+
+CREATE OR REPLACE FUNCTION sums(n int) RETURNS int LANGUAGE sql AS 'SELECT sums(n, 1)'
+
+CREATE FUNCTION counts_down(n int) RETURNS SETOF int LANGUAGE sql AS 'SELECT n UNION ALL SELECT counts_down(n - 1) WHERE n > 0'
+
+SELECT counts_down(3)
+
+CREATE FUNCTION never_made(n int) RETURNS int LANGUAGE sql AS 'SELECT never_made(n, 1)'
+
+SELECT count(*) FROM pg_proc WHERE proname = 'never_made'
+
+CREATE FUNCTION never_made(n int) RETURNS int LANGUAGE sql AS 'SELECT never_made(n), 1'
+
+CREATE FUNCTION never_made(n text) RETURNS int LANGUAGE sql AS 'SELECT never_made(''x''::text)::text'
+
+SELECT count(*) FROM pg_proc WHERE proname = 'never_made'
+
+CREATE FUNCTION is_even(n int) RETURNS bool LANGUAGE sql AS 'SELECT CASE WHEN n = 0 THEN true ELSE is_odd(n - 1) END'
+
+SET check_function_bodies = off
+
+CREATE FUNCTION is_even(n int) RETURNS bool LANGUAGE sql AS 'SELECT CASE WHEN n = 0 THEN true ELSE is_odd(n - 1) END'
+
+RESET check_function_bodies
+
+CREATE FUNCTION is_odd(n int) RETURNS bool LANGUAGE sql AS 'SELECT CASE WHEN n = 0 THEN false ELSE is_even(n - 1) END'
+
+SELECT is_even(7), is_odd(7)
+
+CREATE TABLE nodes (id int, parent int)
+
+INSERT INTO nodes VALUES (1, null), (2, 1), (3, 2), (4, 1)
+
+CREATE FUNCTION path_of(n int) RETURNS text LANGUAGE sql STABLE AS 'SELECT coalesce(path_of(parent) || ''/'', '''') || id FROM nodes WHERE id = n'
+
+SELECT id, path_of(id) FROM nodes ORDER BY id
+
+CREATE PROCEDURE fills(n int) LANGUAGE sql AS 'INSERT INTO nodes SELECT 100 + n, null; CALL fills(n)'
+
+CREATE OR REPLACE FUNCTION sums(n int) RETURNS int LANGUAGE sql AS 'SELECT 1'
+
+SELECT sums(10)

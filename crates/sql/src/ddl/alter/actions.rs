@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onlap::{IndexId, Table, TableChanges, TableSchema, Time};
+use onlap::{ColumnId, IndexId, Table, TableChanges, TableSchema, Time};
 use onlap_pg::ast::{self, TableChange, TableRule};
 use onlap_pg::bind::is_system_column;
 use onlap_pg::print::Look;
@@ -37,6 +37,8 @@ pub struct Actions<'a> {
     pub(super) types: Types,
     /// Columns that come, whose constraints are still to be read.
     pub(super) new: Vec<Declared<'a>>,
+    /// Columns that go.
+    gone: Vec<ColumnId>,
     /// What is to be done.
     pub steps: Vec<Step>,
 }
@@ -51,8 +53,8 @@ impl<'a> Actions<'a> {
     ) -> Actions<'a> {
         let schema = table.schema();
         let types = Types::of(&view.objects, &schema);
-        let (new, steps) = (Vec::new(), Vec::new());
-        Actions { view, source, name, table, schema, types, new, steps }
+        let (new, gone, steps) = (Vec::new(), Vec::new(), Vec::new());
+        Actions { view, source, name, table, schema, types, new, gone, steps }
     }
 
     /// Adds the steps of one action.
@@ -188,7 +190,7 @@ impl<'a> Actions<'a> {
                 }
             };
             let name = program
-                .element(&now, Look::PRETTY, formulas::all())
+                .element(&now, Look::PRETTY, formulas::Shown::to_all(formulas::all()))
                 .map_err(|e| sql_error(&e, ""))?;
             changes = changes.rename_derived(derived.column.id, name);
         }
@@ -239,10 +241,14 @@ impl<'a> Actions<'a> {
                 let text = format!("cannot {what} system column \"{column}\"");
                 return SqlError::new(state::UNSUPPORTED, text);
             }
-            let table = &self.name.name;
-            let text = format!("column \"{column}\" of relation \"{table}\" does not exist");
-            SqlError::new(state::NO_COLUMN, text)
+            self.no_column(column)
         })
+    }
+
+    fn no_column(&self, column: &str) -> SqlError {
+        let table = &self.name.name;
+        let text = format!("column \"{column}\" of relation \"{table}\" does not exist");
+        SqlError::new(state::NO_COLUMN, text)
     }
 
     fn has_rule(&self, name: &str) -> bool {
@@ -490,6 +496,9 @@ impl<'a> Actions<'a> {
     fn drop_column(&mut self, name: &str, cascade: bool, client: &mut dyn Client) -> Result<()> {
         let at = self.position_to("drop", name)?;
         let (table, id) = (self.schema.id, self.schema.columns[at].id);
+        if self.gone.contains(&id) {
+            return Err(self.no_column(name));
+        }
         let closure = Closure::of(self.view, vec![Object::Column(table, id)])?;
         closure.tell(cascade, client)?;
         let mut others = closure.others();
@@ -511,6 +520,7 @@ impl<'a> Actions<'a> {
             if let Some(primary) = primary {
                 changes = changes.make_secondary(&primary.name);
             }
+            self.gone.push(id);
             if let Some(at) = self.schema.position(id) {
                 let name = self.schema.columns[at].name.clone();
                 self.change(changes.drop_column_cascade(&name));

@@ -17,7 +17,7 @@ use crate::catalog::storage::Storage;
 use crate::catalog::{Kind, Name, oids};
 use crate::ddl::index;
 use crate::error::{Result, SqlError};
-use crate::formulas;
+use crate::formulas::{self, Shown};
 use crate::query::Printed;
 use crate::session::Session;
 use crate::session::lent::Told;
@@ -132,7 +132,13 @@ impl Actions<'_> {
             let oid = oids::of_index(index.id);
             let storage = Storage::of(&self.view.objects, oid);
             let on = views::qualified(&model, self.schema.id);
-            let sql = text::index(&self.schema, index, &on, (Look::PLAIN, &storage), &catalog);
+            let sql = text::index(
+                &self.schema,
+                index,
+                &on,
+                (Look::PLAIN, &storage),
+                Shown::to_all(&catalog),
+            );
             let comment = self.view.objects.get(Kind::Comment, &format!("{oid}:0"));
             let comment = comment.map(|_| format!("{oid}:0"));
             before.push(Step::DropIndex(index.name.clone()));

@@ -49,9 +49,6 @@ pub fn create(
         must_replace(view, create, known, &function)?;
         function.oid = known.oid;
     }
-    if session.settings.flag(Id::CheckFunctionBodies) {
-        crate::routine::check(view, &function, said::body_at(source, &function.source))?;
-    }
     let (key, is_new) = (function.key(), known.is_none());
     session.catalog_changed()?;
     view.scope.tx()?.hold_name(&key)?;
@@ -66,6 +63,11 @@ pub fn create(
         let number = session.number_of(Kind::Function, &key)?;
         let oid = crate::catalog::oids::of_object(number);
         session.own(view, function.class(), oid, &function.name.schema)?;
+    }
+    // As in PostgreSQL the body is read once the function is there: it may call itself.
+    if session.settings.flag(Id::CheckFunctionBodies) {
+        let view = session.view()?;
+        crate::routine::check(&view, &function, said::body_at(source, &function.source))?;
     }
     Ok(tag)
 }

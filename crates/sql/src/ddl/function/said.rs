@@ -13,6 +13,7 @@ use crate::error::{Result, SqlError, state};
 use crate::query::{Names, Reader, sql_error};
 use crate::routine::{TRIGGER, VOID, is_polymorphic};
 use crate::session::Session;
+use crate::settings;
 use crate::source::Source;
 use crate::types::PgType;
 use crate::view::View;
@@ -175,9 +176,7 @@ fn set(session: &Session, function: &mut Function, option: &FunctionOption) -> R
         FunctionOption::Set(SetStatement::Setting(_, name, to)) => {
             let text = match to {
                 SetTo::Values(values) => {
-                    // A list of names is kept as it means the same to SET.
-                    let text = |value: &OptionValue| value.text().to_string();
-                    values.iter().map(text).collect::<Vec<_>>().join(", ")
+                    settings::joined(name, values.iter().map(OptionValue::text))?
                 }
                 SetTo::Current => session.settings.show(name)?,
                 SetTo::Default => {
