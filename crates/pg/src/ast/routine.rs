@@ -163,6 +163,17 @@ pub enum TriggerEvent {
     Truncate,
 }
 
+/// What REFERENCING names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transition {
+    /// NEW, or else OLD.
+    pub new: bool,
+    /// TABLE, or else ROW.
+    pub table: bool,
+    /// The name.
+    pub name: Name,
+}
+
 /// CREATE TRIGGER.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreateTrigger {
@@ -176,8 +187,8 @@ pub struct CreateTrigger {
     pub events: Vec<TriggerEvent>,
     /// The table or view.
     pub on: Relation,
-    /// REFERENCING was said.
-    pub transitions: bool,
+    /// REFERENCING.
+    pub transitions: Vec<Transition>,
     /// FOR EACH ROW.
     pub row: bool,
     /// WHEN.

@@ -36,6 +36,10 @@ pub struct Trigger {
     pub function: u32,
     /// Its arguments.
     pub arguments: Vec<String>,
+    /// REFERENCING OLD TABLE.
+    pub old_table: Option<String>,
+    /// REFERENCING NEW TABLE.
+    pub new_table: Option<String>,
     /// `O`, `A`, `R` or `D`, as `pg_trigger.tgenabled` has it.
     pub state: String,
 }
@@ -63,6 +67,8 @@ impl Trigger {
             when: body["when"].as_str().map(str::to_string),
             function: u32::try_from(body["function"].as_u64()?).ok()?,
             arguments: texts.map(|text| Some(text.as_str()?.to_string())).collect::<Option<_>>()?,
+            old_table: body["old_table"].as_str().map(str::to_string),
+            new_table: body["new_table"].as_str().map(str::to_string),
             state: body["state"].as_str()?.to_string(),
         })
     }
@@ -81,6 +87,8 @@ impl Trigger {
             "when": self.when,
             "function": self.function,
             "arguments": self.arguments,
+            "old_table": self.old_table,
+            "new_table": self.new_table,
             "state": self.state,
         })
     }
@@ -88,6 +96,11 @@ impl Trigger {
     /// The name that it is kept by.
     pub fn key(&self) -> String {
         key(self.relation, &self.name)
+    }
+
+    /// Whether it reads tables of the rows that its statement has changed.
+    pub fn has_tables(&self) -> bool {
+        self.old_table.is_some() || self.new_table.is_some()
     }
 
     /// Whether it fires in sessions that are no replicas.

@@ -3,6 +3,7 @@
 //! They are kept as [`Trigger`]s and fire in [`crate::change`].
 
 mod hidden;
+mod tables;
 mod when;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use crate::source::{Source, strings};
 use crate::view::{View, no_table};
 use crate::wire::Client;
 pub use hidden::{must_go_together, must_see};
+pub use tables::must_not_prevent;
 pub use when::{names, of_column, renamed};
 
 /// A table or view that has triggers, or may have.
@@ -83,9 +85,6 @@ pub fn create(
 ) -> Result<&'static str> {
     let on = On::find(view, &strings(&create.on.name))?;
     must_suit(create, &on)?;
-    if on.of.found == Found::View {
-        return Err(SqlError::unsupported("a trigger on a view"));
-    }
     let class = if on.of.found == Found::View { Class::View } else { Class::Table };
     let key = Key::of(on.of.oid);
     let held = view.judge.on(class, key, Privileges::TRIGGER);
@@ -94,11 +93,15 @@ pub fn create(
         let text = format!("permission denied for {word} {}", on.of.name.name);
         return Err(SqlError::new(state::NO_PRIVILEGE, text));
     }
+    tables::must_suit(view, create, &on)?;
     let function = function_of(view, create)?;
     let mut trigger = said(create, &on, &function)?;
-    let schema = view.scope.tx()?.table(&on.of.name.engine(&view.database))?.schema();
-    trigger.when = when::kept_text(view, source, create, (&trigger, &on.of.name, &schema))?;
-    hidden::must_be_told(view, &schema, &trigger)?;
+    let schema = on.of.table.as_ref().map(onlap::Table::schema);
+    let schema = schema.as_deref();
+    trigger.when = when::kept_text(view, source, create, (&trigger, &on.of.name, schema))?;
+    if let Some(schema) = schema {
+        hidden::must_be_told(view, schema, &trigger)?;
+    }
     let known = kept::of_relation(&view.objects, on.of.oid);
     let known = known.into_iter().find(|known| known.name == trigger.name);
     match known {
@@ -213,6 +216,8 @@ fn said(create: &CreateTrigger, on: &On, function: &Function) -> Result<Trigger>
         when: None,
         function: function.oid,
         arguments: create.arguments.iter().map(|text| text.to_string()).collect(),
+        old_table: tables::named(create, false),
+        new_table: tables::named(create, true),
         state: "O".into(),
     })
 }

@@ -19,6 +19,7 @@ use super::through::{self, Opened};
 use super::views::of_sql;
 use super::{is_of_class, needs, sql_error};
 use crate::catalog::rules::{self as kept, Rule};
+use crate::catalog::triggers;
 use crate::ddl::defaults;
 use crate::deep::{Depth, too_deep};
 use crate::error::SqlError;
@@ -230,7 +231,14 @@ impl Rewriter<'_> {
             self.needs.extend(others.views[&oid].needs.iter().cloned());
         }
         let mut opened = None;
-        if !said.instead && is_view {
+        let fires = !said.instead && is_view && self.fires_instead(oid, kind);
+        if fires {
+            self.needs_of_target(&part, oid)?;
+            if kind != ModifyKind::Insert && rules.is_empty() {
+                let others = self.names.found.others.borrow();
+                self.needs.extend(others.views[&oid].needs.iter().cloned());
+            }
+        } else if !said.instead && is_view {
             if !said.partly.is_empty() {
                 let why =
                     "Views with conditional DO INSTEAD rules are not automatically updatable.";
@@ -309,6 +317,20 @@ impl Rewriter<'_> {
         }
         self.within.pop();
         Ok(stages)
+    }
+
+    /// Whether triggers of a view stand in the place of what a statement does to its rows.
+    fn fires_instead(&self, oid: Oid, kind: ModifyKind) -> bool {
+        let all = triggers::of_relation(&self.names.view.objects, oid);
+        all.iter().any(|trigger| {
+            trigger.time == 'I'
+                && match kind {
+                    ModifyKind::Insert => trigger.insert,
+                    ModifyKind::Update => trigger.update,
+                    ModifyKind::Delete => trigger.delete,
+                    ModifyKind::Merge => false,
+                }
+        })
     }
 
     /// Carries a statement one view further.

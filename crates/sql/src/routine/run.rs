@@ -131,6 +131,13 @@ impl Machine<'_, '_> {
                 }
             }
             Act::Diagnostics(stacked, items) => self.diagnose(*stacked, items)?,
+            Act::OpenFor(slot, scroll, query) => self.open_for(*slot, *scroll, query)?,
+            Act::Open(slot, values) => self.open_bound(*slot, values)?,
+            Act::Fetch(slot, direction, into) => {
+                let targets = into.as_ref().map(|into| &into.targets[..]);
+                self.fetch(*slot, direction, targets)?;
+            }
+            Act::Close(slot) => self.close(*slot)?,
             Act::Nothing => {}
         }
         Ok(Flow::Next)
@@ -276,12 +283,15 @@ impl Machine<'_, '_> {
                 self.range(of, *slot, *reverse, (from, to, by.as_ref()))
             }
             LoopKind::Rows(targets, query) => self.over_rows(of, targets, query),
+            LoopKind::Cursor(record, slot, values) => {
+                self.over_cursor(of, (*record, *slot), values)
+            }
             LoopKind::Items(target, slice, sql) => self.over_items(of, target, *slice, sql),
         }
     }
 
     /// One round; what comes after the loop, if it ends here.
-    fn round(&mut self, of: &Loop) -> Result<Option<Flow>> {
+    pub(super) fn round(&mut self, of: &Loop) -> Result<Option<Flow>> {
         self.host.view.scope.go_on()?;
         let own = |label: &Option<String>| label.is_none() || *label == of.label;
         Ok(match self.statements(&of.body)? {

@@ -20,6 +20,7 @@ use crate::catalog::functions::Function;
 use crate::catalog::triggers::Trigger;
 use crate::error::{Result, SqlError};
 use crate::parse;
+use crate::query::transition::Transition;
 use crate::query::{Bound, sql_error};
 use crate::session::Session;
 use crate::session::lent::Told;
@@ -169,6 +170,8 @@ pub struct Firing<'a> {
     pub old: Option<Vec<Datum<'static>>>,
     /// NEW.
     pub new: Option<Vec<Datum<'static>>>,
+    /// Tables of changed rows.
+    pub tables: Arc<[Transition]>,
 }
 
 /// What a trigger's function gives: a row, or none; nothing where its condition does not hold.
@@ -193,7 +196,10 @@ pub fn fire(view: &View, firing: Firing<'_>) -> Result<Fired> {
             return Ok(None);
         }
         let _fires = view.scope.lent().fires();
-        apart(session, view, &function, |session| called(session, &function, &firing)).map(Some)
+        session.transitions = Arc::clone(&firing.tables);
+        let done = apart(session, view, &function, |session| called(session, &function, &firing));
+        session.transitions = Arc::from([]);
+        done.map(Some)
     })
 }
 

@@ -660,7 +660,7 @@ impl Session {
         Remembered {
             settings: self.settings.mark(),
             roles: (self.roles, self.roles_after),
-            portals: self.last_portal,
+            portals: self.numbers.last(),
         }
     }
 

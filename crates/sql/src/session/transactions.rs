@@ -243,6 +243,8 @@ impl Session {
         let confined = self.kept_in();
         let instance = Arc::clone(&self.instance);
         let (asked, prepared) = (Arc::clone(&self.asked), Arc::clone(&self.listed));
+        let transitions = Arc::clone(&self.transitions);
+        self.reclaim_cursors();
         let cursors = self.portals.values().filter_map(|portal| portal.listed.clone()).collect();
         let path = self.settings.text(Id::SearchPath).to_string();
         let made = self.temporary.is_made;
@@ -282,6 +284,7 @@ impl Session {
             asked,
             prepared,
             cursors,
+            transitions,
             supposed: Arc::from([]),
             noted_scans: None,
             setting_rows: {
@@ -295,6 +298,7 @@ impl Session {
         };
         if view.objects.functions().has_any(&view.database) {
             self.lend();
+            self.lend_cursors();
         }
         Ok(view)
     }

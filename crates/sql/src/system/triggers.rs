@@ -41,7 +41,8 @@ fn bits(of: &Trigger) -> i64 {
 pub fn triggers(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of(
         "oid tgrelid tgparentid tgname tgfoid tgtype tgenabled tgisinternal tgconstrrelid \
-         tgconstrindid tgconstraint tgdeferrable tginitdeferred tgnargs tgattr tgargs tgqual",
+         tgconstrindid tgconstraint tgdeferrable tginitdeferred tgnargs tgattr tgargs tgqual tgoldtable \
+         tgnewtable",
     );
     for (of, relation) in of_database(view, model) {
         let columns: Vec<i64> = of.columns.iter().map(|number| i64::from(*number)).collect();
@@ -68,6 +69,8 @@ pub fn triggers(view: &View, model: &Model) -> Rows {
             columns,
             arguments,
             of.when.as_deref(),
+            of.old_table.as_deref(),
+            of.new_table.as_deref(),
         ]);
     }
     rows
@@ -111,12 +114,24 @@ pub fn definition_of(view: &View, model: &Model, oid: u32, pretty: bool) -> Opti
     let when = of.when.as_ref().map_or(String::new(), |text| {
         format!(" WHEN ({})", Printed::new(view, model).when(relation, text, look))
     });
+    let tables = referencing(&of);
     Some(format!(
-        "CREATE TRIGGER {} {time} {} ON {on} FOR EACH {each}{when} EXECUTE FUNCTION {}",
+        "CREATE TRIGGER {} {time} {} ON {on} {tables}FOR EACH {each}{when} EXECUTE FUNCTION {}",
         quote(&of.name),
         events.join(" OR "),
         call(view, &of)
     ))
+}
+
+/// What it says of tables of changed rows, with a space behind.
+fn referencing(of: &Trigger) -> String {
+    if !of.has_tables() {
+        return String::new();
+    }
+    let named = |word: &str, name: &Option<String>| {
+        name.as_ref().map_or(String::new(), |name| format!("{word} TABLE AS {} ", quote(name)))
+    };
+    format!("REFERENCING {}{}", named("OLD", &of.old_table), named("NEW", &of.new_table))
 }
 
 fn call(view: &View, of: &Trigger) -> String {
@@ -138,7 +153,7 @@ pub fn standard(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of(
         "trigger_catalog trigger_schema trigger_name event_manipulation event_object_catalog \
          event_object_schema event_object_table action_order action_condition action_statement \
-         action_orientation action_timing",
+         action_orientation action_timing action_reference_old_table action_reference_new_table",
     );
     let all = of_database(view, model);
     let printed = Printed::new(view, model);
@@ -175,6 +190,8 @@ pub fn standard(view: &View, model: &Model) -> Rows {
                     'A' => "AFTER",
                     _ => "INSTEAD OF",
                 },
+                of.old_table.as_deref(),
+                of.new_table.as_deref(),
             ]);
         }
     }

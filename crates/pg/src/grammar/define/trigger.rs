@@ -5,8 +5,8 @@ use super::super::parser::Parser;
 use super::super::token::Kind;
 use super::object;
 use crate::ast::{
-    CreateTrigger, Object, Relation, RuleState, Said, Statement, TableChange, TriggerEvent,
-    TriggerTime,
+    CreateTrigger, Object, Relation, RuleState, Said, Statement, TableChange, Transition,
+    TriggerEvent, TriggerTime,
 };
 use crate::{Error, Result};
 
@@ -33,10 +33,7 @@ impl Parser<'_> {
         self.expect_word(K::On)?;
         let place = self.place();
         let on = Relation { name: self.relation_name()?, only: false, alias: None, place };
-        let transitions = self.accept_word(K::Referencing);
-        if transitions {
-            return Err(Error::unserved("REFERENCING is not supported"));
-        }
+        let transitions = self.transitions()?;
         let mut row = false;
         if self.accept_word(K::For) {
             self.accept_word(K::Each);
@@ -81,6 +78,28 @@ impl Parser<'_> {
             arguments,
         };
         object(Object::CreateTrigger(Box::new(trigger)))
+    }
+
+    /// REFERENCING, at this word.
+    fn transitions(&mut self) -> Result<Vec<Transition>> {
+        use Keyword as K;
+        let mut all = Vec::new();
+        if !self.accept_word(K::Referencing) {
+            return Ok(all);
+        }
+        while all.is_empty() || matches!(self.kind(), Kind::Word(K::Old | K::New)) {
+            let new = self.accept_word(K::New);
+            if !new {
+                self.expect_word(K::Old)?;
+            }
+            let table = self.accept_word(K::Table);
+            if !table {
+                self.expect_word(K::Row)?;
+            }
+            self.accept_word(K::As);
+            all.push(Transition { new, table, name: self.column_name()? });
+        }
+        Ok(all)
     }
 
     fn trigger_events(&mut self) -> Result<Vec<TriggerEvent>> {
