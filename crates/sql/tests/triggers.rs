@@ -28,3 +28,8 @@ fn triggers_in_the_place_of_changes_of_views_are_those_of_postgresql() {
 fn cursors_of_routines_are_those_of_postgresql() {
     compare(include_str!("../testdata/routines/cursors.sql"));
 }
+
+#[test]
+fn triggers_that_are_constraints_are_those_of_postgresql() {
+    compare(include_str!("../testdata/routines/constraint_triggers.sql"));
+}

@@ -39,7 +39,7 @@ pub use query::{
 };
 pub use routine::{
     AlterFunction, CreateFunction, CreateTrigger, DropFunction, FunctionChange, FunctionOption,
-    Parameter, ParameterMode, RoutineKind, Signature, Transition, TriggerEvent,
+    Parameter, ParameterMode, RoutineKind, Signature, Transition, TriggerConstraint, TriggerEvent,
     TriggerTime,
 };
 pub use statement::{

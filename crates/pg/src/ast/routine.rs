@@ -174,6 +174,17 @@ pub struct Transition {
     pub name: Name,
 }
 
+/// What CONSTRAINT says of a trigger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TriggerConstraint {
+    /// FROM: the table that it refers to.
+    pub from: Option<Relation>,
+    /// DEFERRABLE.
+    pub deferrable: bool,
+    /// INITIALLY DEFERRED.
+    pub deferred: bool,
+}
+
 /// CREATE TRIGGER.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreateTrigger {
@@ -187,6 +198,8 @@ pub struct CreateTrigger {
     pub events: Vec<TriggerEvent>,
     /// The table or view.
     pub on: Relation,
+    /// CONSTRAINT.
+    pub constraint: Option<TriggerConstraint>,
     /// REFERENCING.
     pub transitions: Vec<Transition>,
     /// FOR EACH ROW.

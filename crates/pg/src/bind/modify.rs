@@ -43,8 +43,7 @@ impl Binder<'_> {
         let of = self.open(relation)?;
         if of.kind == b'e' {
             let name = relation.name.last().expect("a name");
-            let text =
-                format!("relation \"{name}\" cannot be the target of a modifying statement");
+            let text = format!("relation \"{name}\" cannot be the target of a modifying statement");
             return Err(Error::new("42P01", text));
         }
         let number = self.relation_entry(&of, relation, false)?;

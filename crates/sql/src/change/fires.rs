@@ -15,6 +15,7 @@ use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use onlap::{Row, TableId};
 use onlap_kernels::Datum;
 
+use super::deferred::Call;
 use super::routes::not_of;
 use crate::catalog::triggers::{self, Trigger};
 use crate::catalog::{Kind, Name, oids};
@@ -24,7 +25,7 @@ use crate::fast::bytes_of;
 use crate::plan::TableHandle;
 use crate::query::family::by_id;
 use crate::query::transition::{Rows, Transition};
-use crate::routine::{Conditioned, Fired, Firing, fire};
+use crate::routine::{Conditioned, Fired, Firing, fire, judge};
 use crate::view::View;
 
 /// What happens to rows.
@@ -136,6 +137,10 @@ impl Queue {
                 of.time == 'A' && of.row == one.row && known.is_of(one.event, &one.set)
             });
             for known in fired {
+                if view.scope.deferred().puts_off(&known.trigger.trigger) {
+                    one.of.put_off(view, known, &one)?;
+                    continue;
+                }
                 let tables = self.tables(view, &one.of, known, one.event)?;
                 one.of.call(view, known, (one.event, tables), rows)?;
             }
@@ -200,12 +205,7 @@ impl Of {
     ///
     /// # Errors
     /// A condition that cannot be read any more.
-    pub(super) fn of_view(
-        view: &View,
-        relation: u32,
-        name: Name,
-        columns: &[&str],
-    ) -> Result<Of> {
+    pub(super) fn of_view(view: &View, relation: u32, name: Name, columns: &[&str]) -> Result<Of> {
         let mut all = Vec::new();
         for trigger in triggers::of_relation(&view.objects, relation) {
             if !trigger.is_enabled() {
@@ -298,8 +298,62 @@ impl Of {
         (event, tables): (Event, Arc<[Transition]>),
         (old, new): (Option<Values>, Option<Values>),
     ) -> Result<Fired> {
+        fire(view, self.firing(known, event, (old, new), tables))
+    }
+
+    fn firing<'f>(
+        &'f self,
+        known: &'f Known,
+        event: Event,
+        (old, new): (Option<Values>, Option<Values>),
+        tables: Arc<[Transition]>,
+    ) -> Firing<'f> {
         let (of, op, relation) = (&known.trigger, event.word(), self.relation);
-        fire(view, Firing { of, op, relation, name: &self.name, old, new, tables })
+        Firing { of, op, relation, name: &self.name, old, new, tables, is_judged: false }
+    }
+
+    /// Notes a call for the end of the transaction, if the trigger's condition holds.
+    fn put_off(self: &Arc<Self>, view: &View, known: &Known, due: &Due) -> Result<()> {
+        let old = due.old.as_ref().map(|row| self.values(row)).transpose()?;
+        let new = due.new.as_ref().map(|row| self.values(row)).transpose()?;
+        if !judge(view, &self.firing(known, due.event, (old, new), none()))? {
+            return Ok(());
+        }
+        let (of, trigger) = (Arc::clone(self), known.trigger.trigger.oid);
+        let (old, new) = (due.old.clone(), due.new.clone());
+        view.scope.deferred().note(view, Call { of, trigger, event: due.event, old, new })
+    }
+
+    /// Makes a call that was put off.
+    ///
+    /// # Errors
+    /// Those of the function.
+    pub(super) fn call_late(
+        &self,
+        view: &View,
+        trigger: u32,
+        event: Event,
+        (old, new): (Option<&Row>, Option<&Row>),
+    ) -> Result<()> {
+        let Some(known) = self.known(trigger) else { return Ok(()) };
+        let old = old.map(|row| self.values(row)).transpose()?;
+        let new = new.map(|row| self.values(row)).transpose()?;
+        let firing = self.firing(known, event, (old, new), none());
+        fire(view, Firing { is_judged: true, ..firing }).map(drop)
+    }
+
+    fn known(&self, trigger: u32) -> Option<&Known> {
+        self.all.iter().find(|known| known.trigger.trigger.oid == trigger)
+    }
+
+    /// One of them, by its OID.
+    pub(super) fn trigger(&self, oid: u32) -> Option<&Trigger> {
+        self.known(oid).map(|known| &known.trigger.trigger)
+    }
+
+    /// Whether they are those of a table.
+    pub(super) fn is_of(&self, table: TableId) -> bool {
+        self.relation == oids::of_table(table)
     }
 
     /// Fires those that stand in the place of a change of a row of a view: what becomes of the row, of DELETE as it was; `None`
@@ -318,8 +372,7 @@ impl Of {
             if known.trigger.trigger.time != 'I' || !event.is_of(&known.trigger.trigger) {
                 continue;
             }
-            let given =
-                self.call_with(view, known, (event, none()), (old.clone(), row.clone()))?;
+            let given = self.call_with(view, known, (event, none()), (old.clone(), row.clone()))?;
             match given {
                 None => {}
                 Some(None) => return Ok(None),

@@ -33,12 +33,7 @@ struct Instead<'a> {
 
 impl Run<'_> {
     /// A part that triggers of a view stand in the place of.
-    pub(super) fn instead(
-        &self,
-        part: QueryId,
-        shared: &Shared,
-        viewed: &Bodied,
-    ) -> Result<Done> {
+    pub(super) fn instead(&self, part: QueryId, shared: &Shared, viewed: &Bodied) -> Result<Done> {
         let query = self.bound.tree().0.query(part);
         let modify = query.modify.as_deref().expect("the part changes rows");
         must_not_conflict(modify)?;
@@ -96,7 +91,8 @@ impl Instead<'_> {
             let (mut kept, mut rows) = (Vec::with_capacity(batch.num_rows()), Vec::new());
             for at in 0..batch.num_rows() {
                 view.scope.go_on()?;
-                let made = self.of.instead(view, self.event, self.row(change, batch, at, before))?;
+                let made =
+                    self.of.instead(view, self.event, self.row(change, batch, at, before))?;
                 kept.push(made.is_some());
                 rows.extend(made);
             }
@@ -123,7 +119,8 @@ impl Instead<'_> {
         at: usize,
         before: usize,
     ) -> (Option<Values>, Option<Values>) {
-        let value = |place: usize, repr: Repr| Datum::at(batch.column(place), repr, at).into_owned();
+        let value =
+            |place: usize, repr: Repr| Datum::at(batch.column(place), repr, at).into_owned();
         let old = (self.event != Event::Insert).then(|| -> Values {
             self.reprs.iter().enumerate().map(|(place, repr)| value(place, *repr)).collect()
         });

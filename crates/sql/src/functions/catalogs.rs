@@ -285,7 +285,16 @@ fn constraint(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
             }
         }
     }
-    Ok(Datum::Null)
+    let mut all = crate::catalog::triggers::all(&seen.view.objects);
+    let trigger = all.find(|of| of.constraint.is_some() && triggers::constraint_oid(of) == wanted);
+    Ok(match trigger.and_then(|of| of.constraint) {
+        None => Datum::Null,
+        Some(constraint) => {
+            let deferrable = if constraint.deferrable { " DEFERRABLE" } else { "" };
+            let deferred = if constraint.deferred { " INITIALLY DEFERRED" } else { "" };
+            format!("TRIGGER{deferrable}{deferred}").into()
+        }
+    })
 }
 
 fn serial(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {

@@ -102,7 +102,12 @@ impl Bound {
     ///
     /// # Errors
     /// `42501`; those of the query.
-    pub fn kept(&self, view: &View, values: &[Datum<'static>], text: &str) -> Result<RowsAnswer> {
+    pub fn cursor_rows(
+        &self,
+        view: &View,
+        values: &[Datum<'static>],
+        text: &str,
+    ) -> Result<RowsAnswer> {
         view.judge.must(&self.needs)?;
         view.scope.plan_goes_on()?;
         let read = || {

@@ -348,7 +348,7 @@ impl<'a, 'h> Machine<'a, 'h> {
         if bound.changes_rows() {
             return Err(SqlError::unsupported("a cursor of a query that changes rows"));
         }
-        let rows = bound.kept(&self.host.view, values, &parsed.bindable())?;
+        let rows = bound.cursor_rows(&self.host.view, values, &parsed.bindable())?;
         Ok((parsed.clone(), rows, bound.table_ids()))
     }
 

@@ -172,6 +172,8 @@ pub struct Firing<'a> {
     pub new: Option<Vec<Datum<'static>>>,
     /// Tables of changed rows.
     pub tables: Arc<[Transition]>,
+    /// Whether its condition was found to hold.
+    pub is_judged: bool,
 }
 
 /// What a trigger's function gives: a row, or none; nothing where its condition does not hold.
@@ -190,7 +192,7 @@ pub fn fire(view: &View, firing: Firing<'_>) -> Result<Fired> {
         .cloned()
         .ok_or_else(|| SqlError::internal(format!("cache lookup failed for function {oid}")))?;
     inside(view, (true, false), |session| {
-        if let Some(when) = &firing.of.when
+        if let Some(when) = firing.of.when.as_ref().filter(|_| !firing.is_judged)
             && !holds(session, &firing, when)?
         {
             return Ok(None);
@@ -201,6 +203,17 @@ pub fn fire(view: &View, firing: Firing<'_>) -> Result<Fired> {
         session.transitions = Arc::from([]);
         done.map(Some)
     })
+}
+
+/// Whether the condition of a trigger holds, of one that is called later.
+///
+/// # Errors
+/// Those of the condition.
+pub fn judge(view: &View, firing: &Firing<'_>) -> Result<bool> {
+    match &firing.of.when {
+        None => Ok(true),
+        Some(when) => inside(view, (true, false), |session| holds(session, firing, when)),
+    }
 }
 
 /// Whether the condition of a trigger holds.

@@ -17,9 +17,9 @@ use parking_lot::Mutex;
 
 use super::answer::AnswerColumn;
 use super::block::Block;
+use super::cursors::Numbers;
 use super::modes::Modes;
 use super::temporary::Temporary;
-use super::cursors::Numbers;
 use super::{Portal, Roles, Session};
 use crate::between::Between;
 use crate::catalog::objects::Pending;

@@ -627,7 +627,7 @@ fn constraints(view: &View, model: &Model) -> Rows {
                 came.local,
                 came.count,
                 came.stays,
-                keys,
+                (kind != "t").then_some(keys),
                 parent_keys,
                 set,
                 bin,
@@ -668,6 +668,16 @@ fn constraints(view: &View, model: &Model) -> Rows {
             columns_in(table, &check.expr, &mut keys);
             let (bin, proven) = (Some(bin), !check.unproven);
             push(oid, &check.name, "c", Said { keys, bin, proven, ..Said::default() });
+        }
+        for trigger in crate::catalog::triggers::of_relation(&view.objects, relation.oid) {
+            let Some(constraint) = &trigger.constraint else { continue };
+            let time = match (constraint.deferrable, constraint.deferred) {
+                (false, _) => Time::Statement,
+                (true, false) => Time::Deferrable,
+                (true, true) => Time::Deferred,
+            };
+            let oid = super::triggers::constraint_oid(&trigger);
+            push(oid, &constraint.name, "t", Said { time, ..Said::default() });
         }
     }
     made_types::constraints(view, model, &mut rows);

@@ -1,11 +1,13 @@
 //! What do the catalogs say of triggers, and how do they read as SQL?
 
+use onlap::TableId;
 use onlap_pg::print::Look;
 
 use super::model::{Model, Relation};
 use super::rows::Rows;
 use crate::catalog::names::quote;
-use crate::catalog::triggers::{self as kept, Trigger};
+use crate::catalog::oids;
+use crate::catalog::triggers::{self as kept, Constraint, Trigger};
 use crate::query::Printed;
 use crate::row;
 use crate::view::View;
@@ -60,11 +62,11 @@ pub fn triggers(view: &View, model: &Model) -> Rows {
             bits(&of),
             &of.state,
             false,
+            of.constraint.as_ref().map_or(0, |of| of.from),
             0,
-            0,
-            0,
-            false,
-            false,
+            constraint_oid(&of),
+            of.constraint.as_ref().is_some_and(|of| of.deferrable),
+            of.constraint.as_ref().is_some_and(|of| of.deferred),
             of.arguments.len(),
             columns,
             arguments,
@@ -74,6 +76,18 @@ pub fn triggers(view: &View, model: &Model) -> Rows {
         ]);
     }
     rows
+}
+
+/// The OID of the constraint that a trigger is; 0 where it is none.
+pub fn constraint_oid(of: &Trigger) -> u32 {
+    match &of.constraint {
+        // No table has its number, and its name is that of no other trigger then.
+        Some(constraint) => {
+            let id = TableId(of.relation);
+            oids::of_part(id, "trigger", &format!("{}:{}", of.oid, constraint.name))
+        }
+        None => 0,
+    }
 }
 
 /// CREATE TRIGGER of a trigger by its OID; `None` where there is none. `pretty`: a table that the search path finds has no
@@ -115,8 +129,18 @@ pub fn definition_of(view: &View, model: &Model, oid: u32, pretty: bool) -> Opti
         format!(" WHEN ({})", Printed::new(view, model).when(relation, text, look))
     });
     let tables = referencing(&of);
+    let (constraint, judged) = match &of.constraint {
+        None => ("", String::new()),
+        Some(Constraint { from, deferrable, deferred, .. }) => {
+            let from = model.relation(*from).map(|of| format!("FROM {} ", model.display(of)));
+            let not = if *deferrable { "" } else { "NOT " };
+            let when = if *deferred { "DEFERRED" } else { "IMMEDIATE" };
+            let from = from.unwrap_or_default();
+            ("CONSTRAINT ", format!("{from}{not}DEFERRABLE INITIALLY {when} "))
+        }
+    };
     Some(format!(
-        "CREATE TRIGGER {} {time} {} ON {on} {tables}FOR EACH {each}{when} EXECUTE FUNCTION {}",
+        "CREATE {constraint}TRIGGER {} {time} {} ON {on} {judged}{tables}FOR EACH {each}{when} EXECUTE FUNCTION {}",
         quote(&of.name),
         events.join(" OR "),
         call(view, &of)

@@ -3,10 +3,11 @@
 use super::super::keyword::Keyword;
 use super::super::parser::Parser;
 use super::super::token::Kind;
+use super::constraint::Allowed;
 use super::object;
 use crate::ast::{
     CreateTrigger, Object, Relation, RuleState, Said, Statement, TableChange, Transition,
-    TriggerEvent, TriggerTime,
+    TriggerConstraint, TriggerEvent, TriggerTime,
 };
 use crate::{Error, Result};
 
@@ -14,12 +15,13 @@ impl Parser<'_> {
     /// CREATE TRIGGER, at this word or at CONSTRAINT.
     pub(super) fn create_trigger(&mut self, replace: bool) -> Result<Statement> {
         use Keyword as K;
-        if self.accept_word(K::Constraint) {
-            return Err(Error::unserved("CREATE CONSTRAINT TRIGGER is not supported"));
-        }
+        let constrains = self.accept_word(K::Constraint);
         self.advance();
         let name = self.column_name()?;
         let time = match self.kind() {
+            _ if constrains && self.kind() != Kind::Word(K::After) => {
+                return Err(self.unexpected());
+            }
             Kind::Word(K::Before) => TriggerTime::Before,
             Kind::Word(K::After) => TriggerTime::After,
             Kind::Word(K::Instead) => TriggerTime::Instead,
@@ -33,9 +35,14 @@ impl Parser<'_> {
         self.expect_word(K::On)?;
         let place = self.place();
         let on = Relation { name: self.relation_name()?, only: false, alias: None, place };
-        let transitions = self.transitions()?;
-        let mut row = false;
-        if self.accept_word(K::For) {
+        let constraint = if constrains { Some(self.trigger_constraint()?) } else { None };
+        let transitions = if constrains { Vec::new() } else { self.transitions()? };
+        let mut row = constrains;
+        if constrains {
+            self.expect_word(K::For)?;
+            self.accept_word(K::Each);
+            self.expect_word(K::Row)?;
+        } else if self.accept_word(K::For) {
             self.accept_word(K::Each);
             row = self.accept_word(K::Row);
             if !row {
@@ -71,6 +78,7 @@ impl Parser<'_> {
             time,
             events,
             on,
+            constraint,
             transitions,
             row,
             when,
@@ -78,6 +86,24 @@ impl Parser<'_> {
             arguments,
         };
         object(Object::CreateTrigger(Box::new(trigger)))
+    }
+
+    /// FROM, and when a trigger that is a constraint is judged.
+    fn trigger_constraint(&mut self) -> Result<TriggerConstraint> {
+        let mut from = None;
+        if self.accept_word(Keyword::From) {
+            let place = self.place();
+            from = Some(Relation { name: self.relation_name()?, only: false, alias: None, place });
+        }
+        let allowed =
+            Allowed { what: "TRIGGER", deferrable: true, not_valid: false, no_inherit: false };
+        let judged = self.judged(allowed)?;
+        let deferred = judged.deferred == Some(true);
+        Ok(TriggerConstraint {
+            from,
+            deferrable: judged.deferrable == Some(true) || deferred,
+            deferred,
+        })
     }
 
     /// REFERENCING, at this word.

@@ -6,8 +6,8 @@ use onlap_pg::ast::{CreateTrigger, Transition, TriggerEvent, TriggerTime};
 use super::On;
 use crate::catalog::triggers as kept;
 use crate::catalog::{Name, oids};
-use crate::error::{Result, SqlError, state};
 use crate::ddl::naming::Relation as Found;
+use crate::error::{Result, SqlError, state};
 use crate::view::View;
 
 /// The name that a trigger gives the table of rows as they were, or as they are.
@@ -91,9 +91,7 @@ fn must_suit_relation(
     if create.row && families.above(id).is_some() {
         let is_partition = families.all_above(id).iter().any(|id| families.divided(*id).is_some());
         let what = if is_partition { "partitions" } else { "inheritance children" };
-        return refuse(&format!(
-            "ROW triggers with transition tables are not supported on {what}"
-        ));
+        return refuse(&format!("ROW triggers with transition tables are not supported on {what}"));
     }
     Ok(())
 }
@@ -110,8 +108,7 @@ fn must_suit_events(create: &CreateTrigger) -> Result<()> {
             "transition tables cannot be specified for triggers with more than one event",
         );
     }
-    let listed =
-        |event: &TriggerEvent| matches!(event, TriggerEvent::Update(columns) if !columns.is_empty());
+    let listed = |event: &TriggerEvent| matches!(event, TriggerEvent::Update(columns) if !columns.is_empty());
     if create.events.iter().any(listed) {
         return refuse("transition tables cannot be specified for triggers with column lists");
     }
@@ -129,10 +126,9 @@ pub fn must_not_prevent(view: &View, table: &Table, is_partition: bool) -> Resul
         return Ok(());
     };
     let (what, detail) = match is_partition {
-        true => (
-            "a partition",
-            "ROW triggers with transition tables are not supported on partitions.",
-        ),
+        true => {
+            ("a partition", "ROW triggers with transition tables are not supported on partitions.")
+        }
         false => (
             "an inheritance child",
             "ROW triggers with transition tables are not supported in inheritance hierarchies.",
