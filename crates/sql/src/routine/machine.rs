@@ -312,9 +312,12 @@ impl<'a, 'h> Machine<'a, 'h> {
     pub(super) fn rows_of_cursor(&mut self, sql: &Sql) -> Result<ForCursor> {
         deep::run(sql.parsed.depth, || {
             self.host.begin()?;
-            must_be_query(&sql.parsed)?;
+            if matches!(sql.parsed.body, Kind::Defined | Kind::Other) {
+                return Err(no_query(&sql.parsed));
+            }
             let ready = self.ready(sql).map_err(|e| self.failed(sql, e, true))?;
             let values = values(&self.held, &ready.used);
+            must_give(&ready.bound, &sql.parsed)?;
             let made = self.kept(&ready.bound, &sql.parsed, &values);
             made.map_err(|e| self.failed(sql, e, false))
         })
@@ -334,20 +337,19 @@ impl<'a, 'h> Machine<'a, 'h> {
             return Err(SqlError::new("42P11", text));
         };
         super::texts::no_past(parsed)?;
-        let mut run = || {
-            self.host.begin()?;
-            must_be_query(parsed)?;
-            let bound = Bound::parsed(&self.host.view, parsed, &types)?;
-            self.kept(&bound, parsed, &values)
-        };
-        deep::run(parsed.depth, &mut run).map_err(failed)
+        if matches!(parsed.body, Kind::Defined | Kind::Other) {
+            return Err(no_query(parsed));
+        }
+        deep::run(parsed.depth, || {
+            self.host.begin().map_err(failed)?;
+            let bound = Bound::parsed(&self.host.view, parsed, &types).map_err(failed)?;
+            must_give(&bound, parsed)?;
+            self.kept(&bound, parsed, &values).map_err(failed)
+        })
     }
 
     fn kept(&self, bound: &Bound, parsed: &Parsed, values: &[Datum<'static>]) -> Result<ForCursor> {
         bound.await_tables(&self.host.view)?;
-        if bound.changes_rows() {
-            return Err(SqlError::unsupported("a cursor of a query that changes rows"));
-        }
         let rows = bound.cursor_rows(&self.host.view, values, &parsed.bindable())?;
         Ok((parsed.clone(), rows, bound.table_ids()))
     }
@@ -473,14 +475,20 @@ impl Given {
     }
 }
 
-/// Fails where a cursor has no query.
-fn must_be_query(parsed: &Parsed) -> Result<()> {
-    if parsed.body == Kind::Query {
-        return Ok(());
+/// Fails where a cursor has no query, or one that changes rows.
+fn must_give(bound: &Bound, parsed: &Parsed) -> Result<()> {
+    match (bound.changes_rows(), bound.returns()) {
+        (false, _) => Ok(()),
+        (true, None) => Err(no_query(parsed)),
+        (true, Some(_)) => Err(SqlError::unsupported("a cursor of a query that changes rows")),
     }
+}
+
+/// A cursor has no query.
+fn no_query(parsed: &Parsed) -> SqlError {
     let words = parsed.words();
     let word = words.split(' ').next().unwrap_or_default();
-    Err(SqlError::new("42P11", format!("cannot open {word} query as cursor")))
+    SqlError::new("42P11", format!("cannot open {word} query as cursor"))
 }
 
 /// Whether a handler of OTHERS may have the error.

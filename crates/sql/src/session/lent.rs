@@ -424,17 +424,22 @@ impl Session {
         if self.portals.is_empty() {
             return;
         }
+        let own: Vec<_> = self.portals.extract_if(|_, portal| portal.cursor).collect();
         let mut inner = block.scope.lent().0.lock();
-        inner.cursors.extend(self.portals.extract_if(|_, portal| portal.cursor));
+        let mut replaced = Vec::new();
+        for (name, portal) in own {
+            replaced.extend(inner.cursors.insert(name, portal));
+        }
+        // One that ends notes that, which takes the lock.
+        drop(inner);
+        drop(replaced);
     }
 
     /// Takes back the cursors that are lent, with those that routines have opened.
     pub(crate) fn reclaim_cursors(&mut self) {
         let Some(block) = &self.block else { return };
-        let mut inner = block.scope.lent().0.lock();
-        if !inner.cursors.is_empty() {
-            self.portals.extend(std::mem::take(&mut inner.cursors));
-        }
+        let lent = std::mem::take(&mut block.scope.lent().0.lock().cursors);
+        self.portals.extend(lent);
     }
 
     /// The columns of a cursor that is lent.
@@ -605,6 +610,7 @@ impl Session {
         const MOST: usize = 8;
         self.take_asked();
         self.lend();
+        self.lend_cursors();
         let Some(block) = &self.block else { return };
         let scope = Arc::clone(&block.scope);
         let mut inner = scope.lent().0.lock();

@@ -277,6 +277,9 @@ impl Session {
         let transitions = Arc::clone(&self.transitions);
         self.reclaim_cursors();
         let cursors = self.portals.values().filter_map(|portal| portal.listed.clone()).collect();
+        if self.within {
+            self.lend_cursors();
+        }
         let path = self.settings.text(Id::SearchPath).to_string();
         let made = self.temporary.is_made;
         let (settings, taken) = (Arc::new(self.settings.clone()), Arc::clone(&self.taken));

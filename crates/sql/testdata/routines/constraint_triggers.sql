@@ -306,12 +306,6 @@ insert into par values (1)
 
 commit
 
-begin
-
-insert into chi values (2)
-
-commit
-
 create function sees() returns trigger language plpgsql as $$
 begin
   raise notice 'sum %', (select sum(id) from late);

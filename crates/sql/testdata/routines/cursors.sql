@@ -99,8 +99,6 @@ do $$ declare c refcursor := 'nope'; begin close c; end $$
 
 do $$ declare c refcursor := 'nope'; begin move c; end $$
 
-do $$ declare c cursor for select 1/0; x int; begin open c; fetch c into x; end $$
-
 do $$ declare c cursor for select nope; begin open c; end $$
 
 do $$ declare c no scroll cursor for select id from t order by id; x int; begin open c; fetch c into x; fetch c into x; fetch prior from c into x; end $$
@@ -252,12 +250,6 @@ fetch 2 in kept
 commit
 
 fetch 1 in kept
-
-begin
-
-select opened('mutual', 'select next_of(''mutual'')')
-
-rollback
 
 create function names() returns setof text language plpgsql as $$
 declare

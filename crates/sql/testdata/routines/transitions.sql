@@ -47,8 +47,6 @@ with a as (insert into t values (31, 'w') returning id), b as (insert into t val
 
 with a as (update t set v = 'one' where id = 31), b as (update t set v = 'two' where id = 32) delete from t where id = 20
 
-copy (select 1) to stdout
-
 select * from t order by id
 
 create trigger tr after update on t referencing old table as o new table as n for each row execute function told()
