@@ -227,17 +227,11 @@ impl Rewriter<'_> {
         let mut said = self.fire(&part, &rules)?;
         if is_view && kind != ModifyKind::Insert && !rules.is_empty() {
             // Rules that name OLD read the view: what that needs, its owner must have.
-            let others = self.names.found.others.borrow();
-            self.needs.extend(others.views[&oid].needs.iter().cloned());
+            self.needs_of_owner(oid);
         }
         let mut opened = None;
-        let fires = !said.instead && is_view && self.fires_instead(oid, kind);
-        if fires {
-            self.needs_of_target(&part, oid)?;
-            if kind != ModifyKind::Insert && rules.is_empty() {
-                let others = self.names.found.others.borrow();
-                self.needs.extend(others.views[&oid].needs.iter().cloned());
-            }
+        if !said.instead && is_view && self.fires_instead(oid, kind) {
+            self.needs_of_fired(&part, (oid, kind), !rules.is_empty())?;
         } else if !said.instead && is_view {
             if !said.partly.is_empty() {
                 let why =
@@ -317,6 +311,25 @@ impl Rewriter<'_> {
         }
         self.within.pop();
         Ok(stages)
+    }
+
+    /// What a statement needs in whose place triggers of a view stand; `ruled`: what its owner needs is known.
+    fn needs_of_fired(
+        &mut self,
+        part: &Part,
+        (oid, kind): (Oid, ModifyKind),
+        ruled: bool,
+    ) -> crate::error::Result<()> {
+        self.needs_of_target(part, oid)?;
+        if kind != ModifyKind::Insert && !ruled {
+            self.needs_of_owner(oid);
+        }
+        Ok(())
+    }
+
+    fn needs_of_owner(&mut self, view: Oid) {
+        let others = self.names.found.others.borrow();
+        self.needs.extend(others.views[&view].needs.iter().cloned());
     }
 
     /// Whether triggers of a view stand in the place of what a statement does to its rows.

@@ -408,18 +408,18 @@ impl Machine<'_, '_> {
         &mut self,
         slot: Slot,
         direction: &Direction,
-        targets: Option<&[Target]>,
+        into: Option<&super::body::Into>,
     ) -> Result<()> {
         let name = self.cursor_named(slot)?;
         if !self.host.has_cursor(&name) {
             return Err(no_cursor(&name));
         }
         let way = self.way(direction)?;
-        let count = match targets {
+        let count = match into {
             None => self.host.go_in_cursor(&name, (way, true))?.1,
-            Some(targets) => {
+            Some(into) => {
                 let (row, count, shape) = self.row_of_cursor(&name, way)?;
-                self.assign_columns(targets, &shape, row)?;
+                self.assign_columns(&into.targets, &shape, row)?;
                 count
             }
         };

@@ -113,16 +113,7 @@ impl Machine<'_, '_> {
             Act::Raise(raise) => self.raise(raise)?,
             Act::Assert(condition, message) => self.assert(condition, message.as_ref())?,
             Act::Execute(query, into) => self.execute(query, into.as_ref())?,
-            Act::Perform(sql) if sql.parsed.tree.into_of_first() => {
-                let text = "query is SELECT INTO, but it should be plain SELECT";
-                let e = SqlError::new(state::SYNTAX, text);
-                return Err(e.around(&format!("query: {}", sql.shown)));
-            }
-            Act::Perform(sql) => {
-                let given = self.fixed(sql, 0)?;
-                self.rows = given.count;
-                self.set_found(given.count > 0);
-            }
+            Act::Perform(sql) => self.perform(sql)?,
             Act::Call(sql) => {
                 let given = self.fixed(sql, 1)?;
                 if given.shape.is_some() {
@@ -133,14 +124,23 @@ impl Machine<'_, '_> {
             Act::Diagnostics(stacked, items) => self.diagnose(*stacked, items)?,
             Act::OpenFor(slot, scroll, query) => self.open_for(*slot, *scroll, query)?,
             Act::Open(slot, values) => self.open_bound(*slot, values)?,
-            Act::Fetch(slot, direction, into) => {
-                let targets = into.as_ref().map(|into| &into.targets[..]);
-                self.fetch(*slot, direction, targets)?;
-            }
+            Act::Fetch(slot, direction, into) => self.fetch(*slot, direction, into.as_ref())?,
             Act::Close(slot) => self.close(*slot)?,
             Act::Nothing => {}
         }
         Ok(Flow::Next)
+    }
+
+    fn perform(&mut self, sql: &Sql) -> Result<()> {
+        if sql.parsed.tree.into_of_first() {
+            let text = "query is SELECT INTO, but it should be plain SELECT";
+            let e = SqlError::new(state::SYNTAX, text);
+            return Err(e.around(&format!("query: {}", sql.shown)));
+        }
+        let given = self.fixed(sql, 0)?;
+        self.rows = given.count;
+        self.set_found(given.count > 0);
+        Ok(())
     }
 
     pub(super) fn set_found(&mut self, found: bool) {

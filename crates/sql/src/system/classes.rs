@@ -669,19 +669,27 @@ fn constraints(view: &View, model: &Model) -> Rows {
             let (bin, proven) = (Some(bin), !check.unproven);
             push(oid, &check.name, "c", Said { keys, bin, proven, ..Said::default() });
         }
-        for trigger in crate::catalog::triggers::of_relation(&view.objects, relation.oid) {
-            let Some(constraint) = &trigger.constraint else { continue };
-            let time = match (constraint.deferrable, constraint.deferred) {
-                (false, _) => Time::Statement,
-                (true, false) => Time::Deferrable,
-                (true, true) => Time::Deferred,
-            };
-            let oid = super::triggers::constraint_oid(&trigger);
-            push(oid, &constraint.name, "t", Said { time, ..Said::default() });
+        for (oid, name, time) in of_triggers(view, relation.oid) {
+            push(oid, &name, "t", Said { time, ..Said::default() });
         }
     }
     made_types::constraints(view, model, &mut rows);
     rows
+}
+
+/// The constraints that triggers of a table are: their OIDs and names, and when they are judged.
+fn of_triggers(view: &View, relation: u32) -> Vec<(u32, String, Time)> {
+    let all = crate::catalog::triggers::of_relation(&view.objects, relation).into_iter();
+    let constraint = |trigger: crate::catalog::triggers::Trigger| {
+        let constraint = trigger.constraint.as_ref()?;
+        let time = match (constraint.deferrable, constraint.deferred) {
+            (false, _) => Time::Statement,
+            (true, false) => Time::Deferrable,
+            (true, true) => Time::Deferred,
+        };
+        Some((super::triggers::constraint_oid(&trigger), constraint.name.clone(), time))
+    };
+    all.filter_map(constraint).collect()
 }
 
 /// How a constraint came to a table.
