@@ -44,7 +44,7 @@ impl Binder<'_> {
         if of.kind == b'e' {
             let name = relation.name.last().expect("a name");
             let text = format!("relation \"{name}\" cannot be the target of a modifying statement");
-            return Err(Error::new("42P01", text));
+            return Err(Error::new("0A000", text));
         }
         let number = self.relation_entry(&of, relation, false)?;
         if !read && let EntryKind::Relation { inherited, .. } = &mut self.level().entries[0].kind {

@@ -335,7 +335,12 @@ impl Of {
         event: Event,
         (old, new): (Option<&Row>, Option<&Row>),
     ) -> Result<()> {
-        let Some(known) = self.known(trigger) else { return Ok(()) };
+        // One that was dropped meanwhile is called no more.
+        let is_there = |known: &&Known| {
+            let own = triggers::of_relation(&view.objects, known.trigger.trigger.relation);
+            own.iter().any(|of| of.oid == trigger)
+        };
+        let Some(known) = self.known(trigger).filter(is_there) else { return Ok(()) };
         let old = old.map(|row| self.values(row)).transpose()?;
         let new = new.map(|row| self.values(row)).transpose()?;
         let firing = self.firing(known, event, (old, new), none());

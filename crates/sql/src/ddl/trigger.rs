@@ -291,9 +291,6 @@ pub fn drop(
     };
     let dropped = Dropped { skip, what: "trigger", name, on };
     let Some((on, trigger)) = dropped.found(view, client, found)? else { return Ok(TAG) };
-    if let Some(table) = &on.of.table {
-        super::index::must_be_unused(view, table, TAG)?;
-    }
     on.hold(session, view)?;
     forget_one(session, &trigger)?;
     Ok(TAG)

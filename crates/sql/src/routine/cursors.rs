@@ -145,8 +145,7 @@ impl Reader<'_> {
         }
         let mut values: Vec<(Slot, Sql)> = Vec::with_capacity(parameters.len());
         for at in 0..parameters.len() {
-            let is_named = self.words.is_name(0)
-                && (self.words.ahead(1) == Token::ColonEquals || self.words.is_operator(1, "=>"));
+            let is_named = self.words.is_name(0) && self.words.ahead(1) == Token::ColonEquals;
             let parameter = match is_named {
                 false => parameters[at],
                 true => {

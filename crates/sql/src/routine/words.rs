@@ -168,12 +168,6 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Whether an operator of this name comes after some more.
-    pub fn is_operator(&self, by: usize, operator: &str) -> bool {
-        let token = self.token_at(self.at + by);
-        self.text(token.start as usize, token.end as usize) == operator
-    }
-
     /// An operator of this name, which is passed.
     pub fn accept_operator(&mut self, operator: &str) -> bool {
         let token = self.token_at(self.at);

@@ -3,6 +3,7 @@
 use onlap::TableId;
 use onlap_pg::print::Look;
 
+use super::classes::view_columns;
 use super::model::{Model, Relation};
 use super::rows::Rows;
 use crate::catalog::names::quote;
@@ -99,10 +100,16 @@ pub fn definition_of(view: &View, model: &Model, oid: u32, pretty: bool) -> Opti
         'A' => "AFTER",
         _ => "INSTEAD OF",
     };
-    let column = |number: &u32| {
-        let table = relation.table()?;
-        let found = table.columns.iter().find(|column| column.id.0 + 1 == *number)?;
-        Some(quote(&found.name))
+    let of_view = match relation.table() {
+        Some(_) => Vec::new(),
+        None => view_columns(view, relation.oid),
+    };
+    let column = |number: &u32| match relation.table() {
+        Some(table) => {
+            let found = table.columns.iter().find(|column| column.id.0 + 1 == *number)?;
+            Some(quote(&found.name))
+        }
+        None => of_view.get(*number as usize - 1).map(|(name, _)| quote(name)),
     };
     let columns: Vec<String> = of.columns.iter().filter_map(column).collect();
     let mut events = Vec::new();

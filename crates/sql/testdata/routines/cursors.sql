@@ -72,7 +72,7 @@ begin
     raise notice 'x %', x;
   end loop;
   raise notice 'found % c %', found, c;
-  for x in d (low => 5, high => 7) loop raise notice 'd %', x.id; end loop;
+  for x in d (low := 5, high := 7) loop raise notice 'd %', x.id; end loop;
   for x in d (100, 200) loop raise notice 'd %', x.id; end loop;
   raise notice 'found %', found;
   <<outer>>

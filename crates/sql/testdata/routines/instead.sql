@@ -130,8 +130,6 @@ select relhastriggers, relkind from pg_class where relname = 'ab'
 
 alter trigger ab_i on ab rename to ab_insert
 
-alter table ab disable trigger ab_insert
-
 alter view ab rename to abc
 
 insert into abc values (24, 'renamed', 2) returning id

@@ -37,18 +37,7 @@ impl Parser<'_> {
         let on = Relation { name: self.relation_name()?, only: false, alias: None, place };
         let constraint = if constrains { Some(self.trigger_constraint()?) } else { None };
         let transitions = if constrains { Vec::new() } else { self.transitions()? };
-        let mut row = constrains;
-        if constrains {
-            self.expect_word(K::For)?;
-            self.accept_word(K::Each);
-            self.expect_word(K::Row)?;
-        } else if self.accept_word(K::For) {
-            self.accept_word(K::Each);
-            row = self.accept_word(K::Row);
-            if !row {
-                self.expect_word(K::Statement)?;
-            }
-        }
+        let row = self.for_each(constrains)?;
         let when = match self.accept_word(K::When) {
             true => {
                 self.expect_char('(')?;
@@ -86,6 +75,24 @@ impl Parser<'_> {
             arguments,
         };
         object(Object::CreateTrigger(Box::new(trigger)))
+    }
+
+    /// Whether a trigger is for each row, which one that is a constraint has to say.
+    fn for_each(&mut self, constrains: bool) -> Result<bool> {
+        use Keyword as K;
+        if constrains {
+            self.expect_word(K::For)?;
+            self.accept_word(K::Each);
+            return self.expect_word(K::Row).map(|()| true);
+        }
+        if !self.accept_word(K::For) {
+            return Ok(false);
+        }
+        self.accept_word(K::Each);
+        if self.accept_word(K::Row) {
+            return Ok(true);
+        }
+        self.expect_word(K::Statement).map(|()| false)
     }
 
     /// FROM, and when a trigger that is a constraint is judged.

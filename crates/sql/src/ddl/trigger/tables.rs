@@ -68,7 +68,7 @@ fn must_not_be_divided(view: &View, create: &CreateTrigger, on: &On) -> Result<(
     }
     let text = format!("\"{}\" is a partitioned table", on.of.name.name);
     let detail = "ROW triggers with transition tables are not supported on partitioned tables.";
-    Err(SqlError::new("42809", text).detail(detail))
+    Err(SqlError::new(state::UNSUPPORTED, text).detail(detail))
 }
 
 fn must_suit_relation(
@@ -88,9 +88,8 @@ fn must_suit_relation(
     }
     let Some(id) = on.of.table.as_ref().map(|table| table.schema().id) else { return Ok(()) };
     let families = view.objects.families();
-    if create.row && families.above(id).is_some() {
-        let is_partition = families.all_above(id).iter().any(|id| families.divided(*id).is_some());
-        let what = if is_partition { "partitions" } else { "inheritance children" };
+    if create.row && !families.all_above(id).is_empty() {
+        let what = if families.bound(id).is_some() { "partitions" } else { "inheritance children" };
         return refuse(&format!("ROW triggers with transition tables are not supported on {what}"));
     }
     Ok(())
@@ -101,7 +100,7 @@ fn must_suit_events(create: &CreateTrigger) -> Result<()> {
         return bad("transition table name can only be specified for an AFTER trigger");
     }
     if create.events.contains(&TriggerEvent::Truncate) {
-        return bad("TRUNCATE triggers with transition tables are not supported");
+        return refuse("TRUNCATE triggers with transition tables are not supported");
     }
     if create.events.len() != 1 {
         return refuse(
@@ -118,7 +117,7 @@ fn must_suit_events(create: &CreateTrigger) -> Result<()> {
 /// Fails where a table that is to be below another has triggers for each row that read tables of changed rows.
 ///
 /// # Errors
-/// `55000`.
+/// `0A000`.
 pub fn must_not_prevent(view: &View, table: &Table, is_partition: bool) -> Result<()> {
     let schema = table.schema();
     let all = kept::of_relation(&view.objects, oids::of_table(schema.id));
@@ -137,5 +136,5 @@ pub fn must_not_prevent(view: &View, table: &Table, is_partition: bool) -> Resul
     let name = Name::of_engine(&schema.name).1.name;
     let text =
         format!("trigger \"{}\" prevents table \"{name}\" from becoming {what}", trigger.name);
-    Err(SqlError::new("55000", text).detail(detail))
+    Err(SqlError::new(state::UNSUPPORTED, text).detail(detail))
 }
