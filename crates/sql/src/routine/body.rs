@@ -100,19 +100,19 @@ pub struct Cursor {
 /// Which row FETCH and MOVE go to.
 #[derive(Debug)]
 pub enum Direction {
-    /// By so many rows, or, without a number, all.
+    /// By a number of rows, or, without one, all.
     Forward(Option<i64>),
     /// The same backwards.
     Backward(Option<i64>),
     /// The row of this number.
     Absolute(i64),
-    /// By so many rows as an expression says.
+    /// By a number of rows that an expression gives.
     ForwardBy(Sql),
     /// The same backwards.
     BackwardBy(Sql),
     /// The row whose number an expression says.
     AbsoluteOf(Sql),
-    /// The row that is so many rows on as an expression says.
+    /// The row at a distance that an expression gives.
     RelativeOf(Sql),
 }
 
