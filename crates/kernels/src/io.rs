@@ -48,7 +48,7 @@ fn read(cx: &mut Cx<'_>, ty: TypeRef, text: &str) -> Result<Datum<'static>> {
         790 => Datum::Int8(value::money::parse(text)?),
         // Its numbers have no sign.
         5069 => Datum::Int8(int::parse_prefix(text) as i64),
-        25 | 705 | 2275 | oids::CITEXT => Datum::text(text),
+        25 | 705 | 2275 | 1790 | oids::CITEXT => Datum::text(text),
         1043 => Datum::text(chars::to_varchar(text, modifier, chars::Cast::Assignment)?),
         1042 => Datum::text(chars::to_bpchar(text, modifier, chars::Cast::Assignment)?),
         19 => Datum::text(chars::to_name(text)),

@@ -67,8 +67,10 @@ fn of_base(oid: Oid) -> Option<Repr> {
         18 => Repr::Char,
         700 => Repr::Float4,
         701 => Repr::Float8,
-        // text, varchar, bpchar, name, json, xml, unknown, cstring, void, aclitem, pg_node_tree, jsonpath
-        25 | 1043 | 1042 | 19 | 114 | 142 | 705 | 2275 | 2278 | 1033 | 194 | 4072 => Repr::Text,
+        // text, varchar, bpchar, name, json, xml, unknown, cstring, void, aclitem, pg_node_tree, jsonpath, refcursor
+        25 | 1043 | 1042 | 19 | 114 | 142 | 705 | 2275 | 2278 | 1033 | 194 | 4072 | 1790 => {
+            Repr::Text
+        }
         // bytea, numeric, jsonb, record and arrays of it, anyarray (of catalogs, NULL there), bit, varbit, inet, cidr, macaddr, macaddr8, int2vector, oidvector
         17 | 1700 | 3802 | 2249 | 2287 | 2277 | 1560 | 1562 | 869 | 650 | 829 | 774 | 22 | 30 => {
             Repr::Bytes

@@ -28,7 +28,8 @@ use crate::physical::Computed;
 
 /// A statement's steps.
 pub struct Change {
-    /// The last of them. The first column of UPDATE and DELETE is the row's id, a bigint.
+    /// The last of them. The first column of UPDATE and DELETE is the row's id, a bigint; of a view, they begin with all columns
+    /// of its row as it was.
     pub plan: Arc<dyn ExecutionPlan>,
     /// The columns that are written, by number from 1, and their places in the rows of the steps; none for DEFAULT.
     pub written: Vec<(usize, Option<usize>)>,
@@ -135,7 +136,7 @@ pub struct Whole {
     pub statement: QueryId,
     /// The statement itself, or one of its WITH.
     pub part: QueryId,
-    /// Whether functions may change rows as they are written, so that nothing of a row is known before.
+    /// Whether functions may change rows as they are written, or are called in the place of that, so that nothing of a row is known before.
     pub fired: bool,
 }
 
@@ -176,7 +177,12 @@ impl Compiler<'_> {
         let (plan, actions) = self.actions(modify, plan)?;
         let mut kept = Vec::new();
         if modify.kind != ModifyKind::Insert {
-            kept.push(self.frame().layout.vars[&(modify.entry, ROW_ID)]);
+            let columns = match self.changes_view(modify.entry)? {
+                true => (1..=query.entries[modify.entry - 1].types.len() as i32).collect(),
+                false => vec![ROW_ID],
+            };
+            let vars = &self.frame().layout.vars;
+            kept.extend(columns.into_iter().map(|column| vars[&(modify.entry, column)]));
         }
         let mut keep = |at: usize| {
             kept.iter().position(|known| *known == at).unwrap_or_else(|| {

@@ -110,6 +110,11 @@ impl Compiler<'_> {
         let query = bound.query(self.frame().query);
         let of = &query.entries[entry - 1];
         let mut used = self.used(entry);
+        if self.changes_view(entry)? {
+            used.extend(1..=of.types.len() as i32);
+            used.sort_unstable();
+            used.dedup();
+        }
         if used.contains(&0) {
             let there = |column: &i32| of.types[*column as usize - 1].oid != 0;
             used.retain(|column| *column < 0);
@@ -290,6 +295,17 @@ impl Compiler<'_> {
         let query = self.bound.query(self.frames.last().expect("a query is being made").query);
         let modify = query.modify.as_deref();
         modify.is_some_and(|m| m.entry == entry && m.kind != ModifyKind::Insert)
+    }
+
+    /// The same of a view, whose whole rows as they were are wanted.
+    pub fn changes_view(&self, entry: usize) -> Result<bool> {
+        let query = self.bound.query(self.frames.last().expect("a query is being made").query);
+        match query.entries[entry - 1].kind {
+            EntryKind::Relation { oid, .. } if self.changes(entry) => {
+                Ok(self.tables.view(oid)?.is_some())
+            }
+            _ => Ok(false),
+        }
     }
 
     /// The rows of a query that WITH names, some levels up; `own` where it is the one that reads itself.

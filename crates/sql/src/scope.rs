@@ -17,6 +17,7 @@ use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
 use crate::between::Between;
 use crate::calls::Call;
+use crate::change::deferred::Deferrals;
 use crate::error::{Result, SqlError, state};
 use crate::exported::Named;
 use crate::instance::Instance;
@@ -55,6 +56,8 @@ pub struct Scope {
     between: Arc<Between>,
     /// What routines within it go by.
     lent: Lent,
+    /// Calls of triggers that wait for its end.
+    deferred: Deferrals,
     /// The number that it has, once it was asked for.
     number: OnceLock<u64>,
     /// Its snapshots that others may take over.
@@ -86,9 +89,15 @@ impl Scope {
             turns: Turns::default(),
             between: Arc::clone(between),
             lent: Lent::default(),
+            deferred: Deferrals::default(),
             number: OnceLock::new(),
             exported: Mutex::default(),
         })
+    }
+
+    /// Calls of triggers that wait for its end.
+    pub fn deferred(&self) -> &Deferrals {
+        &self.deferred
     }
 
     /// The transaction's number, as txid_current gives it.
@@ -134,6 +143,7 @@ impl Scope {
     /// Takes the transaction out, to end it.
     pub fn take(&self) -> Option<Transaction> {
         self.lent.end();
+        self.deferred.end();
         self.exported.lock().clear();
         self.tx.lock().take()
     }

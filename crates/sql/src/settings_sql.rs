@@ -6,6 +6,7 @@ use onlap::{TableId, Time, Value};
 use onlap_pg::ast::{Discard, Mode, OptionValue, Path, Reach, SetStatement, SetTo};
 
 use crate::catalog::names::TEMPORARY;
+use crate::catalog::{oids, triggers};
 use crate::encoding::Encoding;
 use crate::error::{Result, SqlError, state};
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
@@ -161,18 +162,34 @@ fn characteristics(session: &mut Session, modes: &[Mode]) -> Result<()> {
 /// SET CONSTRAINTS: those, or all where none is named, are judged at the end of the transaction, or now and with each
 /// statement.
 fn constraints(view: &View, names: &[Path], put_off: bool) -> Result<()> {
+    let deferred = view.scope.deferred();
     if names.is_empty() {
-        return Ok(view.scope.tx()?.set_all_constraints(put_off)?);
+        view.scope.tx()?.set_all_constraints(put_off)?;
+        deferred.set_all(put_off);
+    } else {
+        let mut found = Found::default();
+        for path in names {
+            let more = deferrable(view, &strings(path), put_off)?;
+            found.own.extend(more.own);
+            found.triggers.extend(more.triggers);
+        }
+        view.scope.tx()?.set_constraints(&found.own, put_off)?;
+        deferred.set(&found.triggers, put_off);
     }
-    let mut found = Vec::new();
-    for path in names {
-        found.extend(deferrable(view, &strings(path), put_off)?);
-    }
-    Ok(view.scope.tx()?.set_constraints(&found, put_off)?)
+    if put_off { Ok(()) } else { deferred.run(view, false) }
+}
+
+/// Constraints that can be put off.
+#[derive(Default)]
+struct Found {
+    /// The tables' own.
+    own: Vec<(TableId, String)>,
+    /// The OIDs of triggers.
+    triggers: Vec<u32>,
 }
 
 /// The constraints of a name that can be put off: those of the first schema that has any.
-fn deferrable(view: &View, parts: &[String], put_off: bool) -> Result<Vec<(TableId, String)>> {
+fn deferrable(view: &View, parts: &[String], put_off: bool) -> Result<Found> {
     let name = parts.last().map_or("", String::as_str);
     if let [.., schema, _] = parts
         && !view.has_schema(schema)
@@ -183,7 +200,7 @@ fn deferrable(view: &View, parts: &[String], put_off: bool) -> Result<Vec<(Table
     let tables = view.tables()?;
     for candidate in view.candidates(parts)? {
         let of_schema = tables.iter().filter(|(table, _)| table.schema == candidate.schema);
-        let mut times = Vec::new();
+        let (mut times, mut triggers) = (Vec::new(), Vec::new());
         for (_, table) in of_schema {
             let schema = table.schema();
             let check = schema.checks.iter().any(|check| check.name == name);
@@ -191,16 +208,24 @@ fn deferrable(view: &View, parts: &[String], put_off: bool) -> Result<Vec<(Table
             let index = schema.index_by_name(name).filter(|index| is_constraint(view, index));
             let time = key.or(index.map(onlap::IndexSchema::time));
             times.extend(time.or(check.then_some(Time::Statement)).map(|time| (schema.id, time)));
+            let all = triggers::of_relation(&view.objects, oids::of_table(schema.id)).into_iter();
+            triggers.extend(all.filter_map(|trigger| {
+                let constraint = trigger.constraint.filter(|of| of.name == name)?;
+                Some((trigger.oid, constraint.deferrable))
+            }));
         }
-        if times.is_empty() {
+        if times.is_empty() && triggers.is_empty() {
             continue;
         }
-        if put_off && times.iter().any(|(_, time)| *time == Time::Statement) {
+        let fixed = triggers.iter().any(|(_, deferrable)| !deferrable);
+        if put_off && fixed || put_off && times.iter().any(|(_, time)| *time == Time::Statement) {
             let text = format!("constraint \"{name}\" is not deferrable");
             return Err(SqlError::new("42809", text));
         }
         let deferrable = times.into_iter().filter(|(_, time)| *time != Time::Statement);
-        return Ok(deferrable.map(|(table, _)| (table, name.to_string())).collect());
+        let own = deferrable.map(|(table, _)| (table, name.to_string())).collect();
+        let triggers = triggers.into_iter().filter(|(_, deferrable)| *deferrable);
+        return Ok(Found { own, triggers: triggers.map(|(oid, _)| oid).collect() });
     }
     Err(SqlError::new(state::NO_OBJECT, format!("constraint \"{name}\" does not exist")))
 }

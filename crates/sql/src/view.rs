@@ -19,6 +19,7 @@ use crate::functions::set_config::Asked;
 use crate::instance::Instance;
 use crate::plan::hypothetical::Supposed;
 use crate::query::Scans;
+use crate::query::transition::Transition;
 use crate::rights::Judge;
 use crate::scope::Scope;
 use crate::settings::SettingRow;
@@ -70,6 +71,8 @@ pub struct View {
     pub prepared: Arc<Mutex<Listed>>,
     /// Its cursors and portals that have names, when the statement began.
     pub cursors: Arc<[ListedCursor]>,
+    /// Tables of changed rows that a trigger's function reads.
+    pub transitions: Arc<[Transition]>,
     /// Indexes that plans suppose to be there; none where statements run.
     pub supposed: Arc<[Supposed]>,
     /// Where plans say by which conditions they read tables, if anything asks for that.

@@ -34,8 +34,7 @@ fn what_is_not_done_is_refused() {
     let mut talk = fixture.session();
     talk.rows("CREATE TABLE t (a int)");
     let refused = [
-        "DO $$ DECLARE c CURSOR FOR SELECT 1; BEGIN END $$",
-        "DO $$ BEGIN OPEN c; END $$",
+        "DO $$ BEGIN EXECUTE 'DECLARE c CURSOR FOR SELECT 1'; END $$",
         "DO $$ BEGIN COMMIT; END $$",
         "DO $$ BEGIN START TRANSACTION; END $$",
         "DO $$ BEGIN EXECUTE 'COMMIT'; END $$",

@@ -39,7 +39,8 @@ pub use query::{
 };
 pub use routine::{
     AlterFunction, CreateFunction, CreateTrigger, DropFunction, FunctionChange, FunctionOption,
-    Parameter, ParameterMode, RoutineKind, Signature, TriggerEvent, TriggerTime,
+    Parameter, ParameterMode, RoutineKind, Signature, Transition, TriggerConstraint, TriggerEvent,
+    TriggerTime,
 };
 pub use statement::{
     Assigned, Column, Conflict, ConflictAction, ConflictTarget, Delete, IndexElement, Insert, Into,

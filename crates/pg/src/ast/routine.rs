@@ -163,6 +163,28 @@ pub enum TriggerEvent {
     Truncate,
 }
 
+/// What REFERENCING names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transition {
+    /// NEW, or else OLD.
+    pub new: bool,
+    /// TABLE, or else ROW.
+    pub table: bool,
+    /// The name.
+    pub name: Name,
+}
+
+/// What CONSTRAINT says of a trigger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TriggerConstraint {
+    /// FROM: the table that it refers to.
+    pub from: Option<Relation>,
+    /// DEFERRABLE.
+    pub deferrable: bool,
+    /// INITIALLY DEFERRED.
+    pub deferred: bool,
+}
+
 /// CREATE TRIGGER.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreateTrigger {
@@ -176,8 +198,10 @@ pub struct CreateTrigger {
     pub events: Vec<TriggerEvent>,
     /// The table or view.
     pub on: Relation,
-    /// REFERENCING was said.
-    pub transitions: bool,
+    /// CONSTRAINT.
+    pub constraint: Option<TriggerConstraint>,
+    /// REFERENCING.
+    pub transitions: Vec<Transition>,
     /// FOR EACH ROW.
     pub row: bool,
     /// WHEN.

@@ -44,6 +44,7 @@ impl Binder<'_> {
     fn lock_entry(&mut self, how: Lock, number: usize, made: &mut Query) -> Result<()> {
         let how = Lock { entry: number, ..how };
         match made.entries[number - 1].kind {
+            EntryKind::Relation { kind: b'e', .. } => {}
             EntryKind::Relation { .. } => add(how, &mut made.locks),
             EntryKind::Query(query) => {
                 add(how, &mut made.locks);
@@ -83,6 +84,7 @@ impl Binder<'_> {
             return refuse("42P01", text);
         };
         let what = match made.entries[at].kind {
+            EntryKind::Relation { kind: b'e', .. } => "a named tuplestore",
             EntryKind::Relation { .. } | EntryKind::Query(_) => {
                 return self.lock_entry(how, at + 1, made);
             }

@@ -41,6 +41,11 @@ impl Binder<'_> {
     /// The table that a statement changes; UPDATE and DELETE read it, too.
     pub(super) fn table(&mut self, relation: &ast::Relation, read: bool) -> Result<Arc<Relation>> {
         let of = self.open(relation)?;
+        if of.kind == b'e' {
+            let name = relation.name.last().expect("a name");
+            let text = format!("relation \"{name}\" cannot be the target of a modifying statement");
+            return Err(Error::new("0A000", text));
+        }
         let number = self.relation_entry(&of, relation, false)?;
         if !read && let EntryKind::Relation { inherited, .. } = &mut self.level().entries[0].kind {
             *inherited = false;

@@ -17,6 +17,7 @@
 //! | 2,100,000,000 + 2 x id | those of views |
 //! | 2,140,000,000 + 2 x OID | those of the system's tables and views |
 //! | 2,141,000,000 + 2 x n | those of views of extensions |
+//! | 2,147,000,000 | tables of changed rows, which triggers name |
 //!
 //! All are below 2^31: some clients keep OIDs in signed numbers.
 
@@ -68,6 +69,9 @@ pub const PRIVATE: &[u32] = &[
 pub const SUBSCRIPTIONS: u32 = 6100;
 /// The number of that column.
 pub const SUBSCRIPTION_PASSWORD: u32 = 11;
+
+/// What a trigger calls the table of the rows that were there before, and that of those that came.
+pub const TRANSITIONS: [u32; 2] = [2_147_000_000, 2_147_000_002];
 
 /// A table's.
 pub fn of_table(id: TableId) -> u32 {

@@ -7,6 +7,35 @@ use serde_json::{Value as Json, json};
 use super::objects::{Kind, Object, Objects};
 use super::oids;
 
+/// A trigger that is a constraint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Constraint {
+    /// The constraint's name, which stays when the trigger gets another.
+    pub name: String,
+    /// The OID of the table that it refers to; 0 for none.
+    pub from: u32,
+    /// DEFERRABLE.
+    pub deferrable: bool,
+    /// INITIALLY DEFERRED.
+    pub deferred: bool,
+}
+
+impl Constraint {
+    fn read(body: &Json) -> Option<Constraint> {
+        Some(Constraint {
+            name: body["name"].as_str()?.to_string(),
+            from: u32::try_from(body["from"].as_u64()?).ok()?,
+            deferrable: body["deferrable"].as_bool()?,
+            deferred: body["deferred"].as_bool()?,
+        })
+    }
+
+    fn body(&self) -> Json {
+        let Constraint { name, from, deferrable, deferred } = self;
+        json!({ "name": name, "from": from, "deferrable": deferrable, "deferred": deferred })
+    }
+}
+
 /// A trigger.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trigger {
@@ -36,6 +65,12 @@ pub struct Trigger {
     pub function: u32,
     /// Its arguments.
     pub arguments: Vec<String>,
+    /// CONSTRAINT.
+    pub constraint: Option<Constraint>,
+    /// REFERENCING OLD TABLE.
+    pub old_table: Option<String>,
+    /// REFERENCING NEW TABLE.
+    pub new_table: Option<String>,
     /// `O`, `A`, `R` or `D`, as `pg_trigger.tgenabled` has it.
     pub state: String,
 }
@@ -63,6 +98,9 @@ impl Trigger {
             when: body["when"].as_str().map(str::to_string),
             function: u32::try_from(body["function"].as_u64()?).ok()?,
             arguments: texts.map(|text| Some(text.as_str()?.to_string())).collect::<Option<_>>()?,
+            constraint: Constraint::read(&body["constraint"]),
+            old_table: body["old_table"].as_str().map(str::to_string),
+            new_table: body["new_table"].as_str().map(str::to_string),
             state: body["state"].as_str()?.to_string(),
         })
     }
@@ -81,6 +119,9 @@ impl Trigger {
             "when": self.when,
             "function": self.function,
             "arguments": self.arguments,
+            "constraint": self.constraint.as_ref().map(Constraint::body),
+            "old_table": self.old_table,
+            "new_table": self.new_table,
             "state": self.state,
         })
     }
@@ -88,6 +129,11 @@ impl Trigger {
     /// The name that it is kept by.
     pub fn key(&self) -> String {
         key(self.relation, &self.name)
+    }
+
+    /// Whether it reads tables of the rows that its statement has changed.
+    pub fn has_tables(&self) -> bool {
+        self.old_table.is_some() || self.new_table.is_some()
     }
 
     /// Whether it fires in sessions that are no replicas.

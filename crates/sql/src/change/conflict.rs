@@ -240,7 +240,8 @@ impl<'a> Conflict<'a> {
             return if is_arbiter || self.is_there(to, row)? { Ok(false) } else { Err(e.into()) };
         }
         if let Some(fires) = &self.statement.fires {
-            fires.after_row(&to.table, Event::Insert, (None, Some(to.fit(row))), &[])?;
+            let event = (Event::Insert, false);
+            fires.after_row(&to.table, event, (None, Some(to.fit(row))), &[])?;
         }
         Ok(true)
     }

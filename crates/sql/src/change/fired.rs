@@ -13,7 +13,7 @@ use onlap_pg::bound::{ActionKind, CheckKind, ModifyKind};
 use onlap_query::Source;
 
 use super::find::{Found, ids_in};
-use super::fires::{Event, Fires};
+use super::fires::{Event, Fires, in_columns};
 use super::members::Group;
 use super::returning::{Asks, Returned};
 use super::update::Setting;
@@ -82,13 +82,15 @@ impl Statement<'_> {
     /// Inserts a row; it is asked of what comes of its triggers whether it may be written.
     fn put_one(&self, row: Row, (asked, kind): (Asks<'_>, CheckKind)) -> Result<Option<Row>> {
         let fires = self.firing()?;
+        // An update moves it here.
+        let event = (Event::Insert, kind == CheckKind::Update);
         self.view.scope.go_on()?;
         let Some(routes) = &self.routes else {
             let table = self.target;
             let Some(row) = fires.before_insert(table, row, None)? else { return Ok(None) };
             asked.check_rows(kind, std::slice::from_ref(&row))?;
             self.put(std::slice::from_ref(&row))?;
-            fires.after_row(table, Event::Insert, (None, Some(row.clone())), &[])?;
+            fires.after_row(table, event, (None, Some(row.clone())), &[])?;
             return Ok(Some(row));
         };
         let leaf = routes.borrow_mut().leaf_of(&row)?;
@@ -101,7 +103,7 @@ impl Statement<'_> {
         let row = leaf.unfit(made.clone());
         asked.check_rows(kind, std::slice::from_ref(&row))?;
         self.put(std::slice::from_ref(&row))?;
-        fires.after_row(&leaf.table, Event::Insert, (None, Some(made)), &[])?;
+        fires.after_row(&leaf.table, event, (None, Some(made)), &[])?;
         Ok(Some(row))
     }
 
@@ -137,14 +139,14 @@ impl Statement<'_> {
             self.view.scope.go_on()?;
             let groups = self.groups(std::slice::from_ref(id));
             let [group] = &groups[..] else { continue };
-            if self.delete_one(group)? {
+            if self.delete_one(group, false)? {
                 deleted.push(*id);
             }
         }
         Ok(deleted)
     }
 
-    fn delete_one(&self, group: &Group<'_>) -> Result<bool> {
+    fn delete_one(&self, group: &Group<'_>, moves: bool) -> Result<bool> {
         let fires = self.firing()?;
         let (table, [row]) = (group.table, &group.rows[..]) else { return Ok(false) };
         let old = self.own_row(table, *row, UPDATED)?;
@@ -158,7 +160,7 @@ impl Statement<'_> {
         if n != 1 {
             return Err(modified_before(DELETED));
         }
-        fires.after_row(table, Event::Delete, (Some(old), None), &[])?;
+        fires.after_row(table, (Event::Delete, moves), (Some(old), None), &[])?;
         Ok(true)
     }
 
@@ -227,11 +229,11 @@ impl Statement<'_> {
         }
         let made = fires.before_row(table, Event::Update, (Some(&old), Some(new)), &set)?;
         let Some(made) = made else { return Ok(None) };
-        let named = self.in_named(table, &made);
+        let named = in_columns(&made, table, self.target);
         if let Some(routes) = &self.routes {
             let leaf = routes.borrow_mut().leaf_of(&named)?;
             if leaf.table.schema.id != table.schema.id {
-                if !self.delete_one(group)? {
+                if !self.delete_one(group, true)? {
                     return Ok(None);
                 }
                 return self.put_one(named, (asked, CheckKind::Update));
@@ -251,21 +253,8 @@ impl Statement<'_> {
         }
         let mut values = |_: RowId| Ok(now.clone());
         self.view.scope.tx()?.change_each(&table.table, &[row], &names, &mut values)?;
-        fires.after_row(table, Event::Update, (Some(old), Some(made)), &set)?;
+        fires.after_row(table, (Event::Update, false), (Some(old), Some(made)), &set)?;
         Ok(Some(named))
-    }
-
-    /// A table's row in the columns of the named table.
-    fn in_named(&self, table: &TableHandle, row: &Row) -> Row {
-        if table.schema.id == self.target.schema.id {
-            return row.clone();
-        }
-        let place = |column: &onlap::ColumnSchema| table.schema.position_by_name(&column.name);
-        let value = |column: &onlap::ColumnSchema| match place(column) {
-            Some(at) => row[at].clone(),
-            None => Value::Null,
-        };
-        self.target.schema.columns.iter().map(value).collect()
     }
 }
 

@@ -7,7 +7,7 @@
 //! Thread safety: belongs to its statement's thread.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::slice;
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use onlap::{Row, TableId};
 use onlap_kernels::Datum;
 
+use super::deferred::Call;
 use super::routes::not_of;
 use crate::catalog::triggers::{self, Trigger};
 use crate::catalog::{Kind, Name, oids};
@@ -23,11 +24,12 @@ use crate::error::{Result, SqlError};
 use crate::fast::bytes_of;
 use crate::plan::TableHandle;
 use crate::query::family::by_id;
-use crate::routine::{Conditioned, Firing, fire};
+use crate::query::transition::{Rows, Transition};
+use crate::routine::{Conditioned, Fired, Firing, fire, judge};
 use crate::view::View;
 
 /// What happens to rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
     /// INSERT
     Insert,
@@ -66,9 +68,12 @@ struct Known {
     columns: Vec<String>,
 }
 
-/// The triggers of a table.
-struct OfTable {
-    table: TableHandle,
+/// The triggers of a table or view.
+pub(super) struct Of {
+    relation: u32,
+    name: Name,
+    /// The table, if it is one.
+    table: Option<TableHandle>,
     all: Vec<Known>,
     /// Whether one may change rows of UPDATE; PostgreSQL counts those that are disabled, too.
     sets: bool,
@@ -76,7 +81,7 @@ struct OfTable {
 
 /// What is called after the statement.
 struct Due {
-    of: Arc<OfTable>,
+    of: Arc<Of>,
     event: Event,
     /// Of a row; otherwise of the statement.
     row: bool,
@@ -90,6 +95,17 @@ struct Due {
 pub struct Queue {
     due: RefCell<Vec<Due>>,
     memory: RefCell<Option<MemoryReservation>>,
+    /// Of which tables and events triggers have come before the statement.
+    begun: RefCell<HashSet<(u32, Event)>>,
+    /// The rows that were changed, where triggers read them whole.
+    caught: RefCell<HashMap<(u32, Event), Caught>>,
+}
+
+/// The rows that a statement has changed in one way: as they were, and as they are.
+#[derive(Clone)]
+struct Caught {
+    old: Arc<Rows>,
+    new: Arc<Rows>,
 }
 
 /// Bytes of a call that is due, next to its rows.
@@ -121,11 +137,57 @@ impl Queue {
                 of.time == 'A' && of.row == one.row && known.is_of(one.event, &one.set)
             });
             for known in fired {
-                one.of.call(view, known, one.event, rows)?;
+                if view.scope.deferred().puts_off(&known.trigger.trigger) {
+                    one.of.put_off(view, known, &one)?;
+                    continue;
+                }
+                let tables = self.tables(view, &one.of, known, one.event)?;
+                one.of.call(view, known, (one.event, tables), rows)?;
             }
         }
         self.memory.take();
+        self.caught.take();
         Ok(())
+    }
+
+    /// The rows of a table that an event was about.
+    fn caught(&self, view: &View, of: &Of, event: Event) -> Result<Caught> {
+        let table = of.table()?;
+        let mut caught = self.caught.borrow_mut();
+        let none = || Arc::new(Rows::new(view, table.clone()));
+        let made = || Caught { old: none(), new: none() };
+        Ok(caught.entry((of.relation, event)).or_insert_with(made).clone())
+    }
+
+    /// The tables of changed rows that a trigger names.
+    fn tables(
+        &self,
+        view: &View,
+        of: &Of,
+        known: &Known,
+        event: Event,
+    ) -> Result<Arc<[Transition]>> {
+        let trigger = &known.trigger.trigger;
+        if !trigger.has_tables() {
+            return Ok(none());
+        }
+        let Caught { old, new } = self.caught(view, of, event)?;
+        let of = [(&trigger.old_table, old), (&trigger.new_table, new)].into_iter();
+        let named = of.zip(oids::TRANSITIONS).filter_map(|((name, rows), oid)| {
+            name.as_ref().map(|name| Transition { name: name.clone(), oid, rows })
+        });
+        Ok(named.collect())
+    }
+
+    /// Whether those that come before a statement are still to be fired; of one that has several parts, that is once.
+    fn begins(&self, relation: u32, event: Event) -> bool {
+        self.begun.borrow_mut().insert((relation, event))
+    }
+
+    /// Leaves out those that come after a statement where a later part has them again.
+    fn forget_statement(&self, relation: u32, event: Event) {
+        let is = |due: &Due| !due.row && due.event == event && due.of.relation == relation;
+        self.due.borrow_mut().retain(|due| !is(due));
     }
 }
 
@@ -138,8 +200,26 @@ impl Known {
     }
 }
 
-impl OfTable {
-    fn new(view: &View, table: TableHandle) -> Result<OfTable> {
+impl Of {
+    /// Those of a view, which has these columns.
+    ///
+    /// # Errors
+    /// A condition that cannot be read any more.
+    pub(super) fn of_view(view: &View, relation: u32, name: Name, columns: &[&str]) -> Result<Of> {
+        let mut all = Vec::new();
+        for trigger in triggers::of_relation(&view.objects, relation) {
+            if !trigger.is_enabled() {
+                continue;
+            }
+            let name = |number: &u32| columns[*number as usize - 1].to_string();
+            let set = trigger.columns.iter().map(name).collect();
+            let row = oids::of_row(relation);
+            all.push(Known { trigger: Conditioned::new(view, trigger, row)?, columns: set });
+        }
+        Ok(Of { relation, name, table: None, all, sets: false })
+    }
+
+    fn new(view: &View, table: TableHandle) -> Result<Of> {
         let families = view.objects.families();
         let (mut all, mut sets) = (Vec::new(), false);
         let own = table.schema.id;
@@ -168,20 +248,22 @@ impl OfTable {
             }
         }
         all.sort_by(|a, b| a.trigger.trigger.name.cmp(&b.trigger.trigger.name));
-        Ok(OfTable { table, all, sets })
+        let name = Name::of_engine(&table.schema.name).1;
+        Ok(Of { relation: oids::of_table(own), name, table: Some(table), all, sets })
+    }
+
+    fn table(&self) -> Result<&TableHandle> {
+        self.table.as_ref().ok_or_else(|| SqlError::defect("a view has no rows of its own"))
     }
 
     /// The values of a row.
     fn values(&self, row: &Row) -> Result<Vec<Datum<'static>>> {
-        let schema = &self.table.schema;
+        let TableHandle { schema, types, .. } = self.table()?;
         let mut made = Vec::with_capacity(row.len());
         for (at, value) in row.iter().enumerate() {
-            let array = self.table.types.decode_values(
-                at,
-                &schema.columns[at].name,
-                std::iter::once(value),
-            )?;
-            made.push(Datum::at(&array, self.table.types.repr(at), 0).into_owned());
+            let name = &schema.columns[at].name;
+            let array = types.decode_values(at, name, std::iter::once(value))?;
+            made.push(Datum::at(&array, types.repr(at), 0).into_owned());
         }
         Ok(made)
     }
@@ -191,35 +273,176 @@ impl OfTable {
         &self,
         view: &View,
         known: &Known,
-        event: Event,
+        (event, tables): (Event, Arc<[Transition]>),
         (old, new): (Option<&Row>, Option<&Row>),
     ) -> Result<Option<Option<Row>>> {
-        let name = Name::of_engine(&self.table.schema.name).1;
-        let firing = Firing {
-            of: &known.trigger,
-            op: event.word(),
-            relation: oids::of_table(self.table.schema.id),
-            name: &name,
-            old: old.map(|row| self.values(row)).transpose()?,
-            new: new.map(|row| self.values(row)).transpose()?,
+        let old = old.map(|row| self.values(row)).transpose()?;
+        let new = new.map(|row| self.values(row)).transpose()?;
+        let Some(given) = self.call_with(view, known, (event, tables), (old, new))? else {
+            return Ok(None);
         };
-        let Some(given) = fire(view, firing)? else { return Ok(None) };
         let Some(values) = given else { return Ok(Some(None)) };
+        let types = &self.table()?.types;
         let mut row = Vec::with_capacity(values.len());
         for (at, value) in values.iter().enumerate() {
-            row.push(self.table.types.value_of_datum(at, value)?);
+            row.push(types.value_of_datum(at, value)?);
         }
         Ok(Some(Some(row)))
     }
+
+    /// The same with values.
+    fn call_with(
+        &self,
+        view: &View,
+        known: &Known,
+        (event, tables): (Event, Arc<[Transition]>),
+        (old, new): (Option<Values>, Option<Values>),
+    ) -> Result<Fired> {
+        fire(view, self.firing(known, event, (old, new), tables))
+    }
+
+    fn firing<'f>(
+        &'f self,
+        known: &'f Known,
+        event: Event,
+        (old, new): (Option<Values>, Option<Values>),
+        tables: Arc<[Transition]>,
+    ) -> Firing<'f> {
+        let (of, op, relation) = (&known.trigger, event.word(), self.relation);
+        Firing { of, op, relation, name: &self.name, old, new, tables, is_judged: false }
+    }
+
+    /// Notes a call for the end of the transaction, if the trigger's condition holds.
+    fn put_off(self: &Arc<Self>, view: &View, known: &Known, due: &Due) -> Result<()> {
+        let old = due.old.as_ref().map(|row| self.values(row)).transpose()?;
+        let new = due.new.as_ref().map(|row| self.values(row)).transpose()?;
+        if !judge(view, &self.firing(known, due.event, (old, new), none()))? {
+            return Ok(());
+        }
+        let (of, trigger) = (Arc::clone(self), known.trigger.trigger.oid);
+        let (old, new) = (due.old.clone(), due.new.clone());
+        view.scope.deferred().note(view, Call { of, trigger, event: due.event, old, new })
+    }
+
+    /// Makes a call that was put off.
+    ///
+    /// # Errors
+    /// Those of the function.
+    pub(super) fn call_late(
+        &self,
+        view: &View,
+        trigger: u32,
+        event: Event,
+        (old, new): (Option<&Row>, Option<&Row>),
+    ) -> Result<()> {
+        // One that was dropped meanwhile is called no more.
+        let is_there = |known: &&Known| {
+            let own = triggers::of_relation(&view.objects, known.trigger.trigger.relation);
+            own.iter().any(|of| of.oid == trigger)
+        };
+        let Some(known) = self.known(trigger).filter(is_there) else { return Ok(()) };
+        let old = old.map(|row| self.values(row)).transpose()?;
+        let new = new.map(|row| self.values(row)).transpose()?;
+        let firing = self.firing(known, event, (old, new), none());
+        fire(view, Firing { is_judged: true, ..firing }).map(drop)
+    }
+
+    fn known(&self, trigger: u32) -> Option<&Known> {
+        self.all.iter().find(|known| known.trigger.trigger.oid == trigger)
+    }
+
+    /// One of them, by its OID.
+    pub(super) fn trigger(&self, oid: u32) -> Option<&Trigger> {
+        self.known(oid).map(|known| &known.trigger.trigger)
+    }
+
+    /// Whether they are those of a table.
+    pub(super) fn is_of(&self, table: TableId) -> bool {
+        self.relation == oids::of_table(table)
+    }
+
+    /// Fires those that stand in the place of a change of a row of a view: what becomes of the row, of DELETE as it was; `None`
+    /// where it stays as it is.
+    ///
+    /// # Errors
+    /// Those of the functions; `42804`: one gives a row of another form.
+    pub(super) fn instead(
+        &self,
+        view: &View,
+        event: Event,
+        (old, new): (Option<Values>, Option<Values>),
+    ) -> Result<Option<Values>> {
+        let mut row = new;
+        for known in &self.all {
+            if known.trigger.trigger.time != 'I' || !event.is_of(&known.trigger.trigger) {
+                continue;
+            }
+            let given = self.call_with(view, known, (event, none()), (old.clone(), row.clone()))?;
+            match given {
+                None => {}
+                Some(None) => return Ok(None),
+                Some(Some(_)) if event == Event::Delete => {}
+                Some(Some(given)) => row = Some(given),
+            }
+        }
+        Ok(row.or(old))
+    }
+
+    /// Fires those that come before a statement.
+    ///
+    /// # Errors
+    /// Those of the functions.
+    pub(super) fn before_statement(
+        &self,
+        (view, queue): (&View, &Queue),
+        event: Event,
+        set: &[String],
+    ) -> Result<()> {
+        if !queue.begins(self.relation, event) {
+            return Ok(());
+        }
+        for known in &self.all {
+            let of = &known.trigger.trigger;
+            if of.time == 'B' && !of.row && known.is_of(event, set) {
+                self.call_with(view, known, (event, none()), (None, None))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that those are due that come after a statement.
+    ///
+    /// # Errors
+    /// `53200`.
+    pub(super) fn after_statement(
+        self: &Arc<Self>,
+        (view, queue): (&View, &Queue),
+        event: Event,
+        set: &[String],
+    ) -> Result<()> {
+        let is_due = |known: &Known| {
+            let of = &known.trigger.trigger;
+            of.time == 'A' && !of.row && known.is_of(event, set)
+        };
+        if !self.all.iter().any(is_due) {
+            return Ok(());
+        }
+        queue.forget_statement(self.relation, event);
+        let (of, set) = (Arc::clone(self), Arc::from(set));
+        queue.push(view, Due { of, event, row: false, old: None, new: None, set })
+    }
 }
+
+/// The values of a row.
+pub(super) type Values = Vec<Datum<'static>>;
 
 /// The triggers that a change of rows may fire.
 pub struct Fires<'a> {
     view: &'a View,
     queue: &'a Queue,
     /// Of the table that the statement names.
-    own: Arc<OfTable>,
-    known: RefCell<HashMap<TableId, Arc<OfTable>>>,
+    own: Arc<Of>,
+    known: RefCell<HashMap<TableId, Arc<Of>>>,
 }
 
 impl<'a> Fires<'a> {
@@ -231,17 +454,17 @@ impl<'a> Fires<'a> {
         if !has_any(view, table.schema.id) {
             return Ok(None);
         }
-        let own = Arc::new(OfTable::new(view, table.clone())?);
+        let own = Arc::new(Of::new(view, table.clone())?);
         let known = RefCell::new(HashMap::from([(table.schema.id, Arc::clone(&own))]));
         Ok(Some(Fires { view, queue, own, known }))
     }
 
-    fn of_table(&self, table: &TableHandle) -> Result<Arc<OfTable>> {
+    fn of_table(&self, table: &TableHandle) -> Result<Arc<Of>> {
         let id = table.schema.id;
         if let Some(known) = self.known.borrow().get(&id) {
             return Ok(Arc::clone(known));
         }
-        let made = Arc::new(OfTable::new(self.view, table.clone())?);
+        let made = Arc::new(Of::new(self.view, table.clone())?);
         self.known.borrow_mut().insert(id, Arc::clone(&made));
         Ok(made)
     }
@@ -266,13 +489,7 @@ impl<'a> Fires<'a> {
     /// # Errors
     /// Those of the functions.
     pub fn before_statement(&self, event: Event, set: &[String]) -> Result<()> {
-        for known in &self.own.all {
-            let of = &known.trigger.trigger;
-            if of.time == 'B' && !of.row && known.is_of(event, set) {
-                self.own.call(self.view, known, event, (None, None))?;
-            }
-        }
-        Ok(())
+        self.own.before_statement((self.view, self.queue), event, set)
     }
 
     /// Notes that those are due that come after the statement.
@@ -280,15 +497,7 @@ impl<'a> Fires<'a> {
     /// # Errors
     /// `53200`.
     pub fn after_statement(&self, event: Event, set: &[String]) -> Result<()> {
-        let is_due = |known: &Known| {
-            let of = &known.trigger.trigger;
-            of.time == 'A' && !of.row && known.is_of(event, set)
-        };
-        if !self.own.all.iter().any(is_due) {
-            return Ok(());
-        }
-        let (of, set) = (Arc::clone(&self.own), Arc::from(set));
-        self.queue.push(self.view, Due { of, event, row: false, old: None, new: None, set })
+        self.own.after_statement((self.view, self.queue), event, set)
     }
 
     /// Fires those that come before a row is changed: what becomes of it, with its generated columns, which they do not see;
@@ -311,7 +520,7 @@ impl<'a> Fires<'a> {
             if trigger.time != 'B' || !trigger.row || !known.is_of(event, set) {
                 continue;
             }
-            match of.call(self.view, known, event, (old, row.as_ref()))? {
+            match of.call(self.view, known, (event, none()), (old, row.as_ref()))? {
                 // Its condition does not hold.
                 None => {}
                 Some(None) => return Ok(None),
@@ -350,9 +559,9 @@ impl<'a> Fires<'a> {
             if trigger.time != 'B' || !trigger.row || !known.is_of(Event::Insert, &[]) {
                 continue;
             }
-            let Some(given) = of.call(self.view, known, Event::Insert, (None, Some(&row)))? else {
-                continue;
-            };
+            let rows = (None, Some(&row));
+            let given = of.call(self.view, known, (Event::Insert, none()), rows)?;
+            let Some(given) = given else { continue };
             let Some(given) = given else { return Ok(None) };
             if given != row {
                 stays = match leaf(&given) {
@@ -374,17 +583,43 @@ impl<'a> Fires<'a> {
         Ok(Some(row))
     }
 
-    /// Notes that those are due that come after a row was changed.
+    /// Keeps a row for the triggers that read all rows that the statement has changed.
+    fn catch(
+        &self,
+        table: &TableHandle,
+        event: Event,
+        (old, new): (Option<&Row>, Option<&Row>),
+    ) -> Result<()> {
+        let reads = |name: fn(&Trigger) -> &Option<String>| {
+            let mut all = self.own.all.iter().map(|known| &known.trigger.trigger);
+            all.any(|trigger| event.is_of(trigger) && name(trigger).is_some())
+        };
+        let old = old.filter(|_| reads(|trigger| &trigger.old_table));
+        let new = new.filter(|_| reads(|trigger| &trigger.new_table));
+        if old.is_none() && new.is_none() {
+            return Ok(());
+        }
+        let caught = self.queue.caught(self.view, &self.own, event)?;
+        for (row, rows) in [(old, &caught.old), (new, &caught.new)] {
+            row.map_or(Ok(()), |row| rows.push(in_columns(row, table, &rows.table)))?;
+        }
+        Ok(())
+    }
+
+    /// Notes that those are due that come after a row was changed. Where an update `moves` it to another table, tables of
+    /// changed rows have it as updated.
     ///
     /// # Errors
     /// `53200`.
     pub fn after_row(
         &self,
         table: &TableHandle,
-        event: Event,
+        (event, moves): (Event, bool),
         (old, new): (Option<Row>, Option<Row>),
         set: &[String],
     ) -> Result<()> {
+        let caught = if moves { Event::Update } else { event };
+        self.catch(table, caught, (old.as_ref(), new.as_ref()))?;
         let of = self.of_table(table)?;
         let is_due = |known: &Known| {
             let trigger = &known.trigger.trigger;
@@ -395,6 +630,23 @@ impl<'a> Fires<'a> {
         }
         self.queue.push(self.view, Due { of, event, row: true, old, new, set: Arc::from(set) })
     }
+}
+
+/// No tables of changed rows: those that come before see none.
+fn none() -> Arc<[Transition]> {
+    Arc::from([])
+}
+
+/// A table's row in the columns of another table, by their names.
+pub fn in_columns(row: &Row, from: &TableHandle, to: &TableHandle) -> Row {
+    if from.schema.id == to.schema.id {
+        return row.clone();
+    }
+    let value = |column: &onlap::ColumnSchema| match from.schema.position_by_name(&column.name) {
+        Some(at) => row[at].clone(),
+        None => onlap::Value::Null,
+    };
+    to.schema.columns.iter().map(value).collect()
 }
 
 /// Says which table a row goes to.

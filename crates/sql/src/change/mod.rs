@@ -8,10 +8,12 @@
 //! Thread safety: a statement belongs to its session's thread; its steps may run on others.
 
 mod conflict;
+pub mod deferred;
 mod find;
 mod fired;
 pub mod fires;
 mod insert;
+mod instead;
 mod members;
 mod merge;
 mod returning;
@@ -25,6 +27,7 @@ pub use routes::{Router, hold};
 pub use update::lock_mode;
 
 use std::cell::RefCell;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
@@ -177,16 +180,15 @@ fn may_run(view: &View, bound: &Bound, blind: bool) -> Result<()> {
     for stage in stages {
         let (tree, parts) = (stage.tree().0, stage.parts());
         refuse_read_only(view, stage, &parts)?;
-        for part in parts.iter().filter(|part| tree.query(**part).modify.is_some()) {
-            let (modify, target) = target(stage, *part)?;
-            refuse_generated(view, tree, tree.query(*part), modify, target)?;
+        for part in of_tables(stage, &parts) {
+            let (modify, target) = target(stage, part)?;
+            refuse_generated(view, tree, tree.query(part), modify, target)?;
         }
     }
     view.must(bound.needs())?;
     for stage in stages {
-        let (tree, parts) = (stage.tree().0, stage.parts());
-        for part in parts.iter().filter(|part| tree.query(**part).modify.is_some()) {
-            let (_, target) = target(stage, *part)?;
+        for part in of_tables(stage, &stage.parts()) {
+            let (_, target) = target(stage, part)?;
             if target.materialized.is_some() {
                 let name = crate::rights::ask::shown(&target.schema);
                 let text = format!("cannot change materialized view \"{name}\"");
@@ -264,8 +266,11 @@ fn refuse_read_only(view: &View, bound: &Bound, parts: &[QueryId]) -> Result<()>
     }
     let (tree, whole) = bound.tree();
     for part in parts.iter().filter(|part| tree.query(**part).modify.is_some()) {
-        let (_, target) = target(bound, *part)?;
-        if view.is_own_temporary(&Name::of_engine(&target.schema.name).1.schema) {
+        let schema = match bound.viewed(*part) {
+            Some(viewed) => viewed.schema.clone(),
+            None => Name::of_engine(&target(bound, *part)?.1.schema.name).1.schema,
+        };
+        if view.is_own_temporary(&schema) {
             continue;
         }
         let word = match tree.query(whole).modify.as_deref() {
@@ -300,10 +305,9 @@ impl Run<'_> {
 
     /// Whether a part may write to several tables.
     fn spreads(&self, parts: &[QueryId]) -> Result<bool> {
-        let (tree, _) = self.bound.tree();
         let families = self.view.objects.families();
-        for part in parts.iter().filter(|part| tree.query(**part).modify.is_some()) {
-            let id = target(self.bound, *part)?.1.schema.id;
+        for part in of_tables(self.bound, parts) {
+            let id = target(self.bound, part)?.1.schema.id;
             if !families.below(id).is_empty() || families.divided(id).is_some() {
                 return Ok(true);
             }
@@ -319,37 +323,17 @@ impl Run<'_> {
                 outcome = Some(self.own_rows(shared)?);
                 continue;
             }
-            let (modify, target) = target(self.bound, *part)?;
-            let Run { view, bound, text, .. } = *self;
-            let family = bound.family(*part, modify.entry).map(|family| &**family);
-            let routes = match modify.kind {
-                ModifyKind::Delete => None,
-                _ => Router::of(view, target)?.map(RefCell::new),
+            let modify = tree.query(*part).modify.as_deref().expect("the part changes rows");
+            let done = match self.bound.viewed(*part) {
+                Some(viewed) => self.instead(*part, shared, viewed)?,
+                None => match self.change(*part, shared)? {
+                    ControlFlow::Continue(done) => done,
+                    ControlFlow::Break(outcome) => return Ok(outcome),
+                },
             };
-            if routes.is_none() && modify.kind != ModifyKind::Delete {
-                // It is no partition, and stays none until its rows are written.
-                hold(view, target)?;
-            }
-            let statement = Statement {
-                view,
-                bound,
-                query: *part,
-                modify,
-                target,
-                family,
-                routes,
-                text,
-                shared,
-                fires: Fires::of(view, target, &shared.due)?,
-            };
-            if self.blind && *part == self.whole {
-                let rows = insert::upsert(&statement)?;
-                return Ok(Outcome { tag: "INSERT 0", rows, given: None });
-            }
-            let done = statement.carry_out()?;
             if *part == self.whole {
                 let given = (!modify.returning.is_empty())
-                    .then(|| (done.returned.into_held(), bound.encoder(&shared.course)));
+                    .then(|| (done.returned.into_held(), self.bound.encoder(&shared.course)));
                 outcome = Some(Outcome { tag: done.tag, rows: done.rows, given });
             } else if let Some(rows) = done.returned.into_held() {
                 shared.course.carried.give(*part, rows.to_vec());
@@ -359,6 +343,38 @@ impl Run<'_> {
         Ok(outcome.expect("the statement is one of its parts"))
     }
 
+    /// A part that changes rows of a table; with UPSERT INTO the statement has ended.
+    fn change(&self, part: QueryId, shared: &Shared) -> Result<ControlFlow<Outcome, Done>> {
+        let (modify, target) = target(self.bound, part)?;
+        let Run { view, bound, text, .. } = *self;
+        let family = bound.family(part, modify.entry).map(|family| &**family);
+        let routes = match modify.kind {
+            ModifyKind::Delete => None,
+            _ => Router::of(view, target)?.map(RefCell::new),
+        };
+        if routes.is_none() && modify.kind != ModifyKind::Delete {
+            // It is no partition, and stays none until its rows are written.
+            hold(view, target)?;
+        }
+        let statement = Statement {
+            view,
+            bound,
+            query: part,
+            modify,
+            target,
+            family,
+            routes,
+            text,
+            shared,
+            fires: Fires::of(view, target, &shared.due)?,
+        };
+        if self.blind && part == self.whole {
+            let rows = insert::upsert(&statement)?;
+            return Ok(ControlFlow::Break(Outcome { tag: "INSERT 0", rows, given: None }));
+        }
+        statement.carry_out().map(ControlFlow::Continue)
+    }
+
     /// The rows of a query that changes rows in its WITH alone: all of them, since what it reads is not as it was later on.
     fn own_rows(&self, shared: &Shared) -> Result<Outcome> {
         let rows = self.bound.rows(self.view, &shared.course, self.text)?.all()?;
@@ -366,6 +382,13 @@ impl Run<'_> {
         let given = Some((Some(rows), self.bound.encoder(&shared.course)));
         Ok(Outcome { tag: "SELECT", rows: count, given })
     }
+}
+
+/// The parts that change rows of tables.
+fn of_tables(bound: &Bound, parts: &[QueryId]) -> Vec<QueryId> {
+    let changes = |part: &&QueryId| bound.tree().0.query(**part).modify.is_some();
+    let all = parts.iter().filter(changes).copied();
+    all.filter(|part| bound.viewed(*part).is_none()).collect()
 }
 
 /// What a part changes, and the table.
@@ -399,8 +422,8 @@ pub fn needs(view: &View, bound: &Bound) -> Result<Vec<Need>> {
 
 fn needs_of_parts(view: &View, bound: &Bound) -> Result<Vec<Need>> {
     let mut needs = Vec::new();
-    let (tree, _) = bound.tree();
-    for part in bound.parts().into_iter().filter(|part| tree.query(*part).modify.is_some()) {
+    // What a view needs, is asked for where it stays what is changed.
+    for part in of_tables(bound, &bound.parts()) {
         let by = bound.writer(part);
         // A sequence is asked by the statement's role, not by the view's owner.
         let own = |need: Need| match need.class {

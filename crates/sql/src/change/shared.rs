@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use onlap::{RowId, Savepoint, Table};
 
+use super::deferred::Mark;
 use super::fires::Queue;
 use crate::error::{Result, SqlError};
 use crate::plan::Held;
@@ -32,6 +33,8 @@ pub struct Shared {
     undoes: bool,
     /// Where the transaction was when the statement began.
     began: Savepoint,
+    /// The calls of triggers that had been put off then.
+    put_off: Mark,
     scope: Arc<Scope>,
     touched: RefCell<Touched>,
     /// Triggers that are due when all rows are changed.
@@ -70,6 +73,7 @@ impl Shared {
             several,
             undoes,
             began,
+            put_off: scope.deferred().mark(),
             scope,
             touched: RefCell::default(),
             due: Queue::default(),
@@ -89,6 +93,7 @@ impl Shared {
                 Err(e) => SqlError::from(e),
             },
             Err(e) => {
+                self.scope.deferred().back_to(&self.put_off);
                 tx.forget_held();
                 if !self.undoes {
                     return Err(e);

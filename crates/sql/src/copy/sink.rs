@@ -463,7 +463,7 @@ impl<'a> Sink<'a> {
         let Some(row) = row else { return Ok(()) };
         self.view.scope.tx()?.insert(&handle.table, &row)?;
         self.rows += 1;
-        fires.after_row(&handle, Event::Insert, (None, Some(row)), &[])
+        fires.after_row(&handle, (Event::Insert, false), (None, Some(row)), &[])
     }
 
     /// Whole rows, with defaults for what is not given.

@@ -234,7 +234,9 @@ pub fn must_be_unused(view: &View, table: &Table, what: &str) -> Result<()> {
         () if view.scope.lent().uses(table.schema().id) => {
             "it is being used by active queries in this session"
         }
-        () if view.scope.tx()?.has_due(table) => "it has pending trigger events",
+        () if view.scope.tx()?.has_due(table) || view.scope.deferred().has(table.schema().id) => {
+            "it has pending trigger events"
+        }
         () => return Ok(()),
     };
     let name = Name::of_engine(&table.name()).1.name;

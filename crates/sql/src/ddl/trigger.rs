@@ -3,6 +3,7 @@
 //! They are kept as [`Trigger`]s and fire in [`crate::change`].
 
 mod hidden;
+mod tables;
 mod when;
 
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use super::function;
 use super::naming::{Dropped, OnRelation, Relation as Found};
 use crate::catalog::functions::Function;
 use crate::catalog::rules::state_word;
-use crate::catalog::triggers::{self as kept, Trigger};
+use crate::catalog::triggers::{self as kept, Constraint, Trigger};
 use crate::catalog::{Kind, Name};
 use crate::error::{Result, SqlError, state};
 use crate::rights::{Action, Class, Key, Privileges};
@@ -22,6 +23,7 @@ use crate::source::{Source, strings};
 use crate::view::{View, no_table};
 use crate::wire::Client;
 pub use hidden::{must_go_together, must_see};
+pub use tables::must_not_prevent;
 pub use when::{names, of_column, renamed};
 
 /// A table or view that has triggers, or may have.
@@ -81,11 +83,12 @@ pub fn create(
     source: Source<'_>,
     create: &CreateTrigger,
 ) -> Result<&'static str> {
+    if create.replace && create.constraint.is_some() {
+        let text = "CREATE OR REPLACE CONSTRAINT TRIGGER is not supported";
+        return Err(SqlError::new(state::UNSUPPORTED, text));
+    }
     let on = On::find(view, &strings(&create.on.name))?;
     must_suit(create, &on)?;
-    if on.of.found == Found::View {
-        return Err(SqlError::unsupported("a trigger on a view"));
-    }
     let class = if on.of.found == Found::View { Class::View } else { Class::Table };
     let key = Key::of(on.of.oid);
     let held = view.judge.on(class, key, Privileges::TRIGGER);
@@ -94,17 +97,29 @@ pub fn create(
         let text = format!("permission denied for {word} {}", on.of.name.name);
         return Err(SqlError::new(state::NO_PRIVILEGE, text));
     }
+    tables::must_suit(view, create, &on)?;
     let function = function_of(view, create)?;
     let mut trigger = said(create, &on, &function)?;
-    let schema = view.scope.tx()?.table(&on.of.name.engine(&view.database))?.schema();
-    trigger.when = when::kept_text(view, source, create, (&trigger, &on.of.name, &schema))?;
-    hidden::must_be_told(view, &schema, &trigger)?;
+    trigger.constraint = constraint_of(view, create)?;
+    let schema = on.of.table.as_ref().map(onlap::Table::schema);
+    let schema = schema.as_deref();
+    trigger.when = when::kept_text(view, source, create, (&trigger, &on.of.name, schema))?;
+    if let Some(schema) = schema {
+        hidden::must_be_told(view, schema, &trigger)?;
+    }
     let known = kept::of_relation(&view.objects, on.of.oid);
     let known = known.into_iter().find(|known| known.name == trigger.name);
     match known {
         Some(_) if !create.replace => {
             let text = format!(
                 "trigger \"{}\" for relation \"{}\" already exists",
+                trigger.name, on.of.name.name
+            );
+            return Err(SqlError::new(state::DUPLICATE_OBJECT, text));
+        }
+        Some(known) if known.constraint.is_some() => {
+            let text = format!(
+                "trigger \"{}\" for relation \"{}\" is a constraint trigger",
                 trigger.name, on.of.name.name
             );
             return Err(SqlError::new(state::DUPLICATE_OBJECT, text));
@@ -153,6 +168,20 @@ fn must_suit(create: &CreateTrigger, on: &On) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What CONSTRAINT says of a trigger.
+fn constraint_of(view: &View, create: &CreateTrigger) -> Result<Option<Constraint>> {
+    let Some(said) = &create.constraint else { return Ok(None) };
+    let from = match &said.from {
+        None => 0,
+        Some(from) => {
+            let parts = strings(&from.name);
+            OnRelation::find(view, &parts, "triggers")?.ok_or_else(|| no_table(&parts))?.oid
+        }
+    };
+    let (deferrable, deferred) = (said.deferrable, said.deferred);
+    Ok(Some(Constraint { name: create.name.to_string(), from, deferrable, deferred }))
 }
 
 /// The function that a trigger calls.
@@ -213,6 +242,9 @@ fn said(create: &CreateTrigger, on: &On, function: &Function) -> Result<Trigger>
         when: None,
         function: function.oid,
         arguments: create.arguments.iter().map(|text| text.to_string()).collect(),
+        constraint: None,
+        old_table: tables::named(create, false),
+        new_table: tables::named(create, true),
         state: "O".into(),
     })
 }
@@ -287,12 +319,15 @@ pub fn set_state(
     Ok(())
 }
 
-/// Drops the triggers of a table or view that goes.
+/// Drops the triggers of a table or view that goes, and those that refer to it.
 ///
 /// # Errors
 /// The transaction has ended.
 pub fn forget(session: &mut Session, view: &View, relation: u32) -> Result<()> {
-    let own = kept::of_relation(&view.objects, relation);
+    let mut own = kept::of_relation(&view.objects, relation);
+    // Those that refer to it go with it.
+    let refers = |of: &Trigger| of.constraint.as_ref().is_some_and(|of| of.from == relation);
+    own.extend(kept::all(&view.objects).filter(|of| refers(of) && of.relation != relation));
     own.iter().try_for_each(|trigger| forget_one(session, trigger))
 }
 

@@ -287,7 +287,16 @@ fn constraint(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
             }
         }
     }
-    Ok(Datum::Null)
+    let mut all = crate::catalog::triggers::all(&seen.view.objects);
+    let trigger = all.find(|of| of.constraint.is_some() && triggers::constraint_oid(of) == wanted);
+    Ok(match trigger.and_then(|of| of.constraint) {
+        None => Datum::Null,
+        Some(constraint) => {
+            let deferrable = if constraint.deferrable { " DEFERRABLE" } else { "" };
+            let deferred = if constraint.deferred { " INITIALLY DEFERRED" } else { "" };
+            format!("TRIGGER{deferrable}{deferred}").into()
+        }
+    })
 }
 
 fn serial(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
@@ -449,14 +458,26 @@ fn changed(seen: &Arc<Seen>, name: &str) -> Option<Function> {
     /// DELETE, and INSERT, UPDATE and DELETE, as bits of PostgreSQL's numbers for them.
     const DELETE: i64 = 1 << 4;
     const ALL: i64 = 1 << 3 | 1 << 2 | DELETE;
-    let seen = Arc::clone(seen);
+    let own = Arc::clone(seen);
     let columns = move |a: &[Datum]| -> Result<Option<Written>> {
-        let Some(relation) = seen.model()?.relation(oid_of(a, 0)) else { return Ok(None) };
+        let Some(relation) = own.model()?.relation(oid_of(a, 0)) else { return Ok(None) };
         Ok(match relation.what {
             What::Table(_) if !relation.materialized => Some(None),
-            What::View => written_columns(&seen.view, &relation.name).map(Some),
+            What::View => written_columns(&own.view, &relation.name).map(Some),
             _ => None,
         })
+    };
+    let of = Arc::clone(seen);
+    // What triggers stand in the place of, where they are asked for by the last argument.
+    let by_triggers = move |a: &[Datum], asked: usize| -> i64 {
+        if arg(a, asked) != Datum::Bool(true) {
+            return 0;
+        }
+        let all = crate::catalog::triggers::of_relation(&of.view.objects, oid_of(a, 0));
+        let bit = |is: bool, bit: i64| if is { 1 << bit } else { 0 };
+        let instead = all.iter().filter(|trigger| trigger.time == 'I');
+        let bits = instead.map(|of| bit(of.insert, 3) | bit(of.update, 2) | bit(of.delete, 4));
+        bits.fold(0, |all, bits| all | bits)
     };
     Some(match name {
         "pg_relation_is_updatable" => {
@@ -464,9 +485,13 @@ fn changed(seen: &Arc<Seen>, name: &str) -> Option<Function> {
                 Some(columns) if !columns.contains(&true) => DELETE,
                 _ => ALL,
             };
-            Function::new(move |a| Ok(columns(a)?.map_or(0, all).into()))
+            Function::new(move |a| Ok((columns(a)?.map_or(0, all) | by_triggers(a, 1)).into()))
         }
         "pg_column_is_updatable" => Function::new(move |a| {
+            const CHANGES: i64 = 1 << 2 | DELETE;
+            if by_triggers(a, 2) & CHANGES == CHANGES {
+                return Ok(true.into());
+            }
             let number = arg(a, 1).int().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
             let is_written = |columns: Written| match columns {
                 None => true,

@@ -10,9 +10,10 @@ use onlap_pg::TypeRef;
 use onlap_pg::catalog::Catalog;
 use onlap_query::Condition;
 
-use super::{Bound, sql_error, until_locked};
+use super::{Bound, Encoder, Sent, sql_error, until_locked};
 use crate::error::{Result, SqlError};
 use crate::plan::Held;
+use crate::session::answer::RowsAnswer;
 use crate::view::View;
 
 /// Why an expression has no value.
@@ -95,5 +96,29 @@ impl Bound {
         };
         let (held, count) = if self.locks_rows() { until_locked(view, read)? } else { read()? };
         Ok(Fetched { held, count })
+    }
+
+    /// All rows of a query, for a cursor of a routine: they are as they were when it was opened.
+    ///
+    /// # Errors
+    /// `42501`; those of the query.
+    pub fn cursor_rows(
+        &self,
+        view: &View,
+        values: &[Datum<'static>],
+        text: &str,
+    ) -> Result<RowsAnswer> {
+        view.judge.must(&self.needs)?;
+        view.scope.plan_goes_on()?;
+        let read = || {
+            let (batches, env) = self.begin(view, self.steps(view, values, text)?)?;
+            let held = batches.all()?;
+            env.batch_done().map_err(|e| sql_error(&e, text))?;
+            Ok((held, env))
+        };
+        let (mut held, env) = if self.locks_rows() { until_locked(view, read)? } else { read()? };
+        held.let_others_run();
+        let source = Sent::new(Some(held), Arc::new(Encoder::new(env, self.types())));
+        Ok(RowsAnswer::new(Arc::clone(&self.columns), Box::new(source), "FETCH"))
     }
 }

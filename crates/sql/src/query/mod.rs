@@ -35,8 +35,9 @@ mod sifted;
 pub mod stored;
 pub mod tables;
 pub mod through;
+pub mod transition;
 pub mod versions;
-mod views;
+pub mod views;
 
 use std::sync::{Arc, OnceLock};
 
@@ -420,6 +421,15 @@ impl Bound {
         }
     }
 
+    /// The view that a part changes rows of, whose triggers stand in the place of that.
+    pub fn viewed(&self, part: QueryId) -> Option<&views::Bodied> {
+        let query = self.tree.query(part);
+        match query.entries.get(query.modify.as_deref()?.entry.checked_sub(1)?)?.kind {
+            EntryKind::Relation { oid, .. } => self.others.views.get(&oid),
+            _ => None,
+        }
+    }
+
     /// The tables that an entry of a query stands for, from 1, where others are below it.
     pub fn family(&self, query: QueryId, entry: usize) -> Option<&Arc<Family>> {
         match &self.tree.query(query).entries.get(entry.checked_sub(1)?)?.kind {
@@ -743,7 +753,8 @@ impl Bound {
         let _entered = view.instance.runner.handle().enter();
         let entry = self.tree.query(part).modify.as_ref().map(|modify| modify.entry);
         let table = entry.and_then(|entry| self.table(part, entry));
-        let fired = table.is_some_and(|of| change::fires::has_any(view, of.schema.id));
+        let fired = table.is_some_and(|of| change::fires::has_any(view, of.schema.id))
+            || self.viewed(part).is_some();
         let of = Whole { statement: self.query, part, fired };
         let carried = self.carried(course);
         let change = compile_change(&self.tree, of, &self.sources(view), &course.env, carried);

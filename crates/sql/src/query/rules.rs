@@ -19,6 +19,7 @@ use super::through::{self, Opened};
 use super::views::of_sql;
 use super::{is_of_class, needs, sql_error};
 use crate::catalog::rules::{self as kept, Rule};
+use crate::catalog::triggers;
 use crate::ddl::defaults;
 use crate::deep::{Depth, too_deep};
 use crate::error::SqlError;
@@ -226,11 +227,12 @@ impl Rewriter<'_> {
         let mut said = self.fire(&part, &rules)?;
         if is_view && kind != ModifyKind::Insert && !rules.is_empty() {
             // Rules that name OLD read the view: what that needs, its owner must have.
-            let others = self.names.found.others.borrow();
-            self.needs.extend(others.views[&oid].needs.iter().cloned());
+            self.needs_of_owner(oid);
         }
         let mut opened = None;
-        if !said.instead && is_view {
+        if !said.instead && is_view && self.fires_instead(oid, kind) {
+            self.needs_of_fired(&part, (oid, kind), !rules.is_empty())?;
+        } else if !said.instead && is_view {
             if !said.partly.is_empty() {
                 let why =
                     "Views with conditional DO INSTEAD rules are not automatically updatable.";
@@ -309,6 +311,39 @@ impl Rewriter<'_> {
         }
         self.within.pop();
         Ok(stages)
+    }
+
+    /// What a statement needs in whose place triggers of a view stand; `ruled`: what its owner needs is known.
+    fn needs_of_fired(
+        &mut self,
+        part: &Part,
+        (oid, kind): (Oid, ModifyKind),
+        ruled: bool,
+    ) -> crate::error::Result<()> {
+        self.needs_of_target(part, oid)?;
+        if kind != ModifyKind::Insert && !ruled {
+            self.needs_of_owner(oid);
+        }
+        Ok(())
+    }
+
+    fn needs_of_owner(&mut self, view: Oid) {
+        let others = self.names.found.others.borrow();
+        self.needs.extend(others.views[&view].needs.iter().cloned());
+    }
+
+    /// Whether triggers of a view stand in the place of what a statement does to its rows.
+    fn fires_instead(&self, oid: Oid, kind: ModifyKind) -> bool {
+        let all = triggers::of_relation(&self.names.view.objects, oid);
+        all.iter().any(|trigger| {
+            trigger.time == 'I'
+                && match kind {
+                    ModifyKind::Insert => trigger.insert,
+                    ModifyKind::Update => trigger.update,
+                    ModifyKind::Delete => trigger.delete,
+                    ModifyKind::Merge => false,
+                }
+        })
     }
 
     /// Carries a statement one view further.

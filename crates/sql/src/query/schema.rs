@@ -13,6 +13,7 @@ use serde_json::Value as Json;
 
 use super::family::Family;
 use super::tables::Known;
+use super::transition::Transition;
 use super::views::{Others, of_sql};
 use super::{catalogs, sequences};
 use crate::catalog::made_types::Made;
@@ -194,6 +195,19 @@ impl<'a> Names<'a> {
         Ok(relation)
     }
 
+    /// A table of the rows that a statement has changed.
+    fn transition(&self, of: &Transition) -> Arc<Relation> {
+        let handle = &of.rows.table;
+        let oid = oids::of_table(handle.schema.id);
+        let row = self.row_of(oid, &Name::of_engine(&handle.schema.name).1);
+        let own = Arc::new(relation(handle, row, self.catalog()));
+        self.note_row(&own);
+        self.found.others.borrow_mut().transitions.insert(of.oid);
+        let name = of.name.as_str().into();
+        let own = Relation::clone(&own);
+        Arc::new(Relation { oid: of.oid, name, kind: b'e', key: Vec::new(), ..own })
+    }
+
     /// A sequence, which is a relation of one row.
     fn sequence(&self, parts: &[String]) -> Result<Option<Arc<Relation>>> {
         let found = self.view.sequence(parts).map_err(|e| of_sql(&e))?;
@@ -278,6 +292,11 @@ impl<'a> Names<'a> {
 impl Schema for Names<'_> {
     fn relation(&self, name: &[Box<str>]) -> Result<Option<Arc<Relation>>> {
         let parts: Vec<String> = name.iter().map(|part| part.to_string()).collect();
+        if let ([name], None) = (&parts[..], self.body)
+            && let Some(of) = self.view.transitions.iter().find(|of| of.name == *name)
+        {
+            return Ok(Some(self.transition(of)));
+        }
         if self.body.is_none()
             && let Some(found) = self.view.find_before_system(&parts).map_err(|e| of_sql(&e))?
         {

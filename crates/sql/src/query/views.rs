@@ -5,7 +5,7 @@
 //!
 //! Thread safety: what was bound is read only.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use onlap_base::limits::STATEMENT_RELATIONS;
@@ -22,7 +22,7 @@ use onlap_query::{
 use super::schema::Names;
 use super::tables::Known;
 use super::through::Checked;
-use super::{catalogs, needs, sequences};
+use super::{catalogs, needs, sequences, transition};
 use crate::catalog::objects::Object;
 use crate::catalog::view_options::is_of_invoker;
 use crate::catalog::{Name, oids};
@@ -69,6 +69,8 @@ pub struct Others {
     pub system: HashMap<Oid, Arc<Definition>>,
     /// Sequences, by the engine's names.
     pub sequences: HashMap<Oid, String>,
+    /// Tables of changed rows, which belong to the call of a trigger's function.
+    pub transitions: HashSet<Oid>,
 }
 
 impl Others {
@@ -244,6 +246,9 @@ impl Tables for Sources<'_> {
         if self.others.sequences.contains_key(&of.relation) {
             return sequences::facts();
         }
+        if self.others.transitions.contains(&of.relation) {
+            return transition::facts(self.view, of.relation);
+        }
         match self.others.system.get(&of.relation) {
             Some(definition) => catalogs::facts(definition),
             None => self.known.facts(of),
@@ -264,6 +269,10 @@ impl Tables for Sources<'_> {
         }
         if let Some(sequence) = self.others.sequences.get(&of.relation) {
             let plan = sequences::scan(sequence, of.relation, columns)?;
+            return Ok(Scanned { plan, ordered: false });
+        }
+        if self.others.transitions.contains(&of.relation) {
+            let plan = transition::scan(self.view, of.relation, columns)?;
             return Ok(Scanned { plan, ordered: false });
         }
         match self.others.system.get(&of.relation) {

@@ -267,7 +267,7 @@ impl Machine<'_, '_> {
         }
     }
 
-    fn put(&mut self, slot: Slot, held: Held) -> Result<()> {
+    pub(super) fn put(&mut self, slot: Slot, held: Held) -> Result<()> {
         let declared = &self.body.slots[slot];
         let is_null = match &held {
             Held::Value(_, value) => value.is_null(),

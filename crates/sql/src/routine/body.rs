@@ -80,8 +80,40 @@ pub struct Declared {
     pub not_null: bool,
     /// Its first value.
     pub default: Option<Sql>,
+    /// What it is a cursor of.
+    pub cursor: Option<Box<Cursor>>,
     /// The line of its name.
     pub line: usize,
+}
+
+/// What a variable is a cursor of.
+#[derive(Debug)]
+pub struct Cursor {
+    /// Its query.
+    pub query: Sql,
+    /// Its parameters.
+    pub parameters: Vec<Slot>,
+    /// SCROLL (true) or NO SCROLL.
+    pub scroll: Option<bool>,
+}
+
+/// Which row FETCH and MOVE go to.
+#[derive(Debug)]
+pub enum Direction {
+    /// By a number of rows, or, without one, all.
+    Forward(Option<i64>),
+    /// The same backwards.
+    Backward(Option<i64>),
+    /// The row of this number.
+    Absolute(i64),
+    /// By a number of rows that an expression gives.
+    ForwardBy(Sql),
+    /// The same backwards.
+    BackwardBy(Sql),
+    /// The row whose number an expression says.
+    AbsoluteOf(Sql),
+    /// The row at a distance that an expression gives.
+    RelativeOf(Sql),
 }
 
 /// What a variable holds.
@@ -242,6 +274,14 @@ pub enum Act {
     Call(Sql),
     /// GET DIAGNOSTICS; of the error that is handled where the flag is set.
     Diagnostics(bool, Vec<(Target, Item)>),
+    /// OPEN … FOR: the variable, SCROLL, the query.
+    OpenFor(Slot, Option<bool>, Query),
+    /// OPEN of a variable that is a cursor of a query, with values of its parameters.
+    Open(Slot, Vec<(Slot, Sql)>),
+    /// FETCH: which cursor and row, and where it goes; MOVE where it goes nowhere.
+    Fetch(Slot, Direction, Option<Into>),
+    /// CLOSE.
+    Close(Slot),
     /// NULL
     Nothing,
 }
@@ -297,6 +337,8 @@ pub enum LoopKind {
     },
     /// FOR over rows.
     Rows(Vec<Target>, Query),
+    /// FOR over a cursor: the record, the variable, values of its parameters.
+    Cursor(Slot, Slot, Vec<(Slot, Sql)>),
     /// FOREACH; with SLICE.
     Items(Target, i32, Sql),
 }
@@ -399,6 +441,7 @@ impl Act {
                 LoopKind::Range { .. } => "at FOR with integer loop variable",
                 LoopKind::Rows(_, Query::Fixed(_)) => "at FOR over SELECT rows",
                 LoopKind::Rows(_, Query::Dynamic(..)) => "at FOR over EXECUTE statement",
+                LoopKind::Cursor(..) => "at FOR over cursor",
                 LoopKind::Items(..) => "at FOREACH over array",
             },
             Act::Leave { exit: true, .. } => "at EXIT",
@@ -414,6 +457,10 @@ impl Act {
             Act::Call(_) => "at CALL",
             Act::Diagnostics(false, _) => "at GET DIAGNOSTICS",
             Act::Diagnostics(true, _) => "at GET STACKED DIAGNOSTICS",
+            Act::OpenFor(..) | Act::Open(..) => "at OPEN",
+            Act::Fetch(_, _, Some(_)) => "at FETCH",
+            Act::Fetch(_, _, None) => "at MOVE",
+            Act::Close(_) => "at CLOSE",
             Act::Nothing => "at NULL",
         }
     }

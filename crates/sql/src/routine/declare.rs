@@ -28,9 +28,8 @@ impl Reader<'_> {
         if self.words.accept("alias") {
             return self.alias(&name);
         }
-        let is_cursor = |word: Option<&str>| matches!(word, Some("cursor" | "scroll"));
-        if is_cursor(self.words.word()) || self.words.is("no") {
-            return Err(SqlError::unsupported("a cursor in PL/pgSQL"));
+        if matches!(self.words.word(), Some("cursor" | "scroll" | "no")) {
+            return self.cursor(&name, line);
         }
         let constant = self.words.accept("constant");
         let kind = self.kind()?;
@@ -83,7 +82,7 @@ impl Reader<'_> {
     }
 
     /// The type of a variable.
-    fn kind(&mut self) -> Result<Kind> {
+    pub(super) fn kind(&mut self) -> Result<Kind> {
         let from = self.words.at();
         if let Some(kind) = self.kind_like()? {
             return Ok(kind);

@@ -2,16 +2,18 @@
 //!
 //! In the session that runs it: its transaction, its settings, its client.
 
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
-use onlap_pg::ast::{CopyWith, SetStatement, Statement, Utility};
+use onlap_pg::ast::{CopyWith, SetStatement, Statement, Utility, Way};
 
 use super::body::Level;
+use super::machine::ForCursor;
 use crate::commands;
 use crate::error::{Result, SqlError, state};
 use crate::parse::Parsed;
-use crate::session::answer::Answer;
-use crate::session::{Place, Session, Stamp};
+use crate::session::answer::{Answer, AnswerColumn, Chunk};
+use crate::session::{Opened, Place, Session, Stamp};
 use crate::settings::Id;
 use crate::view::View;
 use crate::wire::{Client, send_if_large};
@@ -35,6 +37,8 @@ pub struct Host<'h> {
 pub struct Seal {
     stamp: Stamp,
     changes: u64,
+    /// A hash of the names of tables of changed rows.
+    transitions: u64,
 }
 
 impl<'h> Host<'h> {
@@ -101,7 +105,12 @@ impl<'h> Host<'h> {
 
     /// What a statement that is bound now is bound with.
     pub fn seal(&self) -> Seal {
-        Seal { stamp: self.session.stamp(), changes: self.changes }
+        let names: Vec<_> = self.view.transitions.iter().map(|of| (&of.name, of.oid)).collect();
+        let transitions = match names.is_empty() {
+            true => 0,
+            false => BuildHasherDefault::<DefaultHasher>::default().hash_one(names),
+        };
+        Seal { stamp: self.session.stamp(), changes: self.changes, transitions }
     }
 
     /// Notes that a statement writes.
@@ -140,8 +149,20 @@ impl<'h> Host<'h> {
     pub fn utility(&mut self, parsed: &Parsed) -> Result<u64> {
         may_stand_here(parsed.statement())?;
         let text = parsed.bindable();
-        let view = self.view.clone();
+        let mut view = self.view.clone();
+        // What is defined lasts longer than tables of changed rows.
+        let hidden = match parsed.statement() {
+            Statement::CreateTableAs(_) => None,
+            Statement::Utility(utility) if matches!(**utility, Utility::Copy(_)) => None,
+            _ => Some(std::mem::replace(&mut self.session.transitions, Arc::from([]))),
+        };
+        if hidden.is_some() {
+            view.transitions = Arc::from([]);
+        }
         let done = commands::run(self.session, &view, parsed.source(&text), &[], self.client);
+        if let Some(hidden) = hidden {
+            self.session.transitions = hidden;
+        }
         self.renew()?;
         self.told()?;
         let rows = match done? {
@@ -149,6 +170,47 @@ impl<'h> Host<'h> {
             Answer::Rows(_) => None,
         };
         Ok(rows.unwrap_or(0))
+    }
+
+    /// Opens a cursor; its name, which it is given where it has none.
+    ///
+    /// # Errors
+    /// There is no room for it.
+    pub fn open_cursor(
+        &mut self,
+        name: Option<String>,
+        scroll: Option<bool>,
+        (parsed, rows, tables): ForCursor,
+    ) -> Result<String> {
+        let name = name.unwrap_or_else(|| self.session.unnamed_cursor());
+        let own = name.clone();
+        self.session.open_cursor(Opened { name: own, parsed: &parsed, scroll, rows, tables })?;
+        Ok(name)
+    }
+
+    /// Whether there is a cursor of this name.
+    pub fn has_cursor(&mut self, name: &str) -> bool {
+        self.session.has_cursor(name)
+    }
+
+    /// Goes some way in a cursor: rows, how many, and their columns; none are given where it only moves.
+    ///
+    /// # Errors
+    /// A way that the cursor does not go.
+    pub fn go_in_cursor(
+        &mut self,
+        name: &str,
+        way: (Way, bool),
+    ) -> Result<(Vec<Chunk>, usize, Arc<[AnswerColumn]>)> {
+        self.session.go_in_cursor(name, way)
+    }
+
+    /// Closes a cursor.
+    ///
+    /// # Errors
+    /// It is under way.
+    pub fn close_cursor(&mut self, name: &str) -> Result<()> {
+        self.session.close_within(name)
     }
 
     /// The place that the transaction has come to.

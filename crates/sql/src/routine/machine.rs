@@ -23,6 +23,7 @@ use crate::parse::{self, Body as Kind, Parsed};
 use crate::plan::Held as Kept;
 use crate::plan::texts::expected_bytes;
 use crate::query::Bound;
+use crate::session::answer::RowsAnswer;
 use crate::session::is_gone;
 use crate::types::PgType;
 
@@ -82,6 +83,9 @@ pub struct Given {
     /// Types of its columns.
     pub catalog: Arc<Catalog>,
 }
+
+/// What a cursor is opened with: its query, its rows, and the tables that it reads.
+pub type ForCursor = (Parsed, RowsAnswer, Arc<[onlap::TableId]>);
 
 /// Stands for the fields of a row that is NULL: no field has such a name.
 const NULL_ROW: &str = "\0";
@@ -290,6 +294,66 @@ impl<'a, 'h> Machine<'a, 'h> {
         given.map_err(|e| self.failed(sql, e, false))
     }
 
+    /// The rows of a query for a cursor.
+    ///
+    /// # Errors
+    /// Those of the query; `42P11`: it is none.
+    pub(super) fn rows_for_cursor(&mut self, query: &Query) -> Result<ForCursor> {
+        match query {
+            Query::Fixed(sql) => self.rows_of_cursor(sql),
+            Query::Dynamic(text, using) => self.rows_of_dynamic(text, using),
+        }
+    }
+
+    /// The same of one that is written in the body.
+    ///
+    /// # Errors
+    /// As of [`Machine::rows_for_cursor`].
+    pub(super) fn rows_of_cursor(&mut self, sql: &Sql) -> Result<ForCursor> {
+        deep::run(sql.parsed.depth, || {
+            self.host.begin()?;
+            if matches!(sql.parsed.body, Kind::Defined | Kind::Other) {
+                return Err(no_query(&sql.parsed));
+            }
+            let ready = self.ready(sql).map_err(|e| self.failed(sql, e, true))?;
+            let values = values(&self.held, &ready.used);
+            must_give(&ready.bound, &sql.parsed)?;
+            let made = self.kept(&ready.bound, &sql.parsed, &values);
+            made.map_err(|e| self.failed(sql, e, false))
+        })
+    }
+
+    fn rows_of_dynamic(&mut self, text: &Sql, using: &[Sql]) -> Result<ForCursor> {
+        let (query, types, values) = self.text_and_values(text, using)?;
+        let scope = Arc::clone(&self.host.view.scope);
+        let failed = |e: SqlError| match scope.lent().whole(e).within_text(&query, 0) {
+            e if e.is_within_text() => e,
+            e => e.around(&format!("SQL statement \"{query}\"")),
+        };
+        let _memory = super::memory_of(&self.host.view, expected_bytes(&query))?;
+        let all = parse::statements(&query).map_err(failed)?;
+        let [parsed] = &all[..] else {
+            let text = "cannot open multi-query plan as cursor";
+            return Err(SqlError::new("42P11", text));
+        };
+        super::texts::no_past(parsed)?;
+        if matches!(parsed.body, Kind::Defined | Kind::Other) {
+            return Err(no_query(parsed));
+        }
+        deep::run(parsed.depth, || {
+            self.host.begin().map_err(failed)?;
+            let bound = Bound::parsed(&self.host.view, parsed, &types).map_err(failed)?;
+            must_give(&bound, parsed)?;
+            self.kept(&bound, parsed, &values).map_err(failed)
+        })
+    }
+
+    fn kept(&self, bound: &Bound, parsed: &Parsed, values: &[Datum<'static>]) -> Result<ForCursor> {
+        bound.await_tables(&self.host.view)?;
+        let rows = bound.cursor_rows(&self.host.view, values, &parsed.bindable())?;
+        Ok((parsed.clone(), rows, bound.table_ids()))
+    }
+
     fn utility(&mut self, parsed: &Parsed) -> Result<Given> {
         if parsed.body == Kind::Other {
             return Err(crate::ddl::other(&parsed.words()));
@@ -324,7 +388,12 @@ impl<'a, 'h> Machine<'a, 'h> {
         Ok(Given { shape, kept, count: done.rows, changed, is_plannable: true, catalog })
     }
 
-    fn dynamic(&mut self, text: &Sql, using: &[Sql], most: usize) -> Result<Given> {
+    /// The text of EXECUTE, and the types and values of its parameters.
+    fn text_and_values(
+        &mut self,
+        text: &Sql,
+        using: &[Sql],
+    ) -> Result<(String, Vec<Option<PgType>>, Vec<Datum<'static>>)> {
         let (ty, value) = self.value(text)?;
         let value = self.text_of(ty, &value)?;
         let Some(query) = value else {
@@ -337,6 +406,11 @@ impl<'a, 'h> Machine<'a, 'h> {
             types.push(Some(PgType { oid: ty.oid, modifier: ty.modifier }));
             values.push(value);
         }
+        Ok((query, types, values))
+    }
+
+    fn dynamic(&mut self, text: &Sql, using: &[Sql], most: usize) -> Result<Given> {
+        let (query, types, values) = self.text_and_values(text, using)?;
         let scope = Arc::clone(&self.host.view.scope);
         let whole = |e: SqlError| scope.lent().whole(e);
         let failed = |e: SqlError| match whole(e).within_text(&query, 0) {
@@ -399,6 +473,22 @@ impl Given {
         let batch = self.kept.as_ref()?.iter().find(|batch| batch.num_rows() > 0)?;
         Some(of_batch(&self.catalog, self.shape.as_ref()?, batch, 0))
     }
+}
+
+/// Fails where a cursor has no query, or one that changes rows.
+fn must_give(bound: &Bound, parsed: &Parsed) -> Result<()> {
+    match (bound.changes_rows(), bound.returns()) {
+        (false, _) => Ok(()),
+        (true, None) => Err(no_query(parsed)),
+        (true, Some(_)) => Err(SqlError::unsupported("a cursor of a query that changes rows")),
+    }
+}
+
+/// A cursor has no query.
+fn no_query(parsed: &Parsed) -> SqlError {
+    let words = parsed.words();
+    let word = words.split(' ').next().unwrap_or_default();
+    SqlError::new("42P11", format!("cannot open {word} query as cursor"))
 }
 
 /// Whether a handler of OTHERS may have the error.

@@ -13,6 +13,7 @@ mod assign;
 mod body;
 mod called;
 mod conditions;
+mod cursors;
 mod declare;
 mod define;
 mod give;
@@ -31,7 +32,7 @@ mod words;
 
 pub use called::{Bodies, Given as Called, TRIGGER, VOID, call as call_made, is_polymorphic};
 pub use define::check;
-pub use trigger::{Conditioned, Firing, fire, must_be_served};
+pub use trigger::{Conditioned, Fired, Firing, fire, judge, must_be_served};
 
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use onlap_pg::ast::Do;

@@ -201,6 +201,7 @@ impl Reader<'_> {
             constant: false,
             not_null: false,
             default: None,
+            cursor: None,
             line,
         });
         self.name(name, Some(slot));

@@ -113,16 +113,7 @@ impl Machine<'_, '_> {
             Act::Raise(raise) => self.raise(raise)?,
             Act::Assert(condition, message) => self.assert(condition, message.as_ref())?,
             Act::Execute(query, into) => self.execute(query, into.as_ref())?,
-            Act::Perform(sql) if sql.parsed.tree.into_of_first() => {
-                let text = "query is SELECT INTO, but it should be plain SELECT";
-                let e = SqlError::new(state::SYNTAX, text);
-                return Err(e.around(&format!("query: {}", sql.shown)));
-            }
-            Act::Perform(sql) => {
-                let given = self.fixed(sql, 0)?;
-                self.rows = given.count;
-                self.set_found(given.count > 0);
-            }
+            Act::Perform(sql) => self.perform(sql)?,
             Act::Call(sql) => {
                 let given = self.fixed(sql, 1)?;
                 if given.shape.is_some() {
@@ -131,9 +122,25 @@ impl Machine<'_, '_> {
                 }
             }
             Act::Diagnostics(stacked, items) => self.diagnose(*stacked, items)?,
+            Act::OpenFor(slot, scroll, query) => self.open_for(*slot, *scroll, query)?,
+            Act::Open(slot, values) => self.open_bound(*slot, values)?,
+            Act::Fetch(slot, direction, into) => self.fetch(*slot, direction, into.as_ref())?,
+            Act::Close(slot) => self.close(*slot)?,
             Act::Nothing => {}
         }
         Ok(Flow::Next)
+    }
+
+    fn perform(&mut self, sql: &Sql) -> Result<()> {
+        if sql.parsed.tree.into_of_first() {
+            let text = "query is SELECT INTO, but it should be plain SELECT";
+            let e = SqlError::new(state::SYNTAX, text);
+            return Err(e.around(&format!("query: {}", sql.shown)));
+        }
+        let given = self.fixed(sql, 0)?;
+        self.rows = given.count;
+        self.set_found(given.count > 0);
+        Ok(())
     }
 
     pub(super) fn set_found(&mut self, found: bool) {
@@ -276,12 +283,15 @@ impl Machine<'_, '_> {
                 self.range(of, *slot, *reverse, (from, to, by.as_ref()))
             }
             LoopKind::Rows(targets, query) => self.over_rows(of, targets, query),
+            LoopKind::Cursor(record, slot, values) => {
+                self.over_cursor(of, (*record, *slot), values)
+            }
             LoopKind::Items(target, slice, sql) => self.over_items(of, target, *slice, sql),
         }
     }
 
     /// One round; what comes after the loop, if it ends here.
-    fn round(&mut self, of: &Loop) -> Result<Option<Flow>> {
+    pub(super) fn round(&mut self, of: &Loop) -> Result<Option<Flow>> {
         self.host.view.scope.go_on()?;
         let own = |label: &Option<String>| label.is_none() || *label == of.label;
         Ok(match self.statements(&of.body)? {

@@ -38,8 +38,12 @@ impl Reader<'_> {
                 self.words.advance();
                 Act::Nothing
             }
-            "open" | "fetch" | "move" | "close" => {
-                return Err(SqlError::unsupported("a cursor in PL/pgSQL"));
+            "open" => self.open()?,
+            "fetch" => self.fetch()?,
+            "move" => self.move_on()?,
+            "close" => {
+                self.words.advance();
+                Act::Close(self.cursor_variable()?)
             }
             "commit" | "rollback" => {
                 return Err(SqlError::unsupported("the end of a transaction in PL/pgSQL"));
@@ -390,6 +394,9 @@ impl Reader<'_> {
         if self.words.accept("execute") {
             let targets = rows_of(known)?;
             return Ok(LoopKind::Rows(targets, self.dynamic(&["loop"])?));
+        }
+        if let Some(cursor) = self.cursor_or_none()? {
+            return self.over_cursor((&name, line), known, cursor);
         }
         let begin = self.words.at();
         let reverse = self.words.accept("reverse");

@@ -72,6 +72,7 @@ impl Reader<'_> {
             let is_end = |end: &&str| match *end {
                 ";" => kind == Token::Char(';'),
                 "," => kind == Token::Char(','),
+                ")" => kind == Token::Char(')'),
                 "]" => kind == Token::Char(']'),
                 ":" => kind == Token::Char(':'),
                 ".." => kind == Token::DotDot,

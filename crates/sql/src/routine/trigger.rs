@@ -20,6 +20,7 @@ use crate::catalog::functions::Function;
 use crate::catalog::triggers::Trigger;
 use crate::error::{Result, SqlError};
 use crate::parse;
+use crate::query::transition::Transition;
 use crate::query::{Bound, sql_error};
 use crate::session::Session;
 use crate::session::lent::Told;
@@ -169,6 +170,10 @@ pub struct Firing<'a> {
     pub old: Option<Vec<Datum<'static>>>,
     /// NEW.
     pub new: Option<Vec<Datum<'static>>>,
+    /// Tables of changed rows.
+    pub tables: Arc<[Transition]>,
+    /// Whether its condition was found to hold.
+    pub is_judged: bool,
 }
 
 /// What a trigger's function gives: a row, or none; nothing where its condition does not hold.
@@ -187,14 +192,28 @@ pub fn fire(view: &View, firing: Firing<'_>) -> Result<Fired> {
         .cloned()
         .ok_or_else(|| SqlError::internal(format!("cache lookup failed for function {oid}")))?;
     inside(view, (true, false), |session| {
-        if let Some(when) = &firing.of.when
+        if let Some(when) = firing.of.when.as_ref().filter(|_| !firing.is_judged)
             && !holds(session, &firing, when)?
         {
             return Ok(None);
         }
         let _fires = view.scope.lent().fires();
-        apart(session, view, &function, |session| called(session, &function, &firing)).map(Some)
+        session.transitions = Arc::clone(&firing.tables);
+        let done = apart(session, view, &function, |session| called(session, &function, &firing));
+        session.transitions = Arc::from([]);
+        done.map(Some)
     })
+}
+
+/// Whether the condition of a trigger holds, of one that is called later.
+///
+/// # Errors
+/// Those of the condition.
+pub fn judge(view: &View, firing: &Firing<'_>) -> Result<bool> {
+    match &firing.of.when {
+        None => Ok(true),
+        Some(when) => inside(view, (true, false), |session| holds(session, firing, when)),
+    }
 }
 
 /// Whether the condition of a trigger holds.

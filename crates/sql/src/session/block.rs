@@ -11,6 +11,7 @@ use onlap::{Isolation, Savepoint, Transaction};
 
 use crate::between::{self, Between};
 use crate::catalog::objects::Pending;
+use crate::change::deferred;
 use crate::error::{Result, SqlError, state};
 use crate::instance::Instance;
 use crate::scope::Scope;
@@ -27,6 +28,8 @@ pub struct Remembered {
     pub roles: (Roles, Option<Roles>),
     /// The number of its last portal.
     pub portals: u64,
+    /// The calls of triggers that were put off.
+    pub put_off: deferred::Mark,
 }
 
 /// A transaction of the session.

@@ -4,6 +4,7 @@
 //! has its rows from the start, so that it outlives the transaction.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use onlap::TableId;
 use onlap_base::clock::{Clock, SystemClock};
@@ -21,6 +22,43 @@ use crate::plan::room::Room;
 use crate::source::Source;
 use crate::view::{ListedCursor, View};
 use crate::wire::Client;
+
+/// What portals are numbered by, in a session and the routines that it calls.
+#[derive(Default)]
+pub(crate) struct Numbers {
+    last: AtomicU64,
+    unnamed: AtomicU64,
+}
+
+impl Numbers {
+    /// The number of the last that was made or begun.
+    pub(super) fn last(&self) -> u64 {
+        self.last.load(Ordering::Relaxed)
+    }
+
+    fn next(&self) -> u64 {
+        self.last.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The name of a cursor that was given none.
+    pub(crate) fn name(&self) -> String {
+        format!("<unnamed portal {}>", self.unnamed.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+}
+
+/// A cursor that a routine opens.
+pub(crate) struct Opened<'a> {
+    /// Its name.
+    pub name: String,
+    /// Its query.
+    pub parsed: &'a Parsed,
+    /// SCROLL (true) or NO SCROLL.
+    pub scroll: Option<bool>,
+    /// Its rows.
+    pub rows: RowsAnswer,
+    /// The tables that it reads.
+    pub tables: Arc<[TableId]>,
+}
 
 /// Portals that run, one within the other: each is one that FETCH begins.
 const MOST_WITHIN: usize = 32;
@@ -80,6 +118,7 @@ impl Session {
     /// Forgets portals that end with their transaction; one that it made WITH HOLD stays where it
     /// commits.
     pub(super) fn end_portals(&mut self, commits: bool) {
+        self.reclaim_cursors();
         self.portals.retain(|_, portal| portal.hold && (commits || !portal.fresh));
         for portal in self.portals.values_mut() {
             // Its rows were taken when it was declared.
@@ -157,7 +196,86 @@ impl Session {
         Ok(Answer::Done("DECLARE CURSOR".into()))
     }
 
+    /// Opens a cursor for a routine.
+    ///
+    /// # Errors
+    /// There is no room for it.
+    pub(crate) fn open_cursor(&mut self, opened: Opened<'_>) -> Result<()> {
+        let Opened { name, parsed, scroll, rows, tables } = opened;
+        let kept = self.keep_portal(&name, 0)?;
+        let listed = Some(ListedCursor {
+            name: name.clone(),
+            text: parsed.text.clone(),
+            hold: false,
+            binary: false,
+            scrolls: scroll.unwrap_or(!parsed.is_locking()),
+            made_us: SystemClock.unix_us(),
+        });
+        let keeps = if scroll == Some(false) { Keeps::None } else { Keeps::All };
+        let portal = Portal {
+            listed,
+            prepared: Arc::new(Prepared {
+                columns: Some(Arc::clone(&rows.columns)),
+                ..Prepared::simple(parsed.clone())
+            }),
+            values: Vec::new(),
+            formats: Vec::new(),
+            answer: Some(Answer::Rows(rows)),
+            cursor: true,
+            binary: false,
+            hold: false,
+            number: self.next_portal(),
+            fresh: true,
+            scroll: Scroll::new(keeps),
+            kept,
+            open: self.open(tables),
+        };
+        self.portals.insert(name, Box::new(portal));
+        self.lend_cursors();
+        Ok(())
+    }
+
+    /// Goes some way in a cursor for a routine: rows, how many, and their columns; `moves`: they are passed over.
+    ///
+    /// # Errors
+    /// As of [`Session::fetch`].
+    pub(crate) fn go_in_cursor(
+        &mut self,
+        name: &str,
+        (way, moves): (Way, bool),
+    ) -> Result<(Vec<Chunk>, usize, Arc<[AnswerColumn]>)> {
+        let room = Arc::clone(self.instance.runner.room());
+        let act = if moves { Act::Pass } else { Act::Give };
+        let went = self.cursor(name).and_then(|portal| portal.go(name, way, act, &room));
+        self.lend_cursors();
+        let (found, columns) = went?;
+        Ok((found.chunks, found.count, columns))
+    }
+
+    /// A name for a cursor that was given none.
+    pub(crate) fn unnamed_cursor(&self) -> String {
+        self.numbers.name()
+    }
+
+    /// Whether a routine finds a cursor of this name.
+    pub(crate) fn has_cursor(&mut self, name: &str) -> bool {
+        let has = self.has_portal(name);
+        self.lend_cursors();
+        has
+    }
+
+    /// Closes a cursor for a routine.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) fn close_within(&mut self, name: &str) -> Result<()> {
+        let done = self.close_cursor(Some(name));
+        self.lend_cursors();
+        done.map(drop)
+    }
+
     fn cursor(&mut self, name: &str) -> Result<&mut Portal> {
+        self.reclaim_cursors();
         if self.runs_portal(name) {
             return Err(cannot_run(name));
         }
@@ -218,18 +336,19 @@ impl Session {
     }
 
     /// Whether a name is a portal's.
-    pub(super) fn has_portal(&self, name: &str) -> bool {
+    pub(super) fn has_portal(&mut self, name: &str) -> bool {
+        self.reclaim_cursors();
         self.portals.contains_key(name) || self.runs_portal(name)
     }
 
     /// Numbers rise with the portals that are made or begun.
-    pub(super) fn next_portal(&mut self) -> u64 {
-        self.last_portal += 1;
-        self.last_portal
+    pub(super) fn next_portal(&self) -> u64 {
+        self.numbers.next()
     }
 
     /// Forgets portals that were made or begun since a place to which the transaction goes back.
     pub(super) fn forget_portals(&mut self, last: u64) {
+        self.reclaim_cursors();
         self.portals.retain(|_, portal| portal.number <= last);
     }
 
@@ -291,7 +410,10 @@ impl Session {
 
     /// Columns of what FETCH gives.
     pub(crate) fn columns_of_fetch(&self, name: &str) -> Option<Arc<[AnswerColumn]>> {
-        self.portals.get(name)?.prepared.columns.clone()
+        match self.portals.get(name) {
+            Some(portal) => portal.prepared.columns.clone(),
+            None => self.columns_lent(name),
+        }
     }
 
     /// CLOSE; of all cursors where none is named.
@@ -300,6 +422,7 @@ impl Session {
     /// There is no such cursor.
     pub(crate) fn close_cursor(&mut self, name: Option<&str>) -> Result<Answer> {
         let Some(name) = name else {
+            self.reclaim_cursors();
             self.portals.clear();
             return Ok(Answer::Done("CLOSE CURSOR ALL".into()));
         };

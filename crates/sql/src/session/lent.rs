@@ -15,10 +15,12 @@ use hashbrown::HashMap;
 use onlap::TableId;
 use parking_lot::Mutex;
 
+use super::answer::AnswerColumn;
 use super::block::Block;
+use super::cursors::Numbers;
 use super::modes::Modes;
 use super::temporary::Temporary;
-use super::{Roles, Session};
+use super::{Portal, Roles, Session};
 use crate::between::Between;
 use crate::catalog::objects::Pending;
 use crate::error::{Result, SqlError};
@@ -66,6 +68,8 @@ struct Inner {
     used: Vec<Arc<[TableId]>>,
     /// Those of cursors that are open.
     open: Vec<Arc<[TableId]>>,
+    /// Cursors, while statements may call routines: each is taken out by the session that goes on in it.
+    cursors: HashMap<String, Box<Portal>>,
 }
 
 /// What a session of a routine begins with.
@@ -81,6 +85,7 @@ struct Base {
     cancel: Arc<AtomicBool>,
     listed: Arc<Mutex<Listed>>,
     taken: Arc<Mutex<Taken>>,
+    numbers: Arc<Numbers>,
     temporary: Temporary,
     state: State,
     modes: Modes,
@@ -130,9 +135,10 @@ impl Lent {
     pub fn end(&self) {
         let mut inner = self.0.lock();
         let left = std::mem::take(&mut inner.left);
+        let cursors = std::mem::take(&mut inner.cursors);
         inner.base = None;
         drop(inner);
-        drop(left);
+        drop((left, cursors));
     }
 
     /// One routine more runs within others; how many there are.
@@ -379,6 +385,7 @@ impl Session {
             cancel: Arc::clone(&self.cancel),
             listed: Arc::clone(&self.listed),
             taken: Arc::clone(&self.taken),
+            numbers: Arc::clone(&self.numbers),
             temporary: self.temporary.clone(),
             state: State::of(block),
             modes: block.modes,
@@ -409,6 +416,36 @@ impl Session {
         self.roles = base.roles;
         self.roles_after = base.roles_after;
         self.temporary = base.temporary.clone();
+    }
+
+    /// Lends the cursors that are not under way.
+    pub(crate) fn lend_cursors(&mut self) {
+        let Some(block) = &self.block else { return };
+        if self.portals.is_empty() {
+            return;
+        }
+        let own: Vec<_> = self.portals.extract_if(|_, portal| portal.cursor).collect();
+        let mut inner = block.scope.lent().0.lock();
+        let mut replaced = Vec::new();
+        for (name, portal) in own {
+            replaced.extend(inner.cursors.insert(name, portal));
+        }
+        // One that ends notes that, which takes the lock.
+        drop(inner);
+        drop(replaced);
+    }
+
+    /// Takes back the cursors that are lent, with those that routines have opened.
+    pub(crate) fn reclaim_cursors(&mut self) {
+        let Some(block) = &self.block else { return };
+        let lent = std::mem::take(&mut block.scope.lent().0.lock().cursors);
+        self.portals.extend(lent);
+    }
+
+    /// The columns of a cursor that is lent.
+    pub(super) fn columns_lent(&self, name: &str) -> Option<Arc<[AnswerColumn]>> {
+        let inner = self.block.as_ref()?.scope.lent().0.lock();
+        inner.cursors.get(name)?.prepared.columns.clone()
     }
 
     /// Hands on what routines have told the client.
@@ -549,7 +586,7 @@ impl Session {
             listed: base.listed,
             portals: HashMap::new(),
             running: Vec::new(),
-            last_portal: 0,
+            numbers: base.numbers,
             several: true,
             depth: 0,
             taken: base.taken,
@@ -558,6 +595,7 @@ impl Session {
             room: None,
             lent: version,
             within: true,
+            transitions: Arc::from([]),
             bodies: crate::routine::Bodies::default(),
             begun_ns: 0,
             native: false,
@@ -572,6 +610,7 @@ impl Session {
         const MOST: usize = 8;
         self.take_asked();
         self.lend();
+        self.lend_cursors();
         let Some(block) = &self.block else { return };
         let scope = Arc::clone(&block.scope);
         let mut inner = scope.lent().0.lock();

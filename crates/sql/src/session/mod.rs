@@ -23,6 +23,7 @@ use crate::functions::set_config::Asked;
 use crate::instance::{Instance, Presence, SessionKey};
 use crate::parse;
 use crate::plan::room::{Kept, Running};
+use crate::query::transition::Transition;
 use crate::rights::ask::database_oid;
 use crate::rights::{Action, Class, Judge, Key, Need};
 use crate::settings::{Id, Settings, Value};
@@ -53,6 +54,7 @@ use answer::{Answer, AnswerColumn};
 use block::Block;
 pub(crate) use block::Place;
 pub use columnar::{Columns, Fetched};
+pub(crate) use cursors::Opened;
 use cursors::cannot_run;
 pub use modes::level_name;
 pub use prepare::{Prepared, Stamp, missing_parameter};
@@ -120,8 +122,8 @@ pub struct Session {
     portals: HashMap<String, Box<Portal>>,
     /// Names of those that run, each within the one before it.
     running: Vec<String>,
-    /// The number of the last of them that was made or begun.
-    last_portal: u64,
+    /// What they are numbered by.
+    numbers: Arc<cursors::Numbers>,
     /// The text under way has several statements, which are one transaction.
     several: bool,
     /// Routines that run, one within the other.
@@ -140,6 +142,8 @@ pub struct Session {
     lent: u64,
     /// Whether it is one of a routine, within another.
     within: bool,
+    /// Tables of changed rows, of the trigger whose function runs in it.
+    pub(crate) transitions: Arc<[Transition]>,
     /// Bodies of routines that it has read.
     pub(crate) bodies: crate::routine::Bodies,
     /// When the statement under way began, by the monotonic clock.
@@ -278,7 +282,7 @@ impl Session {
             listed: Arc::default(),
             portals: HashMap::new(),
             running: Vec::new(),
-            last_portal: 0,
+            numbers: Arc::default(),
             taken: Arc::default(),
             temporary: Temporary::default(),
             asked: Asked::default(),
@@ -288,6 +292,7 @@ impl Session {
             depth: 0,
             lent: 0,
             within: false,
+            transitions: Arc::from([]),
             bodies: crate::routine::Bodies::default(),
             begun_ns: 0,
             native: false,
@@ -591,6 +596,7 @@ impl Session {
     ) -> Result<()> {
         self.must_answer(&prepared)?;
         self.must_still_give(&prepared)?;
+        self.reclaim_cursors();
         if !portal.is_empty() && self.portals.contains_key(portal) {
             let text = format!("cursor \"{portal}\" already exists");
             return Err(SqlError::new(state::DUPLICATE_CURSOR, text));
@@ -656,6 +662,7 @@ impl Session {
     /// # Errors
     /// There is no such portal; `25P02`.
     pub fn describe_portal(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
+        self.reclaim_cursors();
         let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
         if portal.prepared.columns.is_some() {
             self.must_answer(&portal.prepared)?;
@@ -669,6 +676,7 @@ impl Session {
     /// # Errors
     /// Those of the statement.
     pub fn execute(&mut self, name: &str, rows: usize, client: &mut dyn Client) -> Result<()> {
+        self.reclaim_cursors();
         let text = defects::of_portal(self.portals.get(name).map(|portal| &**portal));
         self.watched(text, |session| session.execute_named(name, rows, client))
     }
@@ -760,6 +768,7 @@ impl Session {
 
     /// Close of a portal; nothing happens where there is none.
     pub fn close_portal(&mut self, name: &str) {
+        self.reclaim_cursors();
         self.portals.remove(name);
     }
 

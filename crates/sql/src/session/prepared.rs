@@ -226,6 +226,7 @@ impl Session {
     pub(crate) fn discard_all(&mut self) -> Result<()> {
         self.statements.clear();
         self.listed.lock().clear();
+        self.reclaim_cursors();
         self.portals.clear();
         self.discard_sequences();
         self.between.advisory().unlock_all();

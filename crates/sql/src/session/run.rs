@@ -660,13 +660,20 @@ impl Session {
         Remembered {
             settings: self.settings.mark(),
             roles: (self.roles, self.roles_after),
-            portals: self.last_portal,
+            portals: self.numbers.last(),
+            put_off: self
+                .block
+                .as_ref()
+                .map_or_else(Default::default, |block| block.scope.deferred().mark()),
         }
     }
 
     /// Is again what it was at a place that its transaction went back to.
     fn be_as(&mut self, session: &Remembered, modes: Modes) {
         self.forget_portals(session.portals);
+        if let Some(block) = &self.block {
+            block.scope.deferred().back_to(&session.put_off);
+        }
         self.settings.back_to(&session.settings);
         self.show_modes(modes);
         self.roles_after = session.roles.1;

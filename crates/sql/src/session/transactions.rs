@@ -36,12 +36,13 @@ impl Session {
     }
 
     /// Ends the transaction that no BEGIN began.
-    pub(super) fn end_implicit(&mut self, _client: &mut dyn Client) -> Result<()> {
+    pub(super) fn end_implicit(&mut self, client: &mut dyn Client) -> Result<()> {
         self.take_over();
         match &self.block {
             Some(block) if !block.explicit => {}
             _ => return Ok(()),
         }
+        self.fire_deferred(client)?;
         self.end_portals(self.commits());
         self.do_on_commit()?;
         let block = self.block.take().expect("was just seen");
@@ -53,6 +54,35 @@ impl Session {
         }
         self.end_settings(true);
         self.commit_block(block)
+    }
+
+    /// Makes the calls of triggers that have waited for the end of the transaction, which is undone where one fails.
+    ///
+    /// # Errors
+    /// Those of the functions.
+    pub(super) fn fire_deferred(&mut self, client: &mut dyn Client) -> Result<()> {
+        let is_due = |block: &Block| !block.failed && block.scope.deferred().is_due();
+        if !self.block.as_ref().is_some_and(is_due) {
+            return Ok(());
+        }
+        let made = self.together(|session| {
+            session.begin_within()?;
+            let view = session.view()?;
+            let made = view.scope.deferred().run(&view, true);
+            session.take_over();
+            made.map_err(|e| session.with_values_to_see(session.whole(e)))
+        });
+        let told = self.hand_on(client);
+        if let Err(e) = made.and(told) {
+            self.end_portals(false);
+            self.end_settings(false);
+            self.temporary.ended(false);
+            if let Some(block) = self.block.take() {
+                block.rollback(&self.instance);
+            }
+            return Err(e);
+        }
+        Ok(())
     }
 
     /// Commits what the transaction did.
@@ -197,6 +227,7 @@ impl Session {
     pub(super) fn commit(&mut self, client: &mut dyn Client) -> Result<&'static str> {
         self.warn_without_block(client);
         self.take_over();
+        self.fire_deferred(client)?;
         self.end_portals(self.commits());
         self.do_on_commit()?;
         let Some(block) = self.block.take() else { return Ok("COMMIT") };
@@ -243,7 +274,12 @@ impl Session {
         let confined = self.kept_in();
         let instance = Arc::clone(&self.instance);
         let (asked, prepared) = (Arc::clone(&self.asked), Arc::clone(&self.listed));
+        let transitions = Arc::clone(&self.transitions);
+        self.reclaim_cursors();
         let cursors = self.portals.values().filter_map(|portal| portal.listed.clone()).collect();
+        if self.within {
+            self.lend_cursors();
+        }
         let path = self.settings.text(Id::SearchPath).to_string();
         let made = self.temporary.is_made;
         let (settings, taken) = (Arc::new(self.settings.clone()), Arc::clone(&self.taken));
@@ -282,6 +318,7 @@ impl Session {
             asked,
             prepared,
             cursors,
+            transitions,
             supposed: Arc::from([]),
             noted_scans: None,
             setting_rows: {
@@ -295,6 +332,7 @@ impl Session {
         };
         if view.objects.functions().has_any(&view.database) {
             self.lend();
+            self.lend_cursors();
         }
         Ok(view)
     }

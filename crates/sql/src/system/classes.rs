@@ -627,7 +627,7 @@ fn constraints(view: &View, model: &Model) -> Rows {
                 came.local,
                 came.count,
                 came.stays,
-                keys,
+                (kind != "t").then_some(keys),
                 parent_keys,
                 set,
                 bin,
@@ -669,9 +669,27 @@ fn constraints(view: &View, model: &Model) -> Rows {
             let (bin, proven) = (Some(bin), !check.unproven);
             push(oid, &check.name, "c", Said { keys, bin, proven, ..Said::default() });
         }
+        for (oid, name, time) in of_triggers(view, relation.oid) {
+            push(oid, &name, "t", Said { time, ..Said::default() });
+        }
     }
     made_types::constraints(view, model, &mut rows);
     rows
+}
+
+/// The constraints that triggers of a table are: their OIDs and names, and when they are judged.
+fn of_triggers(view: &View, relation: u32) -> Vec<(u32, String, Time)> {
+    let all = crate::catalog::triggers::of_relation(&view.objects, relation).into_iter();
+    let constraint = |trigger: crate::catalog::triggers::Trigger| {
+        let constraint = trigger.constraint.as_ref()?;
+        let time = match (constraint.deferrable, constraint.deferred) {
+            (false, _) => Time::Statement,
+            (true, false) => Time::Deferrable,
+            (true, true) => Time::Deferred,
+        };
+        Some((super::triggers::constraint_oid(&trigger), constraint.name.clone(), time))
+    };
+    all.filter_map(constraint).collect()
 }
 
 /// How a constraint came to a table.

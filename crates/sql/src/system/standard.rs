@@ -15,6 +15,7 @@ use super::made_types;
 use super::model::{Model, Relation, What, index_name};
 use super::rows::{Datum, Rows};
 use super::sight::Sight;
+use crate::catalog::triggers::{self, Trigger};
 use crate::catalog::{Kind, extensions, oids};
 use crate::error::Result;
 use crate::query::Printed;
@@ -344,6 +345,10 @@ fn views(view: &View, model: &Model) -> Result<Rows> {
             Some(Checked::Cascaded) => "CASCADED",
         };
         let changed = yes(is_changed(view, name));
+        let triggers = triggers::of_relation(&view.objects, relation.oid);
+        let fires = |is: fn(&Trigger) -> bool| {
+            yes(triggers.iter().any(|trigger| trigger.time == 'I' && is(trigger)))
+        };
         rows.push(row![
             &view.database,
             &name.schema,
@@ -352,9 +357,9 @@ fn views(view: &View, model: &Model) -> Result<Rows> {
             checked,
             changed,
             changed,
-            "NO",
-            "NO",
-            "NO"
+            fires(|trigger| trigger.update),
+            fires(|trigger| trigger.delete),
+            fires(|trigger| trigger.insert),
         ]);
     }
     Ok(rows)

@@ -1,11 +1,14 @@
 //! What do the catalogs say of triggers, and how do they read as SQL?
 
+use onlap::TableId;
 use onlap_pg::print::Look;
 
+use super::classes::view_columns;
 use super::model::{Model, Relation};
 use super::rows::Rows;
 use crate::catalog::names::quote;
-use crate::catalog::triggers::{self as kept, Trigger};
+use crate::catalog::oids;
+use crate::catalog::triggers::{self as kept, Constraint, Trigger};
 use crate::query::Printed;
 use crate::row;
 use crate::view::View;
@@ -41,7 +44,8 @@ fn bits(of: &Trigger) -> i64 {
 pub fn triggers(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of(
         "oid tgrelid tgparentid tgname tgfoid tgtype tgenabled tgisinternal tgconstrrelid \
-         tgconstrindid tgconstraint tgdeferrable tginitdeferred tgnargs tgattr tgargs tgqual",
+         tgconstrindid tgconstraint tgdeferrable tginitdeferred tgnargs tgattr tgargs tgqual tgoldtable \
+         tgnewtable",
     );
     for (of, relation) in of_database(view, model) {
         let columns: Vec<i64> = of.columns.iter().map(|number| i64::from(*number)).collect();
@@ -59,18 +63,32 @@ pub fn triggers(view: &View, model: &Model) -> Rows {
             bits(&of),
             &of.state,
             false,
+            of.constraint.as_ref().map_or(0, |of| of.from),
             0,
-            0,
-            0,
-            false,
-            false,
+            constraint_oid(&of),
+            of.constraint.as_ref().is_some_and(|of| of.deferrable),
+            of.constraint.as_ref().is_some_and(|of| of.deferred),
             of.arguments.len(),
             columns,
             arguments,
             of.when.as_deref(),
+            of.old_table.as_deref(),
+            of.new_table.as_deref(),
         ]);
     }
     rows
+}
+
+/// The OID of the constraint that a trigger is; 0 where it is none.
+pub fn constraint_oid(of: &Trigger) -> u32 {
+    match &of.constraint {
+        // No table has its number, and its name is that of no other trigger then.
+        Some(constraint) => {
+            let id = TableId(of.relation);
+            oids::of_part(id, "trigger", &format!("{}:{}", of.oid, constraint.name))
+        }
+        None => 0,
+    }
 }
 
 /// CREATE TRIGGER of a trigger by its OID; `None` where there is none. `pretty`: a table that the search path finds has no
@@ -82,10 +100,16 @@ pub fn definition_of(view: &View, model: &Model, oid: u32, pretty: bool) -> Opti
         'A' => "AFTER",
         _ => "INSTEAD OF",
     };
-    let column = |number: &u32| {
-        let table = relation.table()?;
-        let found = table.columns.iter().find(|column| column.id.0 + 1 == *number)?;
-        Some(quote(&found.name))
+    let of_view = match relation.table() {
+        Some(_) => Vec::new(),
+        None => view_columns(view, relation.oid),
+    };
+    let column = |number: &u32| match relation.table() {
+        Some(table) => {
+            let found = table.columns.iter().find(|column| column.id.0 + 1 == *number)?;
+            Some(quote(&found.name))
+        }
+        None => of_view.get(*number as usize - 1).map(|(name, _)| quote(name)),
     };
     let columns: Vec<String> = of.columns.iter().filter_map(column).collect();
     let mut events = Vec::new();
@@ -111,12 +135,34 @@ pub fn definition_of(view: &View, model: &Model, oid: u32, pretty: bool) -> Opti
     let when = of.when.as_ref().map_or(String::new(), |text| {
         format!(" WHEN ({})", Printed::new(view, model).when(relation, text, look))
     });
+    let tables = referencing(&of);
+    let (constraint, judged) = match &of.constraint {
+        None => ("", String::new()),
+        Some(Constraint { from, deferrable, deferred, .. }) => {
+            let from = model.relation(*from).map(|of| format!("FROM {} ", model.display(of)));
+            let not = if *deferrable { "" } else { "NOT " };
+            let when = if *deferred { "DEFERRED" } else { "IMMEDIATE" };
+            let from = from.unwrap_or_default();
+            ("CONSTRAINT ", format!("{from}{not}DEFERRABLE INITIALLY {when} "))
+        }
+    };
     Some(format!(
-        "CREATE TRIGGER {} {time} {} ON {on} FOR EACH {each}{when} EXECUTE FUNCTION {}",
+        "CREATE {constraint}TRIGGER {} {time} {} ON {on} {judged}{tables}FOR EACH {each}{when} EXECUTE FUNCTION {}",
         quote(&of.name),
         events.join(" OR "),
         call(view, &of)
     ))
+}
+
+/// What it says of tables of changed rows, with a space behind.
+fn referencing(of: &Trigger) -> String {
+    if !of.has_tables() {
+        return String::new();
+    }
+    let named = |word: &str, name: &Option<String>| {
+        name.as_ref().map_or(String::new(), |name| format!("{word} TABLE AS {} ", quote(name)))
+    };
+    format!("REFERENCING {}{}", named("OLD", &of.old_table), named("NEW", &of.new_table))
 }
 
 fn call(view: &View, of: &Trigger) -> String {
@@ -138,7 +184,7 @@ pub fn standard(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of(
         "trigger_catalog trigger_schema trigger_name event_manipulation event_object_catalog \
          event_object_schema event_object_table action_order action_condition action_statement \
-         action_orientation action_timing",
+         action_orientation action_timing action_reference_old_table action_reference_new_table",
     );
     let all = of_database(view, model);
     let printed = Printed::new(view, model);
@@ -175,6 +221,8 @@ pub fn standard(view: &View, model: &Model) -> Rows {
                     'A' => "AFTER",
                     _ => "INSTEAD OF",
                 },
+                of.old_table.as_deref(),
+                of.new_table.as_deref(),
             ]);
         }
     }

@@ -11,11 +11,11 @@ use crate::{Error, Result};
 
 /// Which words on when a constraint is judged go with a kind of constraint.
 #[derive(Clone, Copy)]
-struct Allowed {
-    what: &'static str,
-    deferrable: bool,
-    not_valid: bool,
-    no_inherit: bool,
+pub(super) struct Allowed {
+    pub what: &'static str,
+    pub deferrable: bool,
+    pub not_valid: bool,
+    pub no_inherit: bool,
 }
 
 const KEY: Allowed =
@@ -335,7 +335,7 @@ impl Parser<'_> {
     }
 
     /// What is said of when a constraint is judged.
-    fn judged(&mut self, allowed: Allowed) -> Result<Judged> {
+    pub(super) fn judged(&mut self, allowed: Allowed) -> Result<Judged> {
         use Keyword as K;
         let mut judged = Judged::default();
         loop {

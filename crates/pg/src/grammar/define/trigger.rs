@@ -3,10 +3,11 @@
 use super::super::keyword::Keyword;
 use super::super::parser::Parser;
 use super::super::token::Kind;
+use super::constraint::Allowed;
 use super::object;
 use crate::ast::{
-    CreateTrigger, Object, Relation, RuleState, Said, Statement, TableChange, TriggerEvent,
-    TriggerTime,
+    CreateTrigger, Object, Relation, RuleState, Said, Statement, TableChange, Transition,
+    TriggerConstraint, TriggerEvent, TriggerTime,
 };
 use crate::{Error, Result};
 
@@ -14,12 +15,13 @@ impl Parser<'_> {
     /// CREATE TRIGGER, at this word or at CONSTRAINT.
     pub(super) fn create_trigger(&mut self, replace: bool) -> Result<Statement> {
         use Keyword as K;
-        if self.accept_word(K::Constraint) {
-            return Err(Error::unserved("CREATE CONSTRAINT TRIGGER is not supported"));
-        }
+        let constrains = self.accept_word(K::Constraint);
         self.advance();
         let name = self.column_name()?;
         let time = match self.kind() {
+            _ if constrains && self.kind() != Kind::Word(K::After) => {
+                return Err(self.unexpected());
+            }
             Kind::Word(K::Before) => TriggerTime::Before,
             Kind::Word(K::After) => TriggerTime::After,
             Kind::Word(K::Instead) => TriggerTime::Instead,
@@ -33,18 +35,9 @@ impl Parser<'_> {
         self.expect_word(K::On)?;
         let place = self.place();
         let on = Relation { name: self.relation_name()?, only: false, alias: None, place };
-        let transitions = self.accept_word(K::Referencing);
-        if transitions {
-            return Err(Error::unserved("REFERENCING is not supported"));
-        }
-        let mut row = false;
-        if self.accept_word(K::For) {
-            self.accept_word(K::Each);
-            row = self.accept_word(K::Row);
-            if !row {
-                self.expect_word(K::Statement)?;
-            }
-        }
+        let constraint = if constrains { Some(self.trigger_constraint()?) } else { None };
+        let transitions = if constrains { Vec::new() } else { self.transitions()? };
+        let row = self.for_each(constrains)?;
         let when = match self.accept_word(K::When) {
             true => {
                 self.expect_char('(')?;
@@ -74,6 +67,7 @@ impl Parser<'_> {
             time,
             events,
             on,
+            constraint,
             transitions,
             row,
             when,
@@ -81,6 +75,64 @@ impl Parser<'_> {
             arguments,
         };
         object(Object::CreateTrigger(Box::new(trigger)))
+    }
+
+    /// Whether a trigger is for each row, which one that is a constraint has to say.
+    fn for_each(&mut self, constrains: bool) -> Result<bool> {
+        use Keyword as K;
+        if constrains {
+            self.expect_word(K::For)?;
+            self.accept_word(K::Each);
+            return self.expect_word(K::Row).map(|()| true);
+        }
+        if !self.accept_word(K::For) {
+            return Ok(false);
+        }
+        self.accept_word(K::Each);
+        if self.accept_word(K::Row) {
+            return Ok(true);
+        }
+        self.expect_word(K::Statement).map(|()| false)
+    }
+
+    /// FROM, and when a trigger that is a constraint is judged.
+    fn trigger_constraint(&mut self) -> Result<TriggerConstraint> {
+        let mut from = None;
+        if self.accept_word(Keyword::From) {
+            let place = self.place();
+            from = Some(Relation { name: self.relation_name()?, only: false, alias: None, place });
+        }
+        let allowed =
+            Allowed { what: "TRIGGER", deferrable: true, not_valid: false, no_inherit: false };
+        let judged = self.judged(allowed)?;
+        let deferred = judged.deferred == Some(true);
+        Ok(TriggerConstraint {
+            from,
+            deferrable: judged.deferrable == Some(true) || deferred,
+            deferred,
+        })
+    }
+
+    /// REFERENCING, at this word.
+    fn transitions(&mut self) -> Result<Vec<Transition>> {
+        use Keyword as K;
+        let mut all = Vec::new();
+        if !self.accept_word(K::Referencing) {
+            return Ok(all);
+        }
+        while all.is_empty() || matches!(self.kind(), Kind::Word(K::Old | K::New)) {
+            let new = self.accept_word(K::New);
+            if !new {
+                self.expect_word(K::Old)?;
+            }
+            let table = self.accept_word(K::Table);
+            if !table {
+                self.expect_word(K::Row)?;
+            }
+            self.accept_word(K::As);
+            all.push(Transition { new, table, name: self.column_name()? });
+        }
+        Ok(all)
     }
 
     fn trigger_events(&mut self) -> Result<Vec<TriggerEvent>> {

@@ -167,6 +167,7 @@ pub fn inherit(session: &mut Session, view: &View, child: &Parent, path: &Path) 
     refuse_circle(view, &parent, child)?;
     take(session, view, &parent.table)?;
     take(session, view, &child.table)?;
+    crate::ddl::trigger::must_not_prevent(view, &child.table, false)?;
     let kin = adopt(view, &parent, child, false)?;
     put(session, own, &kin)
 }
@@ -266,6 +267,7 @@ pub fn attach(
     }
     take_default(session, view, parent)?;
     refuse_more_columns(&parent.table.schema(), &child)?;
+    crate::ddl::trigger::must_not_prevent(view, &child.table, true)?;
     let mut kin = adopt(view, parent, &child, true)?;
     check_overlap(view, parent, &bound, &child.name.name)?;
     kin.bound = Some(bound);

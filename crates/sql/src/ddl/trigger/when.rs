@@ -27,7 +27,7 @@ pub fn kept_text(
     view: &View,
     source: Source<'_>,
     create: &CreateTrigger,
-    (trigger, table, schema): (&Trigger, &Name, &TableSchema),
+    (trigger, table, schema): (&Trigger, &Name, Option<&TableSchema>),
 ) -> Result<Option<String>> {
     let Some(said) = &create.when else { return Ok(None) };
     let names = Names::new(view);
@@ -40,7 +40,9 @@ pub fn kept_text(
     let made = bind::trigger_condition(source.tree, said.expr, &relation, within);
     let (bound, _, value) = made.map_err(failed)?;
     check(&bound, value, trigger)?;
-    must_be_there(&bound, value, trigger, schema)?;
+    if let Some(schema) = schema {
+        must_be_there(&bound, value, trigger, schema)?;
+    }
     let edits = frozen::literals(view, &bound, source.text);
     let text = columns::kept(view, source, said.span, edits);
     must_be_served(view, trigger.relation, &text)?;
