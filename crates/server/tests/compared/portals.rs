@@ -1,7 +1,7 @@
 //! Do portals begin, go on and end as PostgreSQL's do?
 
 use crate::common::compared::{ask, bind, describe, each, execute, is_as_postgresql, parse, told};
-use crate::common::{config, start};
+use crate::common::{config, framed, start};
 
 #[test]
 fn a_portal_within_itself_is_refused() {
@@ -87,6 +87,60 @@ fn portals_go_with_the_savepoint_that_they_came_after() {
                 listed,
             ],
         );
+    });
+}
+
+#[test]
+fn portals_end_at_sync_outside_of_a_block() {
+    is_as_postgresql(|wire, said| {
+        wire.query("create table t (a int)");
+        for sql in [
+            "alter table t add column b int",
+            "insert into t values (1)",
+            "select 1",
+            "create table u (a int)",
+            "set timezone = 'Asia/Tokyo'",
+            "begin",
+            "",
+        ] {
+            said.push(ask(wire, &[parse("s", sql), bind("p", "s"), bind("", "s")]));
+            for portal in ["p", ""] {
+                said.push(format!("{sql}: {}", ask(wire, &[execute(portal, 0)])));
+            }
+            said.push(ask(wire, &[bind("p", "s")]));
+            said.push(ask(wire, &[bind("p", "s"), bind("q", "nothing")]));
+            said.push(format!("{sql}: {}", ask(wire, &[execute("p", 0)])));
+            ask(wire, &[closed("s")]);
+        }
+        each(wire, said, &["select * from t", "show timezone", "select to_regclass('u')"]);
+        // A cursor that is held stays.
+        each(wire, said, &["begin", "declare h cursor with hold for select 5", "commit"]);
+        said.push(ask(wire, &[parse("s", "checkpoint"), bind("p", "s")]));
+        each(wire, said, &["fetch h", "close h"]);
+        // Those of a block stay until its end.
+        wire.query("begin");
+        said.push(ask(wire, &[parse("v", "select 7"), bind("p", "v")]));
+        said.push(ask(wire, &[execute("p", 0)]));
+        each(wire, said, &["commit"]);
+        said.push(ask(wire, &[execute("p", 0)]));
+    });
+}
+
+#[test]
+fn the_unnamed_statement_goes_with_the_next_text() {
+    is_as_postgresql(|wire, said| {
+        let run = [bind("", ""), execute("", 0)];
+        said.push(ask(wire, &[parse("", "select 1"), run.concat()]));
+        said.push(ask(wire, &run));
+        said.push(ask(wire, &[parse("", "select from where")]));
+        said.push(ask(wire, &run));
+        said.push(ask(wire, &[parse("", "select 2")]));
+        each(wire, said, &["select 3"]);
+        said.push(ask(wire, &run));
+        said.push(ask(wire, &[parse("", "select 4"), parse("s", "select 5")]));
+        said.push(ask(wire, &run));
+        each(wire, said, &[""]);
+        said.push(ask(wire, &run));
     });
 }
 
@@ -228,4 +282,9 @@ fn prepared_statements_know_the_catalog_of_their_transaction() {
             said.push(format!("{name}: {}", ask(wire, &[bind("", name), execute("", 0)])));
         }
     });
+}
+
+/// Close of a statement.
+fn closed(name: &str) -> Vec<u8> {
+    framed(b'C', &[b"S", name.as_bytes(), b"\0"].concat())
 }
