@@ -520,3 +520,20 @@ fn prepared_statements_keep_what_their_literals_meant() {
          select name, statement from pg_prepared_statements order by 1",
     );
 }
+
+/// Lists of columns have an end, long before their number has more bits than the protocol has for it.
+#[test]
+fn lists_of_columns_are_as_long_as_there() {
+    let list = |count: usize| vec!["1"; count].join(", ");
+    let columns = (0..40).map(|n| format!("c{n} int")).collect::<Vec<_>>().join(", ");
+    let joined = (0..42).map(|n| format!("wide w{n}")).collect::<Vec<_>>().join(", ");
+    compared::compare(&format!(
+        "select {}\nselect {}\nselect {}\nselect count(*) from (select {}) s\ncreate table wide ({columns})\nselect * from {joined}\n\
+         insert into wide (c0) values (1) returning {}\nselect * from wide",
+        list(1664),
+        list(1665),
+        list(70_000),
+        list(1665),
+        list(1665),
+    ));
+}

@@ -1,6 +1,7 @@
 //! Expressions.
 
 use super::level::Clause;
+use super::targets::COLUMNS_MAX;
 use super::{At, Binder};
 use crate::ast::{self, Expr as Raw, Like, Literal as Written, Name, OpName, Path};
 use crate::bound::{Expr, ExprId, Form, Literal, NullTest, Op, collation_named};
@@ -72,8 +73,8 @@ impl Binder<'_> {
             Raw::Least(values) => self.greatest(values, true, place),
             Raw::Row(values, _) => {
                 let values = self.row_values(values)?;
-                if values.len() > 1664 {
-                    let text = "ROW expressions can have at most 1664 entries";
+                if values.len() > COLUMNS_MAX {
+                    let text = format!("ROW expressions can have at most {COLUMNS_MAX} entries");
                     return Err(Error::new("54011", text)).at(place);
                 }
                 let names = (1..=values.len()).map(|n| Name::from(format!("f{n}"))).collect();

@@ -7,6 +7,9 @@ use crate::bound::{Expr, ExprId, Target};
 use crate::catalog::oids;
 use crate::{Error, Result};
 
+/// Columns of a row that is made.
+pub(super) const COLUMNS_MAX: usize = 1664;
+
 /// Columns that a star stands for.
 pub(super) type Columns = Vec<(Name, ExprId)>;
 
@@ -16,6 +19,10 @@ impl Binder<'_> {
         let mut made = Vec::new();
         let before = std::mem::replace(&mut self.level().clause, clause);
         for target in list {
+            // PostgreSQL counts at the end of its analysis; the rest of the list would only take time.
+            if made.len() > COLUMNS_MAX {
+                break;
+            }
             if let Some(columns) = self.stars(target.value)? {
                 for (name, value) in columns {
                     made.push(self.target(value, Some(name), false));
@@ -30,6 +37,10 @@ impl Binder<'_> {
             made.push(self.target(value, Some(name), false));
         }
         self.level().clause = before;
+        if made.len() > COLUMNS_MAX {
+            let text = format!("target lists can have at most {COLUMNS_MAX} entries");
+            return Err(Error::new("54011", text));
+        }
         Ok(made)
     }
 
