@@ -111,7 +111,7 @@ impl Configuration {
         self.values[setting.id as usize] = (value, origin);
         Ok(())
     }
-    /// Says what is so: a setting that nobody sets.
+    /// Says what is so: a setting that no statement sets.
     pub fn put(&mut self, id: Id, value: Value) {
         self.values[id as usize].0 = value;
     }

@@ -130,7 +130,7 @@ pub(super) enum Request {
         kind: i64,
         ends: Vec<u64>,
     },
-    /// Links of a node up to so many seconds ago.
+    /// Links of a node up to a number of seconds ago.
     List {
         id1: u64,
         kind: i64,
