@@ -20,7 +20,7 @@ impl Binder<'_> {
         let before = std::mem::replace(&mut self.level().clause, clause);
         for target in list {
             // PostgreSQL counts at the end of its analysis; the rest of the list would only take time.
-            if made.len() > COLUMNS_MAX {
+            if made.len() > COLUMNS_MAX && clause != Clause::Returning {
                 break;
             }
             if let Some(columns) = self.stars(target.value)? {
@@ -38,7 +38,12 @@ impl Binder<'_> {
         }
         self.level().clause = before;
         if made.len() > COLUMNS_MAX {
-            let text = format!("target lists can have at most {COLUMNS_MAX} entries");
+            let text = match clause {
+                Clause::Returning => {
+                    format!("number of columns ({}) exceeds limit ({COLUMNS_MAX})", made.len())
+                }
+                _ => format!("target lists can have at most {COLUMNS_MAX} entries"),
+            };
             return Err(Error::new("54011", text));
         }
         Ok(made)

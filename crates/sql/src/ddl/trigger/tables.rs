@@ -88,7 +88,7 @@ fn must_suit_relation(
     }
     let Some(id) = on.of.table.as_ref().map(|table| table.schema().id) else { return Ok(()) };
     let families = view.objects.families();
-    if create.row && !families.all_above(id).is_empty() {
+    if create.row && !families.ancestors(id).is_empty() {
         let what = if families.bound(id).is_some() { "partitions" } else { "inheritance children" };
         return refuse(&format!("ROW triggers with transition tables are not supported on {what}"));
     }
