@@ -217,8 +217,9 @@ fn deferrable(view: &View, parts: &[String], put_off: bool) -> Result<Found> {
         if times.is_empty() && triggers.is_empty() {
             continue;
         }
-        let fixed = triggers.iter().any(|(_, deferrable)| !deferrable);
-        if put_off && fixed || put_off && times.iter().any(|(_, time)| *time == Time::Statement) {
+        let fixed = triggers.iter().any(|(_, deferrable)| !deferrable)
+            || times.iter().any(|(_, time)| *time == Time::Statement);
+        if put_off && fixed {
             let text = format!("constraint \"{name}\" is not deferrable");
             return Err(SqlError::new("42809", text));
         }

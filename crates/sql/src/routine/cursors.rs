@@ -187,7 +187,7 @@ impl Reader<'_> {
         let (direction, several) = self.direction()?;
         let slot = self.cursor_variable()?;
         self.words.expect("into")?;
-        let into = self.into_of_fetch()?;
+        let into = self.target_of_fetch()?;
         match several {
             true => {
                 let text = "FETCH statement cannot return multiple rows";
@@ -197,7 +197,7 @@ impl Reader<'_> {
         }
     }
 
-    fn into_of_fetch(&mut self) -> Result<super::body::Into> {
+    fn target_of_fetch(&mut self) -> Result<super::body::Into> {
         let targets = self.targets()?;
         Ok(super::body::Into { strict: false, targets })
     }
@@ -222,7 +222,7 @@ impl Reader<'_> {
         };
         if let Some(plain) = plain {
             self.words.advance();
-            self.from_or_in()?;
+            self.skip_from_or_in()?;
             return Ok(plain);
         }
         match word.as_str() {
@@ -246,7 +246,7 @@ impl Reader<'_> {
                     return Ok((all(Some(1)), false));
                 }
                 if self.words.accept("all") {
-                    self.from_or_in()?;
+                    self.skip_from_or_in()?;
                     return Ok((all(None), true));
                 }
                 let count = self.expr_to(&["in", "from"])?;
@@ -274,7 +274,7 @@ impl Reader<'_> {
         }
     }
 
-    fn from_or_in(&mut self) -> Result<()> {
+    fn skip_from_or_in(&mut self) -> Result<()> {
         match self.words.accept("from") || self.words.accept("in") {
             true => Ok(()),
             false => {
