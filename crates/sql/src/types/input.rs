@@ -218,14 +218,18 @@ fn of_pg<T>(read: onlap_pg::Result<T>) -> Result<T> {
 fn numeric(bytes: &[u8]) -> Option<Numeric> {
     let word = |i: usize| Some(i16::from_be_bytes(bytes.get(2 * i..2 * i + 2)?.try_into().ok()?));
     let (count, weight, sign, scale) = (word(0)?, word(1)?, word(2)? as u16, word(3)?);
+    let count = usize::try_from(count).ok()?;
+    if bytes.len() != 8 + 2 * count {
+        return None;
+    }
     match sign {
+        0 | 0x4000 => {}
         0xC000 => return Some(Numeric::NAN),
         0xD000 => return Some(Numeric::INFINITY),
         0xF000 => return Some(Numeric::NEGATIVE_INFINITY),
-        _ => {}
+        _ => return None,
     }
-    let count = usize::try_from(count).ok()?;
-    if bytes.len() != 8 + 2 * count || !(0..=38).contains(&scale) {
+    if !(0..=38).contains(&scale) {
         return None;
     }
     let mut mantissa: i128 = 0;
@@ -249,4 +253,32 @@ fn numeric(bytes: &[u8]) -> Option<Numeric> {
     let mantissa = if sign == 0x4000 { -mantissa } else { mantissa };
     let n = Numeric { mantissa, scale: scale as u8 };
     n.is_valid().then_some(n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(words: &[u16]) -> Option<Numeric> {
+        numeric(&words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<_>>())
+    }
+
+    /// What is left to the reader that says what is wrong.
+    #[test]
+    fn only_whole_numerics_with_known_signs_are_read_at_once() {
+        let read = message(&[1, 0, 0x4000, 0, 7]).expect("it is -7");
+        assert_eq!((read.mantissa, read.scale), (-7, 0));
+        assert!(message(&[0, 0, 0xC000, 0]).is_some_and(|n| n == Numeric::NAN));
+        for broken in [
+            &[1, 7, 0x8000, 0, 100][..],
+            &[1, 0, 0x0800, 0, 7],
+            &[0, 0, 0xC600, 0],
+            &[0x80, 0, 0xC000, 0],
+            &[0, 0, 0xD000, 0x20, 5],
+            &[2, 0, 0, 0, 7],
+            &[1, 0, 0, 0, 10_000],
+        ] {
+            assert_eq!(message(broken), None, "{broken:?}");
+        }
+    }
 }
