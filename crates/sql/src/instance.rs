@@ -113,6 +113,13 @@ pub(crate) struct Backup {
     pub error: Option<String>,
 }
 
+/// Bytes of a text that is remembered of a backup.
+const TOLD_BYTES: usize = 4096;
+
+fn told(text: &str) -> String {
+    text[..text.floor_char_boundary(TOLD_BYTES)].to_string()
+}
+
 /// Backups that are remembered.
 const BACKUPS: usize = 16;
 
@@ -212,11 +219,11 @@ impl Instance {
         let made = self.db.backup(place);
         let report = made.as_ref().ok();
         let backup = Backup {
-            place: place.to_string(),
+            place: told(place),
             at_us: report.map_or_else(|| SystemClock.unix_us(), |report| report.unix_us),
             csn: report.map(|report| report.csn),
             bytes: report.map(|report| report.linked_bytes + report.copied_bytes),
-            error: made.as_ref().err().map(ToString::to_string),
+            error: made.as_ref().err().map(|e| told(&e.to_string())),
         };
         let mut all = self.backups.lock();
         all.push_back(backup);

@@ -537,3 +537,61 @@ fn lists_of_columns_are_as_long_as_there() {
         list(1665),
     ));
 }
+
+/// What lasts longer than the statement or the transaction that it was made in, and what is asked on the way.
+#[test]
+fn held_cursors_checks_of_views_and_rights_are_as_there() {
+    let script = r#"
+create function f() returns int language sql as 'select 1'
+create temp table tt (a int) on commit delete rows
+begin
+declare c cursor with hold for select generate_series(1, 3)
+insert into tt values (1)
+commit
+fetch c
+insert into tt values (2)
+fetch c
+select name from pg_cursors
+close c
+create table a (id int, v text)
+create view v1 as select id, v from a
+create function put() returns trigger language plpgsql as $$ begin insert into a values (new.id, new.v); return new; end $$
+create trigger i instead of insert on v1 for each row execute function put()
+create view v2 as select * from v1 where id < 10 with local check option
+insert into v2 values (1, 'a')
+insert into v2 values (99, 'x')
+insert into v2 values (2, 'b'), (77, 'c')
+select * from a order by id
+create table secret (id int)
+create role outsider
+grant create on schema public to outsider
+set role outsider
+create table own_t (id int)
+create function own_f() returns trigger language plpgsql as 'begin return null; end'
+create constraint trigger x after insert on own_t from secret for each row execute function own_f()
+reset role
+create schema "App"
+create function g() returns text language sql set "Search_Path" = "App" as 'select current_setting(''search_path'')'
+select g()
+set "Search_Path" = 'a, b'
+show search_path
+reset search_path
+create function tally() returns trigger language plpgsql as $$ begin raise notice 'row %', new.id; return null; end $$
+create table late (id int)
+create constraint trigger d after insert on late deferrable initially deferred for each row execute function tally()
+create table other (id int)
+create rule also as on insert to late do also insert into other values (new.id / (new.id - 2))
+begin
+insert into late values (1)
+savepoint s
+insert into late values (2)
+rollback to s
+insert into late values (3)
+commit
+"#;
+    let told = |outcome: &Outcome| {
+        format!("{:?} {:?} {:?} {:?}", outcome.tags, outcome.rows, outcome.error, outcome.notices)
+    };
+    let differ = compared::differences(script.lines(), "", told);
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}

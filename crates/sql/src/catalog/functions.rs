@@ -14,6 +14,7 @@ use super::names::{quote, temporary_of};
 use super::objects::Object;
 use super::{Name, oids as numbers};
 use crate::rights::{Class, Key};
+use crate::settings;
 use crate::system::row_types;
 use crate::view::View;
 
@@ -96,7 +97,11 @@ impl Function {
                 default: of["default"].as_str().map(str::to_string),
             })
         };
-        let setting = |of: &Json| Some((of[0].as_str()?.to_string(), of[1].as_str()?.to_string()));
+        let setting = |of: &Json| {
+            let (name, text) = (of[0].as_str()?.to_string(), of[1].as_str()?.to_string());
+            let text = settings::requoted(&name, text);
+            Some((name, text))
+        };
         Some(Function {
             oid: numbers::of_object(object.number),
             database,

@@ -98,7 +98,10 @@ impl Trigger {
             when: body["when"].as_str().map(str::to_string),
             function: u32::try_from(body["function"].as_u64()?).ok()?,
             arguments: texts.map(|text| Some(text.as_str()?.to_string())).collect::<Option<_>>()?,
-            constraint: Constraint::read(&body["constraint"]),
+            constraint: match &body["constraint"] {
+                Json::Null => None,
+                said => Some(Constraint::read(said)?),
+            },
             old_table: body["old_table"].as_str().map(str::to_string),
             new_table: body["new_table"].as_str().map(str::to_string),
             state: body["state"].as_str()?.to_string(),

@@ -22,6 +22,8 @@ use crate::view::View;
 
 /// Bytes of a call next to its rows.
 const CALL_BYTES: usize = 128;
+/// Bytes of the triggers of a table, about.
+const OF_BYTES: usize = 4096;
 
 /// A call that waits.
 #[derive(Clone)]
@@ -94,9 +96,14 @@ impl Deferrals {
     ///
     /// # Errors
     /// `53200`.
-    pub(super) fn note(&self, view: &View, call: Call) -> Result<()> {
+    pub(super) fn note(&self, view: &View, mut call: Call) -> Result<()> {
         let mut inner = self.0.lock();
-        let bytes = call.old.iter().chain(&call.new).map(bytes_of).sum::<usize>() + CALL_BYTES;
+        let mut bytes = call.old.iter().chain(&call.new).map(bytes_of).sum::<usize>() + CALL_BYTES;
+        // Each statement has read the triggers anew: those that are the same are kept once.
+        match inner.noted.last() {
+            Some(last) if last.call.of.is_as(&call.of) => call.of = Arc::clone(&last.call.of),
+            _ => bytes += OF_BYTES,
+        }
         let memory = inner.memory.get_or_insert_with(|| {
             MemoryConsumer::new("calls of triggers").register(&view.instance.runner.memory())
         });

@@ -356,6 +356,18 @@ impl Of {
         self.known(oid).map(|known| &known.trigger.trigger)
     }
 
+    /// Whether others are the same triggers of the same table.
+    pub(super) fn is_as(self: &Arc<Of>, other: &Arc<Of>) -> bool {
+        let schema = |of: &Of| of.table.as_ref().map(|table| Arc::as_ptr(&table.schema));
+        let pairs = || self.all.iter().zip(&other.all);
+        let is_one = |(a, b): (&Known, &Known)| a.trigger.trigger == b.trigger.trigger;
+        Arc::ptr_eq(self, other)
+            || self.relation == other.relation
+                && schema(self) == schema(other)
+                && self.all.len() == other.all.len()
+                && pairs().all(is_one)
+    }
+
     /// Whether they are those of a table.
     pub(super) fn is_of(&self, table: TableId) -> bool {
         self.relation == oids::of_table(table)

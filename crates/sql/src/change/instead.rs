@@ -13,7 +13,7 @@ use onlap_pg::bound::{Modify, ModifyKind, QueryId};
 use onlap_query::{Change, Source};
 
 use super::fires::{Event, Of, Values};
-use super::returning::Returned;
+use super::returning::{Returned, check_given_back};
 use super::shared::Shared;
 use super::{Done, Run, places};
 use crate::catalog::Name;
@@ -93,6 +93,11 @@ impl Instead<'_> {
                 view.scope.go_on()?;
                 let made =
                     self.of.instead(view, self.event, self.row(change, batch, at, before))?;
+                if let (Some(made), true) = (&made, self.event != Event::Delete) {
+                    let (one, found) = (std::slice::from_ref(made), batch.slice(at, 1));
+                    let source = |source| self.source(source, one, &found);
+                    check_given_back(self.modify(part), change, 1, source)?;
+                }
                 kept.push(made.is_some());
                 rows.extend(made);
             }
@@ -109,6 +114,11 @@ impl Instead<'_> {
             _ => "DELETE",
         };
         Ok(Done { tag, rows: count, returned })
+    }
+
+    fn modify(&self, part: QueryId) -> &Modify {
+        let query = self.run.bound.tree().0.query(part);
+        query.modify.as_deref().expect("the part changes rows")
     }
 
     /// A row of the steps as it was, and as it is to be; `before` rows came in other batches.

@@ -239,6 +239,7 @@ fn staged(
     text: &str,
 ) -> Result<Outcome> {
     let began = view.scope.tx()?.savepoint();
+    let put_off = view.scope.deferred().mark();
     let mut answer = None;
     for (at, stage) in stages.all.iter().enumerate() {
         match one(view, stage, values, text, false) {
@@ -246,6 +247,7 @@ fn staged(
             Ok(_) => {}
             Err(e) => {
                 view.scope.tx()?.rollback_to(&began)?;
+                view.scope.deferred().back_to(&put_off);
                 return Err(e);
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use onlap::{Row, TableSchema};
-use onlap_pg::bound::{Check, CheckKind};
+use onlap_pg::bound::{Check, CheckKind, Modify};
 use onlap_query::{Change, Checks, RowExprs, Source};
 
 use super::insert::batch_of;
@@ -135,6 +135,28 @@ impl<'a> Asks<'a> {
         let source = |source| self.statement.of_written(source, rows, &[]);
         self.check(kind, rows.len(), source, |at| Ok(Some(rows[at].clone())))
     }
+}
+
+/// Fails where one of some rows that triggers of a view gave back is not as a view over that wants it.
+///
+/// # Errors
+/// `44000`; those of the expressions.
+pub fn check_given_back(
+    modify: &Modify,
+    change: &Change,
+    rows: usize,
+    source: impl Fn(Source) -> Result<ArrayRef>,
+) -> Result<()> {
+    let found = change.checks.iter().find(|checks| checks.kind == CheckKind::View);
+    let Some(checks) = found.filter(|_| rows > 0) else { return Ok(()) };
+    let made = values(&checks.exprs, rows, source)?;
+    for (at, which) in checks.which.iter().enumerate() {
+        let holds = made.column(at).as_boolean();
+        if (0..rows).any(|row| holds.is_null(row) || !holds.value(row)) {
+            return Err(unmet(&modify.checks[*which]));
+        }
+    }
+    Ok(())
 }
 
 impl Statement<'_> {

@@ -93,14 +93,15 @@ impl Shared {
                 Err(e) => SqlError::from(e),
             },
             Err(e) => {
-                self.scope.deferred().back_to(&self.put_off);
                 tx.forget_held();
                 if !self.undoes {
+                    self.scope.deferred().back_to(&self.put_off);
                     return Err(e);
                 }
                 e
             }
         };
+        self.scope.deferred().back_to(&self.put_off);
         tx.rollback_to(&self.began)?;
         Err(failed)
     }

@@ -12,7 +12,7 @@ use crate::catalog::{Kind, Objects};
 use crate::error::{Result, SqlError, state};
 use crate::rights::{Action, Class, Key};
 use crate::session::Session;
-use crate::settings::{Settings, find, joined, may_be};
+use crate::settings::{self, Settings, find, joined, may_be};
 use crate::view::View;
 
 /// Whose settings they are: OIDs, 0 for any.
@@ -42,7 +42,11 @@ pub fn of(objects: &Objects, of: Of) -> Vec<String> {
 
 fn texts(body: &Json) -> Vec<String> {
     let all = body.as_array().into_iter().flatten();
-    all.filter_map(|one| one.as_str().map(str::to_string)).collect()
+    let requoted = |text: &str| match text.split_once('=') {
+        Some((name, value)) => format!("{name}={}", settings::requoted(name, value.to_string())),
+        None => text.to_string(),
+    };
+    all.filter_map(|one| one.as_str().map(requoted)).collect()
 }
 
 /// All that there are.
@@ -142,7 +146,7 @@ fn change(session: &mut Session, view: &View, of: Of, said: &SetStatement) -> Re
         SetStatement::Setting(_, name, to) => {
             let value = match to {
                 SetTo::Values(values) => joined(name, values.iter().map(OptionValue::text))?,
-                _ => session.settings.show(name)?,
+                _ => settings::kept_of_shown(name, session.settings.show(name)?),
             };
             if matches!(&**name, "role" | "session_authorization") {
                 return Err(SqlError::unsupported(format!("{name} among settings of a role")));

@@ -89,14 +89,7 @@ pub fn create(
     }
     let on = On::find(view, &strings(&create.on.name))?;
     must_suit(create, &on)?;
-    let class = if on.of.found == Found::View { Class::View } else { Class::Table };
-    let key = Key::of(on.of.oid);
-    let held = view.judge.on(class, key, Privileges::TRIGGER);
-    if held.is_empty() && !view.judge.owns(key) {
-        let word = if on.of.found == Found::View { "view" } else { "table" };
-        let text = format!("permission denied for {word} {}", on.of.name.name);
-        return Err(SqlError::new(state::NO_PRIVILEGE, text));
-    }
+    must_be_granted(view, &on.of)?;
     tables::must_suit(view, create, &on)?;
     let function = function_of(view, create)?;
     let mut trigger = said(create, &on, &function)?;
@@ -171,13 +164,29 @@ fn must_suit(create: &CreateTrigger, on: &On) -> Result<()> {
 }
 
 /// What CONSTRAINT says of a trigger.
+fn must_be_granted(view: &View, of: &OnRelation) -> Result<()> {
+    let (class, word) = match of.found == Found::View {
+        true => (Class::View, "view"),
+        false => (Class::Table, "table"),
+    };
+    let key = Key::of(of.oid);
+    if view.judge.on(class, key, Privileges::TRIGGER).is_empty() && !view.judge.owns(key) {
+        let text = format!("permission denied for {word} {}", of.name.name);
+        return Err(SqlError::new(state::NO_PRIVILEGE, text));
+    }
+    Ok(())
+}
+
 fn constraint_of(view: &View, create: &CreateTrigger) -> Result<Option<Constraint>> {
     let Some(said) = &create.constraint else { return Ok(None) };
     let from = match &said.from {
         None => 0,
         Some(from) => {
             let parts = strings(&from.name);
-            OnRelation::find(view, &parts, "triggers")?.ok_or_else(|| no_table(&parts))?.oid
+            let of = OnRelation::find(view, &parts, "triggers")?;
+            let of = of.ok_or_else(|| no_table(&parts))?;
+            must_be_granted(view, &of)?;
+            of.oid
         }
     };
     let (deferrable, deferred) = (said.deferrable, said.deferred);

@@ -106,7 +106,7 @@ impl Rows {
         if kept.last.is_empty() {
             return Ok(());
         }
-        let rows = std::mem::take(&mut kept.last);
+        let rows = &kept.last;
         let column = |(at, column): (usize, &onlap::ColumnSchema)| -> Result<ArrayRef> {
             self.table.types.decode_values(at, &column.name, rows.iter().map(|row| &row[at]))
         };
@@ -115,8 +115,10 @@ impl Rows {
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         let made = RecordBatch::try_new_with_options(self.schema(), columns, &options);
         let made = made.map_err(DataFusionError::from)?;
-        kept.memory.shrink(std::mem::take(&mut kept.last_bytes));
+        // Where there is no room the rows stay as they are.
         kept.memory.try_grow(made.get_array_memory_size())?;
+        kept.last.clear();
+        kept.memory.shrink(std::mem::take(&mut kept.last_bytes));
         kept.batches.push(made);
         Ok(())
     }

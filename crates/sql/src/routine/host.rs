@@ -152,7 +152,7 @@ impl<'h> Host<'h> {
         let mut view = self.view.clone();
         // What is defined lasts longer than tables of changed rows.
         let hidden = match parsed.statement() {
-            Statement::CreateTableAs(_) => None,
+            Statement::CreateTableAs(of) if !of.materialized => None,
             Statement::Utility(utility) if matches!(**utility, Utility::Copy(_)) => None,
             _ => Some(std::mem::replace(&mut self.session.transitions, Arc::from([]))),
         };
@@ -182,7 +182,15 @@ impl<'h> Host<'h> {
         scroll: Option<bool>,
         (parsed, rows, tables): ForCursor,
     ) -> Result<String> {
-        let name = name.unwrap_or_else(|| self.session.unnamed_cursor());
+        let name = match name {
+            Some(name) => name,
+            None => loop {
+                let name = self.session.unnamed_cursor();
+                if !self.session.has_cursor(&name) {
+                    break name;
+                }
+            },
+        };
         let own = name.clone();
         self.session.open_cursor(Opened { name: own, parsed: &parsed, scroll, rows, tables })?;
         Ok(name)

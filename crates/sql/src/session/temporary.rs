@@ -75,6 +75,8 @@ impl Session {
             return Ok(());
         }
         let done = self.do_each_on_commit();
+        // Their statements may have called functions, to which cursors were lent.
+        self.reclaim_cursors();
         if done.is_err() {
             self.end_settings(false);
             self.temporary.ended(false);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use onlap::{TableId, TableSchema};
+use onlap_base::stop;
 use onlap_pg::value::Settings as ValueSettings;
 use onlap_pg::value::datetime::{Zone, find_zone};
 
@@ -66,6 +67,13 @@ impl Session {
             return Ok(());
         }
         let made = self.together(|session| {
+            if session.block()?.explicit {
+                // COMMIT is a statement of its own: its time begins now, and it looks at the present.
+                session.limit_time();
+            }
+            session.block()?.scope.look_at(None);
+            let stop = Arc::clone(session.block()?.scope.stop());
+            let _stop = stop::within(&stop);
             session.begin_within()?;
             let view = session.view()?;
             let made = view.scope.deferred().run(&view, true);

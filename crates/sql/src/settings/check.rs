@@ -153,7 +153,7 @@ pub fn names(text: &str) -> Option<Vec<String>> {
             if word.is_empty() {
                 return None;
             }
-            name = word.to_lowercase();
+            name = word.to_ascii_lowercase();
             rest = after.trim_start();
         }
         all.push(name);

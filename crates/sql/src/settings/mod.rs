@@ -174,10 +174,33 @@ pub fn joined<'v>(name: &str, values: impl ExactSizeIterator<Item = &'v str>) ->
         let text = format!("SET {name} takes only one argument");
         return Err(SqlError::new(state::BAD_PARAMETER, text));
     }
-    let has_names = matches!(name, "search_path" | "temp_tablespaces");
+    let has_names = has_names(name);
     let quoted = |value: &'v str| if has_names { Cow::Owned(quote(value)) } else { value.into() };
     let texts: Vec<Cow<'_, str>> = values.map(quoted).collect();
     Ok(texts.join(", "))
+}
+
+/// Whether a setting is a list of names.
+pub fn has_names(name: &str) -> bool {
+    known(name).is_some_and(|of| matches!(of.id, Id::SearchPath | Id::TempTablespaces))
+}
+
+/// What was kept of a setting in an older directory, as it is kept now: lists had their names as they are, without quotes.
+pub fn requoted(name: &str, text: String) -> String {
+    if !has_names(name) || text.contains('"') {
+        return text;
+    }
+    text.split(',').map(|part| quote(part.trim())).collect::<Vec<_>>().join(", ")
+}
+
+/// What SHOW gives of a setting, as it is kept.
+pub fn kept_of_shown(name: &str, shown: String) -> String {
+    match names(&shown) {
+        Some(all) if has_names(name) => {
+            all.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", ")
+        }
+        _ => shown,
+    }
 }
 
 /// What SHOW would give of a setting that had this value; nothing where there is none such.

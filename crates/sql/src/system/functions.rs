@@ -243,7 +243,7 @@ pub fn definition(view: &View, model: &Model, of: &Function) -> String {
     }
     for (name, value) in &of.settings {
         let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
-        let is_list = matches!(name.as_str(), "search_path" | "temp_tablespaces");
+        let is_list = settings::has_names(name);
         let value = match is_list {
             true => {
                 let parts = settings::names(value).unwrap_or_default();

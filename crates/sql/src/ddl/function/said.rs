@@ -178,7 +178,7 @@ fn set(session: &Session, function: &mut Function, option: &FunctionOption) -> R
                 SetTo::Values(values) => {
                     settings::joined(name, values.iter().map(OptionValue::text))?
                 }
-                SetTo::Current => session.settings.show(name)?,
+                SetTo::Current => settings::kept_of_shown(name, session.settings.show(name)?),
                 SetTo::Default => {
                     settings.retain(|(known, _)| **known != **name);
                     return Ok(());

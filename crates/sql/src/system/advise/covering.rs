@@ -8,7 +8,7 @@
 //! What statements would save is the share of their time that the rows took, counted by what was read, at most. Size and cost are
 //! predicted as those of missing indexes. The index that was there stays: advice against it follows once the other does its work.
 
-use onlap::{IndexSchema, IndexSpec, KeysKept, TableId, TableSchema};
+use onlap::{ColumnId, IndexSchema, IndexSpec, KeysKept, TableId, TableSchema};
 
 use super::missing::{self, ADVISED, STATEMENTS, SUPPOSED};
 use crate::calls::Called;
@@ -31,8 +31,8 @@ struct Wanted {
     table: TableId,
     /// The one that is there.
     index: String,
-    /// Columns that it lacks, by position.
-    further: Vec<usize>,
+    /// Columns that it lacks.
+    further: Vec<ColumnId>,
     saved_ns: f64,
     calls: u64,
     rows_read: u64,
@@ -66,8 +66,8 @@ pub fn add(view: &View, figures: &Figures, called: &[Called], rows: &mut Rows) -
 }
 
 /// The indexes that a statement reads by, and what they lack of what it wants.
-fn lacking(view: &View, called: &Called) -> Result<Vec<(TableId, String, Vec<usize>)>> {
-    let mut found: Vec<(TableId, String, Vec<usize>)> = Vec::new();
+fn lacking(view: &View, called: &Called) -> Result<Vec<(TableId, String, Vec<ColumnId>)>> {
+    let mut found: Vec<(TableId, String, Vec<ColumnId>)> = Vec::new();
     let Some((parsed, scans)) = missing::scans(view, called)? else { return Ok(found) };
     let tables = view.tables()?;
     for scan in scans {
@@ -88,6 +88,7 @@ fn lacking(view: &View, called: &Called) -> Result<Vec<(TableId, String, Vec<usi
         if !missing::would_read_by(view, &parsed, scan.table, spec) {
             continue;
         }
+        let further: Vec<ColumnId> = further.iter().map(|at| schema.columns[*at].id).collect();
         // A scan may be planned more than once, and a table read several times: the statement counts once.
         match found.iter_mut().find(|known| (known.0, &known.1) == (scan.table, &index.name)) {
             Some((_, _, known)) => {
@@ -125,7 +126,7 @@ fn further(schema: &TableSchema, index: &IndexSchema, scan: &Scanned) -> Option<
 
 /// The index that is advised.
 fn spec(schema: &TableSchema, index: &IndexSchema, further: &[usize], name: &str) -> IndexSpec {
-    let named = |id: onlap::ColumnId| {
+    let named = |id: ColumnId| {
         schema.columns.iter().find(|column| column.id == id).map(|column| column.name.clone())
     };
     let key: Vec<String> = index.key.iter().filter_map(|part| named(part.column)).collect();
@@ -142,7 +143,7 @@ fn note(
     called: &Called,
     table: TableId,
     index: String,
-    further: Vec<usize>,
+    further: Vec<ColumnId>,
 ) {
     let (rows, entries) = (called.read.rows_read, called.read.index_entries_read);
     let share = rows as f64 / (rows + entries).max(1) as f64;
@@ -153,7 +154,7 @@ fn note(
     };
     match wanted.iter_mut().find(|one| together(one)) {
         Some(one) => {
-            let new: Vec<usize> =
+            let new: Vec<ColumnId> =
                 further.into_iter().filter(|at| !one.further.contains(at)).collect();
             one.further.extend(new);
             one.saved_ns += saved_ns;
@@ -178,16 +179,21 @@ fn advise(view: &View, figures: &Figures, wanted: &Wanted, rows: &mut Rows) -> R
     let Some((name, table)) = table else { return Ok(()) };
     let schema = table.schema();
     let Some(index) = schema.index_by_name(&wanted.index) else { return Ok(()) };
-    let column = |id: onlap::ColumnId| {
+    let column = |id: ColumnId| {
         schema.columns.iter().find(|column| column.id == id).map(|column| &*column.name)
     };
     let key: Vec<&str> = index.key.iter().filter_map(|part| column(part.column)).collect();
     let include = index.include.iter().filter_map(|id| column(*id));
-    let more = wanted.further.iter().map(|at| &*schema.columns[*at].name);
+    // The table may have changed since the statements were planned.
+    let place = |id: &ColumnId| schema.columns.iter().position(|column| column.id == *id);
+    let Some(further) = wanted.further.iter().map(place).collect::<Option<Vec<usize>>>() else {
+        return Ok(());
+    };
+    let more = further.iter().map(|at| &*schema.columns[*at].name);
     let include: Vec<&str> = include.chain(more.clone()).collect();
     let parts: Vec<String> = key.iter().chain(&include).map(|part| (*part).to_string()).collect();
     let own = ddl::index_name(view, name, &parts);
-    let spec = spec(&schema, index, &wanted.further, &own);
+    let spec = spec(&schema, index, &further, &own);
     let most = onlap::PREDICTION_ROWS;
     let Ok(expected) = view.instance.db.predict_index(table, &spec, most) else { return Ok(()) };
     let shown = missing::shown(name);
