@@ -114,7 +114,8 @@ fn numbers(storage: &StorageContext) -> Result<Vec<u64>> {
     let mut numbers: Vec<u64> = names
         .iter()
         .filter_map(|name| match FileKind::parse(name) {
-            Some(FileKind::Samples(number)) => Some(number),
+            // A number that no database comes to is not of its files.
+            Some(FileKind::Samples(number)) if number < u64::MAX / 2 => Some(number),
             _ => None,
         })
         .collect();

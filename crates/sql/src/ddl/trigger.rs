@@ -163,7 +163,7 @@ fn must_suit(create: &CreateTrigger, on: &On) -> Result<()> {
     Ok(())
 }
 
-/// What CONSTRAINT says of a trigger.
+/// Fails where the role has neither the right to make triggers of a relation nor the relation.
 fn must_be_granted(view: &View, of: &OnRelation) -> Result<()> {
     let (class, word) = match of.found == Found::View {
         true => (Class::View, "view"),
@@ -177,6 +177,7 @@ fn must_be_granted(view: &View, of: &OnRelation) -> Result<()> {
     Ok(())
 }
 
+/// What CONSTRAINT says of a trigger.
 fn constraint_of(view: &View, create: &CreateTrigger) -> Result<Option<Constraint>> {
     let Some(said) = &create.constraint else { return Ok(None) };
     let from = match &said.from {
