@@ -183,6 +183,28 @@ impl Column {
     pub fn new(p: Physical) -> Column {
         Column { data: Vector::new(p), nulls: None }
     }
+    /// Makes room for `rows` rows, with `bytes` bytes of strings, in an empty column.
+    pub fn reserve(&mut self, rows: usize, bytes: usize) {
+        match &mut self.data {
+            Vector::Int(v) => v.reserve_exact(rows),
+            Vector::Wide(v) => v.reserve_exact(rows),
+            Vector::Numeric(m, s) => {
+                m.reserve_exact(rows);
+                s.reserve_exact(rows);
+            }
+            Vector::Bytes(v) => {
+                v.offsets.reserve_exact(rows);
+                v.data.reserve_exact(bytes);
+            }
+        }
+    }
+    /// Bytes of all strings.
+    pub fn string_bytes(&self) -> usize {
+        match &self.data {
+            Vector::Bytes(v) => v.data.len(),
+            _ => 0,
+        }
+    }
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.data.len()

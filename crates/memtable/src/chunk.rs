@@ -235,30 +235,6 @@ pub(crate) fn gather_columns(columns: &[&Column], picks: &[Pick], out: &mut Colu
     }
 }
 
-/// Makes room for `rows` rows, with `bytes` bytes of strings, in an empty column.
-pub(crate) fn reserve(column: &mut Column, rows: usize, bytes: usize) {
-    match &mut column.data {
-        Vector::Int(v) => v.reserve_exact(rows),
-        Vector::Wide(v) => v.reserve_exact(rows),
-        Vector::Numeric(m, s) => {
-            m.reserve_exact(rows);
-            s.reserve_exact(rows);
-        }
-        Vector::Bytes(v) => {
-            v.offsets.reserve_exact(rows);
-            v.data.reserve_exact(bytes);
-        }
-    }
-}
-
-/// Bytes of all strings of a column.
-pub(crate) fn string_bytes(column: &Column) -> usize {
-    match &column.data {
-        Vector::Bytes(v) => v.data.len(),
-        _ => 0,
-    }
-}
-
 #[inline]
 fn at<T: Copy>(sources: &[&[T]], p: Pick) -> T {
     let (chunk, row) = picked(p);

@@ -15,7 +15,7 @@ use onlap_base::RowId;
 use onlap_format::Batch;
 
 use super::bound::Bound;
-use super::chunk::{Chunk, Pick, pick, picked, reserve, string_bytes};
+use super::chunk::{Chunk, Pick, pick, picked};
 use super::lists::posting_bytes;
 use super::merge::Runs;
 use super::order::Order;
@@ -261,7 +261,7 @@ pub(crate) fn join(groups: &[Arc<Group>], shape: &Shape, books: &[PlanBook]) -> 
     let chunks = || groups.iter().flat_map(|g| &g.chunks);
     let count = chunks().map(Chunk::len).sum();
     for (i, column) in rows.columns.iter_mut().enumerate() {
-        reserve(column, count, chunks().map(|c| string_bytes(&c.rows.columns[i])).sum());
+        column.reserve(count, chunks().map(|c| c.rows.columns[i].string_bytes()).sum());
     }
     let mut ids = Vec::with_capacity(count);
     for chunk in chunks() {

@@ -5,6 +5,9 @@
 //! successors exist, and pieces of like size are joined in the background, eight at a time. A row has
 //! one mark at most (I1), so that the order of pieces does not matter.
 //!
+//! A bitmap says which rows have a mark. A reader of a few rows asks it for each of them, where a search in every
+//! piece would miss the cache several times per piece.
+//!
 //! In a private buffer the CSN of a mark is its ordinal, so that a statement sees the marks before it
 //! and a savepoint is a number.
 //!
@@ -15,12 +18,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onlap_base::{Csn, RowId};
+use roaring::RoaringTreemap;
 
 /// Marks in the tree: at 24 bytes and the tree's slack about 40 KiB per table.
 pub(crate) const OPEN_MARKS: usize = 1024;
 
 /// What finding a row in the tree costs, in steps of a walk through it.
 pub(super) const LOOKUP: usize = 4;
+
+/// Rows up to which each is looked up by itself: more of them are met with the sorted marks, in one walk over both.
+const FEW_ROWS: usize = 256;
+
+/// Bytes of the bitmap per mark, and per stretch of 65,536 rows with a mark.
+const BITMAP_BYTES: (usize, usize) = (4, 64);
 
 /// No row replaced the deleted one.
 const NO_SUCCESSOR: RowId = RowId::MAX;
@@ -106,6 +116,10 @@ impl MarkList {
 pub(crate) struct Marks {
     open: BTreeMap<RowId, (Csn, RowId)>,
     pieces: Vec<Arc<MarkList>>,
+    /// Every row with a mark.
+    marked: RoaringTreemap,
+    /// The latest commit with a mark.
+    newest: Csn,
     /// Whether a join is under way; pieces sealed meanwhile are behind the ones it took.
     joining: bool,
 }
@@ -113,11 +127,11 @@ pub(crate) struct Marks {
 impl Marks {
     /// Marks a row. A row that has a mark keeps it: replay may meet a mark twice.
     pub fn insert(&mut self, mark: Mark) {
-        if self.pieces.iter().any(|p| p.find(mark.row).is_some()) {
+        if !self.note(&mark) {
             return;
         }
         let value = (mark.csn, mark.successor.unwrap_or(NO_SUCCESSOR));
-        self.open.entry(mark.row).or_insert(value);
+        self.open.insert(mark.row, value);
         if self.open.len() >= OPEN_MARKS {
             self.seal();
         }
@@ -129,12 +143,17 @@ impl Marks {
         if marks.len() < OPEN_MARKS {
             return marks.into_iter().for_each(|mark| self.insert(mark));
         }
-        let rows: Vec<RowId> = marks.iter().map(|m| m.row).collect();
-        let mut fresh = vec![true; rows.len()];
-        self.drop_dead(&rows, Csn::MAX, &mut fresh);
-        let mut fresh = fresh.into_iter();
-        marks.retain(|_| fresh.next() == Some(true));
+        marks.retain(|mark| self.note(mark));
         self.pieces.push(Arc::new(MarkList::of_sorted(marks.into_iter())));
+    }
+
+    /// Whether the row had no mark before.
+    fn note(&mut self, mark: &Mark) -> bool {
+        let fresh = self.marked.insert(mark.row);
+        if fresh {
+            self.newest = self.newest.max(mark.csn);
+        }
+        fresh
     }
 
     fn seal(&mut self) {
@@ -147,6 +166,9 @@ impl Marks {
     }
 
     pub fn find(&self, row: RowId) -> Option<Mark> {
+        if !self.marked.contains(row) {
+            return None;
+        }
         let open = self.open.get_key_value(&row).map(|(&row, &value)| as_mark((row, value)));
         open.or_else(|| self.pieces.iter().find_map(|p| p.find(row)))
     }
@@ -154,6 +176,13 @@ impl Marks {
     /// Clears `keep[i]` where row `rows[i]` (ascending) died at or before `csn`.
     pub fn drop_dead(&self, rows: &[RowId], csn: Csn, keep: &mut [bool]) {
         let (Some(&first), Some(&last)) = (rows.first(), rows.last()) else { return };
+        if rows.len() <= FEW_ROWS {
+            let seen = |row| self.newest <= csn || self.find(row).is_some_and(|m| m.csn <= csn);
+            for (&row, keep) in rows.iter().zip(keep) {
+                *keep &= !(self.marked.contains(row) && seen(row));
+            }
+            return;
+        }
         // Few rows are looked up: a row that was replaced lies far from its neighbours by key, and all marks
         // of the table lie in between.
         if rows.len() * LOOKUP < self.open.len() {
@@ -221,7 +250,13 @@ impl Marks {
 
     pub fn heap_bytes(&self) -> usize {
         // A tree node of 11 entries is about two thirds full.
-        self.open.len() * 40 + self.pieces.iter().map(|p| p.heap_bytes()).sum::<usize>()
+        let lists =
+            self.open.len() * 40 + self.pieces.iter().map(|p| p.heap_bytes()).sum::<usize>();
+        let (Some(first), Some(last)) = (self.marked.min(), self.marked.max()) else {
+            return lists;
+        };
+        let stretches = ((last - first >> 16) + 1).min(self.len() as u64) as usize;
+        lists + self.len() * BITMAP_BYTES.0 + stretches * BITMAP_BYTES.1
     }
 
     /// Pieces worth joining: `fan_in` of like size.

@@ -249,6 +249,18 @@ impl Part {
         }
     }
 
+    /// A prefix with the share of an int column's value behind it. The value is covered.
+    #[inline]
+    fn append(&self, prefix: u64, value: i64) -> u64 {
+        if self.taken == 0 {
+            return prefix;
+        }
+        let min = self.min as u64 ^ 1 << 63;
+        let flip = if self.field.descending { self.mask() } else { 0 };
+        let offset = (key_int(value, is_float(self.field.ty)) as u64).wrapping_sub(min);
+        shl(prefix, self.taken) | (offset >> (self.bits - self.taken) ^ flip)
+    }
+
     fn add(&self, rows: &Batch, out: &mut [u64]) {
         let column = &rows.columns[self.field.column];
         let taken = self.taken;
@@ -256,14 +268,9 @@ impl Part {
             return;
         }
         if let (Vector::Int(v), None) = (&column.data, &column.nulls) {
-            let min = self.min as u64 ^ 1 << 63;
-            let drop = self.bits - taken;
-            let float = is_float(self.field.ty);
-            let flip = if self.field.descending { self.mask() } else { 0 };
-            for (prefix, &value) in out.iter_mut().zip(v) {
-                let offset = (key_int(value, float) as u64).wrapping_sub(min);
-                *prefix = shl(*prefix, taken) | (offset >> drop ^ flip);
-            }
+            out.iter_mut()
+                .zip(v)
+                .for_each(|(prefix, &value)| *prefix = self.append(*prefix, value));
             return;
         }
         for (i, prefix) in out.iter_mut().enumerate() {
@@ -320,6 +327,10 @@ impl Plan {
     pub(crate) fn prefix(&self, rows: &Batch, i: usize) -> u64 {
         self.parts.iter().fold(0, |prefix, part| {
             let column = &rows.columns[part.field.column];
+            // Most key columns are of this kind, and need no arithmetic of 128 bits.
+            if let (Vector::Int(v), None) = (&column.data, &column.nulls) {
+                return part.append(prefix, v[i]);
+            }
             let offset = if column.is_null(i) {
                 part.null_rank()
             } else {

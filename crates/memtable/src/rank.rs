@@ -56,11 +56,19 @@ pub fn rank_wide(value: i128) -> u128 {
 /// The bytes after the first `skip`, as a big-endian number of `width` bytes.
 #[inline]
 pub fn rank_bytes(value: &[u8], skip: usize, width: usize) -> u128 {
+    if width == 0 {
+        return 0;
+    }
     let rest = value.get(skip..).unwrap_or(&[]);
-    let n = rest.len().min(width);
-    let mut padded = [0u8; RANKED_BYTES];
-    padded[..n].copy_from_slice(&rest[..n]);
-    if width == 0 { 0 } else { u128::from_be_bytes(padded) >> (8 * (RANKED_BYTES - width)) }
+    let padded = match rest.first_chunk::<RANKED_BYTES>() {
+        Some(whole) => *whole,
+        None => {
+            let mut padded = [0u8; RANKED_BYTES];
+            padded[..rest.len()].copy_from_slice(rest);
+            padded
+        }
+    };
+    u128::from_be_bytes(padded) >> (8 * (RANKED_BYTES - width))
 }
 
 /// Place of a decimal number: sign, exponent of ten and leading digits, exact up to the digits that

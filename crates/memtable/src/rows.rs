@@ -11,11 +11,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use onlap_base::{Csn, RowId};
-use onlap_format::Batch;
+use onlap_format::{Batch, Column};
 use parking_lot::Mutex;
 
 use super::bound::Bound;
-use super::chunk::{Chunk, picked, reserve, string_bytes};
+use super::chunk::{Chunk, picked};
 use super::commits::Commits;
 use super::group::{Group, search};
 use super::lists::posting_bytes;
@@ -114,7 +114,7 @@ impl Rows {
         debug_assert!(self.open_first >= self.groups_end(), "the open piece comes last");
         let fresh = Batch::new(shape.forms.iter().copied());
         let rows = std::mem::replace(&mut self.open, fresh);
-        self.expected = Some(rows.columns.iter().map(string_bytes).collect());
+        self.expected = Some(rows.columns.iter().map(Column::string_bytes).collect());
         let first = std::mem::replace(&mut self.open_first, next);
         self.push(Group::of_chunk(Chunk::dense(rows, first), shape));
     }
@@ -143,7 +143,7 @@ impl Rows {
             return;
         }
         for (column, bytes) in self.open.columns.iter_mut().zip(expected) {
-            reserve(column, piece_rows, bytes + bytes / 8);
+            column.reserve(piece_rows, bytes + bytes / 8);
         }
     }
 

@@ -21,6 +21,7 @@ use onlap_base::{Error, ErrorKind, Result};
 
 pub use check::{check_batch, row_texts};
 pub use text::{format_text, parse_text};
+pub use time::parse_plain_timestamp;
 
 use crate::batch::{Batch, Column, Vector};
 use crate::schema::TableSchema;

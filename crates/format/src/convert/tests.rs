@@ -23,6 +23,39 @@ fn refusal(ty: DataType, s: &str) -> ErrorKind {
 }
 
 #[test]
+fn plain_timestamps_are_what_any_text_of_them_is() {
+    for text in [
+        "2024-02-29 04:05:06",
+        "2024-02-29T23:59:59.5",
+        "0001-01-01 00:00:00.000001",
+        "9999-12-31 23:59:59.999999",
+        "1969-12-31 23:59:59.25",
+    ] {
+        let whole = parse_text(DataType::Timestamp, text).unwrap();
+        assert_eq!(parse_plain_timestamp(text.as_bytes()).map(Value::Timestamp), Some(whole));
+    }
+    for text in [
+        "2023-02-29 04:05:06",
+        "0000-01-01 00:00:00",
+        "2024-13-01 00:00:00",
+        "2024-01-00 00:00:00",
+        "2024-01-01 24:00:00",
+        "2024-01-01 00:00:60",
+        "2024-01-01 00:00:00.",
+        "2024-01-01 00:00:00.1234567",
+        "2024-01-01 00:00:00.12x",
+        "2024-01-01 00:00:00+01",
+        "2024-01-01 00:00:00 BC",
+        "2024-01-01  0:00:00",
+        "2024-01-01",
+        "infinity",
+        "2024-01-01 00:0:000",
+    ] {
+        assert_eq!(parse_plain_timestamp(text.as_bytes()), None, "{text}");
+    }
+}
+
+#[test]
 fn texts_print_as_postgresql_prints_them() {
     let money = DataType::Numeric(Some((10, 2)));
     for (ty, input, printed) in [

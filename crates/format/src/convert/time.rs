@@ -277,6 +277,39 @@ pub(super) fn parse_timestamp(s: &str, zoned: bool) -> Result<i64, Refusal> {
     }
 }
 
+/// Microseconds since 1970-01-01 of a text of the form `2024-02-29 04:05:06.789`, which most are, with a blank or a T;
+/// `None` for all others, right or wrong.
+pub fn parse_plain_timestamp(text: &[u8]) -> Option<i64> {
+    let (head, fraction) = text.split_at_checked(19)?;
+    let two = |at: usize| {
+        let (tens, ones) = (head[at].wrapping_sub(b'0'), head[at + 1].wrapping_sub(b'0'));
+        (tens < 10 && ones < 10).then(|| i64::from(tens * 10 + ones))
+    };
+    let separators = [head[4], head[7], head[13], head[16]];
+    if separators != *b"--::" || !matches!(head[10], b' ' | b'T') {
+        return None;
+    }
+    let year = two(0)? * 100 + two(2)?;
+    let (hour, minute, second) = (two(11)?, two(14)?, two(17)?);
+    if year == 0 || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let fraction_us = match fraction {
+        [] => 0,
+        [b'.', digits @ ..] if (1..=6).contains(&digits.len()) => {
+            let mut us = 0;
+            for place in 0..6 {
+                let digit = digits.get(place).map_or(0, |b| b.wrapping_sub(b'0'));
+                us = us * 10 + Some(i64::from(digit)).filter(|digit| *digit < 10)?;
+            }
+            us
+        }
+        _ => return None,
+    };
+    let days = checked_days((year, two(5)?, two(8)?)).ok()?;
+    Some(days * DAY_US + (hour * 3600 + minute * 60 + second) * SECOND_US + fraction_us)
+}
+
 fn put_padded(v: i64, digits: usize, out: &mut String) {
     let text = v.to_string();
     out.extend(std::iter::repeat_n('0', digits.saturating_sub(text.len())));

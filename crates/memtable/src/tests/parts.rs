@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use onlap_base::rng::Rng;
-use onlap_base::{IndexId, RowId};
+use onlap_base::{Csn, IndexId, RowId};
 use onlap_format::key::{ColumnStats, KeyDef, Packing};
 use onlap_format::{Batch, Column, DataType, TableSchema, Value, Vector};
 use onlap_storage::entry::{Direction, EntryBatch, EntryWants, KeyBounds};
@@ -213,6 +213,27 @@ fn a_mark_costs_at_most_32_bytes_and_pieces_stay_few() {
         assert_eq!(mark.csn, at as u64);
         assert_eq!(mark.successor, rows[at].is_multiple_of(2).then_some(rows[at] + 1));
         assert_eq!(marks.find(rows[at] + 5), None);
+    }
+}
+
+#[test]
+fn rows_die_alike_whether_few_or_many_are_asked_for() {
+    let mut rng = Rng::new(6);
+    let mut marks = Marks::default();
+    for csn in 1..=5_000 {
+        marks.insert(Mark { row: rng.below(1 << 18), csn, successor: None });
+    }
+    let rows: Vec<RowId> = (0..1 << 18).collect();
+    for csn in [0, 1, 2_500, 5_000, Csn::MAX] {
+        let mut together = vec![true; rows.len()];
+        marks.drop_dead(&rows, csn, &mut together);
+        let mut apart = vec![true; rows.len()];
+        for (rows, keep) in rows.chunks(100).zip(apart.chunks_mut(100)) {
+            marks.drop_dead(rows, csn, keep);
+        }
+        assert!(together == apart, "rows that died up to {csn}");
+        let living = |row: &RowId| marks.find(*row).is_none_or(|mark| mark.csn > csn);
+        assert!(rows.iter().zip(&together).all(|(row, keep)| living(row) == *keep));
     }
 }
 

@@ -8,6 +8,11 @@ use crate::{Error, Result};
 /// `22021`: they are none.
 pub fn text(bytes: &[u8]) -> Result<&str> {
     let read = std::str::from_utf8(bytes);
+    if let Ok(text) = read
+        && !bytes.contains(&0)
+    {
+        return Ok(text);
+    }
     let valid = read.map_or_else(|e| e.valid_up_to(), str::len);
     let zero = bytes[..valid].iter().position(|byte| *byte == 0);
     match (read, zero) {

@@ -196,6 +196,8 @@ impl<'a> Sink<'a> {
             return Ok(convert::push_value(kept.engine, &value, column, name)?);
         }
         let ty = &kept.engine;
+        // No text has more characters than bytes.
+        let most = if let DataType::Varchar(n) = ty { BYTES.min(*n as usize) } else { BYTES };
         match (&mut column.data, ty) {
             (Vector::Int(v), DataType::Int2 | DataType::Int4 | DataType::Int8) => {
                 let (min, max) = convert::int_range(*ty);
@@ -205,7 +207,7 @@ impl<'a> Sink<'a> {
                     return Ok(());
                 }
             }
-            (Vector::Bytes(v), DataType::Text) if bytes.len() < BYTES => {
+            (Vector::Bytes(v), DataType::Text | DataType::Varchar(_)) if bytes.len() <= most => {
                 v.push(sent_text(bytes)?.as_bytes());
                 column.pushed();
                 return Ok(());
@@ -320,7 +322,11 @@ impl<'a> Sink<'a> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let fresh = Batch::new(self.targets.iter().map(|t| t.ty.engine.physical()));
+        let mut fresh = Batch::new(self.targets.iter().map(|t| t.ty.engine.physical()));
+        // The next rows are as many and as long, mostly.
+        for (column, full) in fresh.columns.iter_mut().zip(&self.batch.columns) {
+            column.reserve(full.len(), full.string_bytes());
+        }
         let batch = std::mem::replace(&mut self.batch, fresh);
         self.bytes = 0;
         if batch.rows == 0 {

@@ -33,6 +33,11 @@ pub fn text_value(ty: PgType, text: &str) -> Result<Value> {
 /// has it; `None` for all other texts, right or wrong, which the session reads. `utc`: a moment without a zone is one of UTC.
 pub fn plain_value(ty: DataType, text: &str, utc: bool) -> Option<Value> {
     let bytes = text.as_bytes();
+    if (ty == DataType::Timestamp || ty == DataType::Timestamptz && utc)
+        && let Some(us) = convert::parse_plain_timestamp(bytes)
+    {
+        return Some(Value::Timestamp(us));
+    }
     let fits = match ty {
         DataType::Bool => {
             return match bytes {
