@@ -22,6 +22,7 @@ use crate::env::Env;
 use crate::error::ours;
 use crate::keys::{compare_keys, key_bytes, keys};
 use crate::node::{Node, Rows, Slots, Spread, arrow, truth};
+use crate::semi::Semi;
 
 /// How a comparison with all rows of a query is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,8 @@ pub struct SubQuery {
     pub results: Arc<Results>,
     /// The outer values that it uses.
     pub params: Vec<Node>,
+    /// EXISTS by the keys of all rows, where that is possible.
+    pub semi: Option<Semi>,
     /// The type of the answer.
     pub ty: DataType,
 }
@@ -75,6 +78,8 @@ pub struct Results {
     volatile: bool,
     /// The rounds of recursive queries around it: in each it may give something else.
     rounds: Vec<Arc<AtomicU64>>,
+    /// How often it was run.
+    runs: AtomicU64,
     known: Mutex<Known>,
 }
 
@@ -107,11 +112,15 @@ impl SubQuery {
             children.push(test);
             children.extend(hashed.iter().flatten().map(|(side, _)| side));
         }
+        children.extend(self.semi.iter().flat_map(|semi| &semi.sides).map(|(side, _)| side));
         children
     }
 
     /// The answers for rows.
     pub fn eval(&self, rows: &Rows<'_>, env: &Env) -> Result<Col> {
+        if let Some(found) = self.by_keys(rows, env)? {
+            return Ok(found);
+        }
         let mut params = Vec::with_capacity(self.params.len());
         for param in &self.params {
             params.push(param.eval(rows, env)?);
@@ -132,10 +141,17 @@ impl SubQuery {
                 for row in 0..rows.count {
                     let given = self.given(&params, row, env)?;
                     answers.push(self.answer(&given, env)?);
+                    if let Some(found) = self.by_keys(rows, env)? {
+                        return Ok(found);
+                    }
                 }
                 concat(&answers, &self.ty)
             }
         }
+    }
+
+    fn by_keys(&self, rows: &Rows<'_>, env: &Env) -> Result<Option<Col>> {
+        self.semi.as_ref().map_or(Ok(None), |semi| semi.eval(&self.results, rows, env))
     }
 
     /// One value: what a row of the query around it finds.
@@ -273,9 +289,14 @@ impl SubQuery {
 impl Results {
     /// A query whose outer values are put into slots.
     pub fn new(plan: Arc<dyn ExecutionPlan>, slots: Slots, columns: Vec<Repr>) -> Results {
-        let (rounds, known) = (Vec::new(), Mutex::default());
+        let (rounds, runs, known) = (Vec::new(), AtomicU64::new(0), Mutex::default());
         let (most, hashed, volatile) = (usize::MAX, None, false);
-        Results { plan, slots, columns, most, hashed, volatile, rounds, known }
+        Results { plan, slots, columns, most, hashed, volatile, rounds, runs, known }
+    }
+
+    /// How often the query was run.
+    pub fn runs(&self) -> u64 {
+        self.runs.load(Ordering::Relaxed)
     }
 
     /// Says whether it may give something else each time.
@@ -347,6 +368,7 @@ impl Results {
     }
 
     fn run(&self, env: &Env) -> Result<Given> {
+        self.runs.fetch_add(1, Ordering::Relaxed);
         let batches = run(&self.plan, env, self.most)?;
         let rows = batches.iter().map(RecordBatch::num_rows).sum();
         let width = self.columns.len();

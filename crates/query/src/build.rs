@@ -258,9 +258,22 @@ impl Compiler<'_> {
             true => self.ties(query, plan, &fetch)?,
             false => fetch.apply(plan),
         };
+        self.outputs(query, plan)
+    }
+
+    /// The columns that a query gives: its targets, or keys.
+    fn outputs(&mut self, query: &Query, plan: Arc<dyn ExecutionPlan>) -> Result<Rel> {
+        let bound = self.bound;
         let mut exprs = Vec::new();
         let mut types = Vec::new();
-        for target in visible(query) {
+        let keys: Vec<ExprId> = self.frame().links.iter().map(|link| link.key).collect();
+        for key in &keys {
+            let ty = bound.ty(*key);
+            let node = self.node(*key)?;
+            exprs.push(self.physical(node, ty)?);
+            types.push(ty);
+        }
+        for target in visible(query).filter(|_| keys.is_empty()) {
             let ty = bound.ty(target.value);
             let node = match self.is_unused(query, target.value) {
                 true => self.nothing(ty)?,

@@ -21,6 +21,7 @@ use crate::layout::{CALCULATED, Layout, PRESENT, Var};
 use crate::logic::{RowCompare, Which};
 use crate::node::{Call, Node, Rows, Slots};
 use crate::recursion::{Shared, Working};
+use crate::semi::Link;
 use crate::within::Told;
 
 /// A query that is being made into steps.
@@ -57,6 +58,8 @@ pub struct Frame {
     pub lateral: Vec<Lateral>,
     /// What the query around it tells it.
     pub told: Told,
+    /// Conditions in its WHERE that are not asked; it gives their keys.
+    pub links: Vec<Link>,
     /// Queries in its expressions that use no outer values.
     pub results: Vec<(QueryId, Arc<Results>)>,
     /// Lists of constants in its expressions, as arrays.
@@ -97,6 +100,7 @@ impl Frame {
             sorted: false,
             lateral: Vec::new(),
             told: Told::default(),
+            links: Vec::new(),
             results: Vec::new(),
             lists: Vec::new(),
             wanted: Wanted::default(),
@@ -737,6 +741,10 @@ impl Compiler<'_> {
     /// Makes a query that is run once per set of outer values, and the nodes of these values.
     pub fn within(&mut self, query: QueryId, told: Told) -> Result<(Rel, Slots, Vec<Node>)> {
         self.frames.push(Frame { told, ..Frame::new(query, Some(Boundary::default())) });
+        self.framed(query)
+    }
+
+    fn framed(&mut self, query: QueryId) -> Result<(Rel, Slots, Vec<Node>)> {
         let made = self.query(query);
         let frame = self.frames.pop().expect("it was pushed");
         let boundary = frame.boundary.expect("it has one");
@@ -750,14 +758,33 @@ impl Compiler<'_> {
 
     fn subquery(&mut self, sub: &onlap_pg::bound::SubQuery, ty: TypeRef) -> Result<Node> {
         let ask = self.ask_of(sub)?;
-        self.asked_query(sub.query, ask, ty)
+        let mut query = self.sub_query(sub.query, ask, ty)?;
+        if matches!(query.ask, Ask::Exists) && !query.params.is_empty() {
+            query.semi = self.semi(sub.query)?;
+        }
+        Ok(Node::Query(Box::new(query)))
     }
 
     /// A query in an expression, and what it is asked.
     pub fn asked_query(&mut self, query: QueryId, ask: Ask, ty: TypeRef) -> Result<Node> {
+        Ok(Node::Query(Box::new(self.sub_query(query, ask, ty)?)))
+    }
+
+    fn sub_query(&mut self, query: QueryId, ask: Ask, ty: TypeRef) -> Result<SubQuery> {
         let (results, params) = self.results(query, &ask)?;
         let ty = self.arrow(ty.oid)?;
-        Ok(Node::Query(Box::new(SubQuery { ask, results, params, ty })))
+        Ok(SubQuery { ask, results, params, semi: None, ty })
+    }
+
+    /// The same of a query without conditions that link it with outer ones, which gives the keys that they ask for.
+    pub fn keyed_by(
+        &mut self,
+        query: QueryId,
+        links: Vec<Link>,
+    ) -> Result<(Rel, Slots, Vec<Node>)> {
+        let boundary = Some(Boundary::default());
+        self.frames.push(Frame { told: Told::rows_only(), links, ..Frame::new(query, boundary) });
+        self.framed(query)
     }
 
     fn ask_of(&mut self, sub: &onlap_pg::bound::SubQuery) -> Result<Ask> {

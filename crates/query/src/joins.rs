@@ -68,6 +68,8 @@ impl Compiler<'_> {
         let mut conditions = Vec::new();
         if let Some(filter) = query.filter {
             self.split(filter, &mut conditions);
+            let links = &self.frame().links;
+            conditions.retain(|asked| links.iter().all(|link| link.condition != asked.id));
             self.cut(&mut conditions)?;
         }
         if query.from.is_empty() {

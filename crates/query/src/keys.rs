@@ -144,40 +144,62 @@ pub struct KeySet {
     others: HashSet<Box<[u8]>>,
     /// Whether one is NULL.
     pub has_null: bool,
+    bytes: usize,
 }
+
+/// What an integer takes in a set, and another key beside its own bytes.
+const INT_BYTES: usize = 18;
+const OTHER_BYTES: usize = 48;
 
 impl KeySet {
     /// Adds the keys of a column.
     pub fn add(&mut self, keys: &ArrayRef) {
+        self.add_rows(std::slice::from_ref(keys));
+    }
+
+    /// Adds the keys of rows; of several columns, those that together are a key.
+    pub fn add_rows(&mut self, columns: &[ArrayRef]) {
         let mut bytes = Vec::new();
-        for row in 0..keys.len() {
-            if keys.is_null(row) {
+        for row in 0..columns.first().map_or(0, |column| column.len()) {
+            if columns.iter().any(|column| column.is_null(row)) {
                 self.has_null = true;
-            } else if let Some(value) = int(keys, row) {
-                self.ints.insert(value);
+            } else if let Some(value) = int(columns, row) {
+                self.bytes += usize::from(self.ints.insert(value)) * INT_BYTES;
             } else {
                 bytes.clear();
-                key_bytes(keys, row, &mut bytes);
+                columns.iter().for_each(|column| key_bytes(column, row, &mut bytes));
                 if !self.others.contains(&bytes[..]) {
+                    self.bytes += bytes.len() + OTHER_BYTES;
                     self.others.insert(bytes.as_slice().into());
                 }
             }
         }
     }
 
+    /// Bytes that the keys take, about.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Whether a key that is not NULL is among them; the bytes are room to work in.
     pub fn contains(&self, keys: &ArrayRef, row: usize, bytes: &mut Vec<u8>) -> bool {
-        if let Some(value) = int(keys, row) {
+        self.contains_row(std::slice::from_ref(keys), row, bytes)
+    }
+
+    /// The same of a key of several columns.
+    pub fn contains_row(&self, columns: &[ArrayRef], row: usize, bytes: &mut Vec<u8>) -> bool {
+        if let Some(value) = int(columns, row) {
             return self.ints.contains(&value);
         }
         bytes.clear();
-        key_bytes(keys, row, bytes);
+        columns.iter().for_each(|column| key_bytes(column, row, bytes));
         self.others.contains(&bytes[..])
     }
 }
 
 /// A key that is an integer.
-fn int(keys: &ArrayRef, row: usize) -> Option<i64> {
+fn int(columns: &[ArrayRef], row: usize) -> Option<i64> {
+    let [keys] = columns else { return None };
     Some(match keys.data_type() {
         DataType::Int16 => keys.as_primitive::<Int16Type>().value(row).into(),
         DataType::Int32 => keys.as_primitive::<Int32Type>().value(row).into(),

@@ -57,6 +57,7 @@ mod recursion;
 mod restrictions;
 mod running;
 mod saved;
+mod semi;
 mod series;
 mod sets;
 mod shared;

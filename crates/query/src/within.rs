@@ -36,7 +36,7 @@ impl Told {
 }
 
 /// Whether a query has the rows of FROM and WHERE, whatever its targets are: as PostgreSQL's simplify_EXISTS_query asks.
-fn gives_its_rows(query: &Query) -> bool {
+pub fn gives_its_rows(query: &Query) -> bool {
     let grouped = query.has_aggregates || !query.sets.is_empty();
     let shaped = query.set.is_some() || query.having.is_some() || query.modify.is_some();
     let more = query.has_windows || query.has_sets || !query.locks.is_empty();

@@ -63,6 +63,84 @@ select s.id, b is null, b.* is null from small s left join big b on b.id = s.b o
 select s.id, b.id from small s left join big b on b.id = s.b for update of s
 "#;
 
+/// Rows that EXISTS asks for one after the other, and so many of them that their keys are found together.
+const MANY: &str = r#"
+create table y (id int primary key, h int, n numeric, f float8, c char(4), t text, u uuid, d date)
+insert into y select i, i % 97, case when i % 3 = 0 then (i % 50) * 1.0 else (i % 50) * 1.00 end, case when i % 11 = 0 then '-0'::float8 when i % 13 = 0 then 'nan' else i % 40 end, 'c' || i % 30, 't' || i % 30, md5((i % 60)::text)::uuid, date '2024-01-01' + i % 45 from generate_series(1, 250) i
+insert into y (id) values (1001), (1002)
+create table x (id int primary key, h int, v int, n numeric, f float8, c varchar(6), t text, u uuid, d date)
+insert into x select i, i % 70, i % 10, i % 37, case when i % 7 = 0 then 0 when i % 17 = 0 then 'nan'::float8 else i % 60 end, 'c' || i % 21 || repeat(' ', i % 2), 't' || i % 19, md5((i % 41)::text)::uuid, date '2024-01-10' + i % 20 from generate_series(1, 1500) i
+insert into x (id, v) values (9001, 3), (9002, 4)
+create table z (id int primary key, x int, k text)
+insert into z select i, i * 7 % 1500, 'k' || i % 5 from generate_series(1, 500) i
+create index on x (d)
+analyze
+select count(*), sum(id) from y where exists (select 1 from x where x.h = y.h and x.v < 3)
+select count(*), sum(id) from y where not exists (select 1 from x where x.h = y.h and x.v < 3)
+select count(*), sum(id) from y where exists (select from x where y.n = x.n and v > 7)
+select count(*), sum(id) from y where not exists (select from x where x.f = y.f)
+select count(*), sum(id) from y where exists (select from x where x.c::char(4) = y.c and x.v = 4)
+select count(*), sum(id) from y where exists (select from x where x.c = y.c)
+select count(*), sum(id) from y where exists (select from x where x.t = y.t and x.h > 5)
+select count(*), sum(id) from y where not exists (select from x where x.u = y.u and x.id % 3 = 1)
+select count(*), sum(id) from y where exists (select from x where x.d = y.d)
+select count(*), sum(id) from y where not exists (select from x where x.d = y.d and x.h = y.h)
+select count(*), sum(id) from y where exists (select from x where x.h = y.h and x.t = y.t and x.v between 2 and 6)
+select count(*), sum(id) from y where exists (select from x where x.h = y.h and x.v < y.id % 10)
+select count(*), sum(id) from y where exists (select from x where x.h = y.h or x.v = 11)
+select count(*), sum(id) from y where exists (select from x where x.h = y.h + 1)
+select count(*), sum(id) from y where exists (select from x where x.h + 1 = y.h and x.v = 3)
+select count(*), sum(id) from y where id > 230 or exists (select from x where x.h = y.h and x.v = 2)
+select id, exists (select from x where x.h = y.h and v = 5) as a, case when not exists (select from x where x.t = y.t and v = 1) then h end from y order by id
+select h, bool_or(exists (select from x where x.h = y.h and v = 5)), count(*) filter (where exists (select from x where x.t = y.t and v = 1)) from y group by h order by h
+select count(*) from y where exists (select from x join z on z.x = x.id where x.h = y.h and z.k = 'k2')
+select count(*) from y where exists (select from x left join z on z.x = x.id where x.h = y.h and z.id is null and x.v = 9)
+select count(*) from y where not exists (select from x left join z on z.x = x.id where z.id = y.h and x.v = 9)
+select count(*) from y where exists (select from x where x.h = y.h and exists (select from z where z.x = x.id and z.k = 'k1'))
+select count(*) from y where exists (select from x where x.h = y.h and not exists (select from z where z.x = x.id and z.id = y.id))
+select count(*) from y where exists (select distinct t from x where x.h = y.h and v = 8 order by 1)
+select count(*) from y where exists (select max(t) from x where x.h = y.h and v = 8)
+select count(*) from y where exists (select t from x where x.h = y.h and v = 8 group by t having count(*) > 1)
+select count(*) from y where exists (select from x where x.h = y.h and v = 8 limit 0)
+select count(*) from y where exists (select from x where x.h = y.h and v = 8 offset 3)
+select count(*) from y where exists (select from x where x.h = y.h intersect select from x where v = 8 and x.t = y.t)
+select count(*) from y where exists (select from (select h, count(*) as n from x group by h) q where q.h = y.h and q.n > 42)
+select count(*) from y where exists (with w as (select * from x where v = 8) select from w where w.h = y.h)
+select count(*) from y, lateral (select exists (select from x where x.h = y.h and x.v = 1) as e) l where l.e
+select count(*) from y left join z on z.id = y.id and exists (select from x where x.h = y.h and x.v = 1)
+with recursive r (n, s) as (select 0, false union all select n + 1, exists (select from x where x.h = r.n and x.v = 7) from r where n < 90) select count(*) from r where s
+select count(*) from x where exists (select from x o where o.h = x.v and o.v = x.h)
+select count(*) from y where exists (select from x where row(x.h, x.t) = row(y.h, y.t))
+update y set t = 'seen' where exists (select from x where x.h = y.h and x.v = 6)
+select count(*) from y where t = 'seen'
+delete from y where not exists (select from x where x.h = y.h and x.v = 6)
+select count(*) from y
+"#;
+
+#[test]
+fn exists_has_the_answers_of_postgresql() {
+    compared::compare(MANY);
+}
+
+#[test]
+fn exists_reads_a_table_a_few_times_however_many_rows_ask() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    let made = |line: &&str| line.starts_with("create") || line.starts_with("insert");
+    for statement in MANY.lines().filter(made) {
+        talk.rows(statement);
+    }
+    let query =
+        "select count(*) from y where not exists (select from x where x.h = y.h and x.v < 3)";
+    let plan = talk.lines(&[&format!("explain analyze {query}")]);
+    let read = plan.iter().find_map(|line| line.trim().strip_prefix("Base Rows Read: "));
+    let read: u64 = read.expect("the plan counts them").parse().expect("a number");
+    assert!((1500..15_000).contains(&read), "{read} rows of 1,752 were read");
+    // A row that no outer one asks for has an error.
+    let errors = "select count(*) from y where id < 50 and exists (select from x where x.h = y.h and 1 / (x.h - 60) <> 5)";
+    assert_eq!(talk.lines(&[errors]).join(""), "49");
+}
+
 #[test]
 fn answers_are_those_of_postgresql() {
     compared::compare(&format!("{TABLES}{QUERIES}"));
