@@ -66,7 +66,7 @@ impl Waits {
         }
     }
 
-    /// Who waits, and for whom.
+    /// Transactions that wait, each with those that it waits for.
     pub(super) fn all(&self) -> Vec<(TxId, Vec<TxId>)> {
         self.edges.lock().iter().map(|(tx, blockers)| (*tx, blockers.clone())).collect()
     }
