@@ -51,6 +51,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
     settings.put(Id::Ssl, Value::Flag(config.tls.is_some()));
     let port = config.listen.first().and_then(|a| a.rsplit(':').next()?.parse().ok());
     settings.put(Id::Port, Value::Int(port.unwrap_or(0)));
+    put_known(&mut settings, &db);
     let instance = Instance::open_with(db, settings.defaults()).map_err(wrong)?;
     if let Some(file) = settings.given(Id::PasswordFile) {
         set_password(&instance, file)?;
@@ -66,6 +67,18 @@ pub fn run(args: &Args) -> Result<Outcome> {
         Ok(()) => Ok(Outcome::Good),
         Err(e) => Err(Error::new(ErrorKind::Io, e.to_string())),
     }
+}
+
+/// What settings for monitors say.
+fn put_known(settings: &mut Configuration, db: &Database) {
+    // A directory that is open has a whole path; without one monitors are told none.
+    let path = std::path::absolute(settings.text(Id::DataDir)).unwrap_or_default();
+    settings.put(Id::DataDirectory, Value::Text(path.to_string_lossy().into_owned()));
+    let memory: u64 = db.memory().iter().map(|part| part.limit).sum();
+    settings.put(Id::SharedBuffers, Value::Int((memory >> 10) as i64));
+    let jobs = settings.int(Id::BackgroundJobs);
+    settings.put(Id::AutovacuumMaxWorkers, Value::Int(jobs));
+    settings.put(Id::MaxWorkerProcesses, Value::Int(jobs));
 }
 
 /// Settings of the database.

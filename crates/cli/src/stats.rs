@@ -147,6 +147,7 @@ fn to_json(stats: &Stats) -> Value {
             "compaction": w.compaction,
             "marks": w.marks,
             "manifest": w.manifest,
+            "samples": w.samples,
             "total": w.total(),
         },
         "memory": memory,

@@ -61,7 +61,7 @@ fn advice_on_flights_is_as_large_as_predicted() {
     std::fs::write(&csv, text).expect("there is room");
     let reads: Vec<&str> = READS.iter().flat_map(|read| [*read; 2]).collect();
     let script = format!(
-        "{TABLE}\n\\copy flights FROM '{}' (FORMAT csv, HEADER, NULL 'NA')\n{}\n\\advise --json\n",
+        "{TABLE}\n\\copy flights FROM '{}' (FORMAT csv, HEADER, NULL 'NA')\n{}\nSET onlap.advice_time = '10min';\n\\advise --json\n",
         csv.display(),
         reads.join("\n")
     );

@@ -10,10 +10,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onlap_base::memory::PartReport;
+use onlap_base::names::FileKind;
 use onlap_base::pattern::{InsertPattern, Pattern};
-use onlap_base::{Csn, Error, IndexId, Result, RowId, TableId};
+use onlap_base::{Csn, Error, ErrorKind, IndexId, Result, RowId, TableId};
 use onlap_format::{Column, IndexSchema};
 use onlap_storage::written::{IndexWritten, WrittenReport};
+use onlap_vfs::Access;
 
 use crate::blind;
 use crate::budgets::TableDebts;
@@ -48,6 +50,8 @@ pub struct Stats {
     pub memory: Vec<PartReport>,
     /// What reads did since the database was opened.
     pub reads: ReadCounters,
+    /// Blocks that were asked for and not in the cache, since the database was opened.
+    pub cache_misses: u64,
     /// Log that is kept.
     pub log_bytes: u64,
     /// Room that is kept for deletes and drops on a full disk.
@@ -90,6 +94,8 @@ pub struct Stats {
     pub write_error: Option<Error>,
     /// Why the last sample of these figures could not be kept ([`Database::keep_samples`]).
     pub samples_error: Option<Error>,
+    /// Bytes of their files.
+    pub samples_bytes: u64,
     /// What the device does, and what writers may.
     pub pace: PaceReport,
     /// Bytes of log kept before a flush is forced.
@@ -234,6 +240,30 @@ impl Database {
         self.stats_with(false)
     }
 
+    /// Files of the log and their bytes, by name.
+    ///
+    /// # Errors
+    /// The database is closed; its directory cannot be read.
+    pub fn log_files(&self) -> Result<Vec<(String, u64)>> {
+        let shared = self.shared();
+        shared.check_open()?;
+        let storage = &shared.storage;
+        let mut found = Vec::new();
+        for name in storage.fs.list(&storage.dir)? {
+            if !matches!(FileKind::parse(&name), Some(FileKind::Log(_))) {
+                continue;
+            }
+            match storage.fs.open(&storage.dir.join(&name), Access::Read).and_then(|f| f.len()) {
+                Ok(bytes) => found.push((name, bytes)),
+                // It was given up meanwhile.
+                Err(e) if e.kind() == ErrorKind::NotFound => {}
+                Err(e) => return Err(e),
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
     fn stats_with(&self, keys: bool) -> Result<Stats> {
         report(self.shared(), keys)
     }
@@ -257,6 +287,7 @@ pub(crate) fn report(shared: &Arc<Shared>, keys: bool) -> Result<Stats> {
         spent: shared.ledger.report(),
         memory: shared.storage.memory.report(),
         reads: shared.counters.report(),
+        cache_misses: shared.storage.cache.misses(),
         log_bytes,
         margin_bytes: log_margin + shared.margin.room_bytes(),
         margin_lent: shared.margin.is_lent(),
@@ -278,6 +309,7 @@ pub(crate) fn report(shared: &Arc<Shared>, keys: bool) -> Result<Stats> {
         background_error: shared.background.last_error(),
         write_error: shared.write_error(),
         samples_error: shared.samples.failure(),
+        samples_bytes: shared.samples.bytes(),
         pace: shared.pace.report(),
         log_limit: shared.options.log_limit,
         snapshot_age_limit: shared.options.snapshot_age_limit,

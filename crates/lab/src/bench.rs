@@ -86,7 +86,7 @@ pub struct Args {
     /// for tsbs load, last, groups, top; for micro its sections: load, row, long, marginal, six, fsync,
     /// clients, get, range, scan, recover; for transactions its trials: updates, hot, build, queue, tables,
     /// large; for changes: deletes, adds, cold, all, blind, changed, space, readers, groups, entries; for
-    /// ledger-cost: accounts, counted (over the wire, with onlap-lab); for
+    /// ledger-cost: predicted, accounts, counted (over the wire, with onlap-lab); for
     /// wire: inserts, copy, sums, sysbench, pgbench, point, start, statements, replaced,
     /// documents
     #[arg(long)]

@@ -49,7 +49,7 @@ pub enum Suite {
     Changes,
     /// The server next to PostgreSQL.
     Wire,
-    /// What accounts and counts of statements cost.
+    /// What accounts and counts of statements cost, and whether advice foretells sizes.
     Ledger,
 }
 
@@ -112,13 +112,15 @@ pub enum Trial {
     Replaced,
     /// Documents with indexes of their parts, next to PostgreSQL.
     Documents,
+    /// Sizes of indexes as they are predicted, next to what they become.
+    Predicted,
     /// Inserts with accounts of indexes and without.
     Accounts,
     /// The same over the wire, with statements counted and not.
     Counted,
 }
 
-const TRIALS: [(Suite, &str, Trial); 30] = [
+const TRIALS: [(Suite, &str, Trial); 31] = [
     (Suite::Transactions, "updates", Trial::Updates),
     (Suite::Transactions, "hot", Trial::Hot),
     (Suite::Transactions, "build", Trial::Build),
@@ -147,6 +149,7 @@ const TRIALS: [(Suite, &str, Trial); 30] = [
     (Suite::Wire, "statements", Trial::Statements),
     (Suite::Wire, "replaced", Trial::Replaced),
     (Suite::Wire, "documents", Trial::Documents),
+    (Suite::Ledger, "predicted", Trial::Predicted),
     (Suite::Ledger, "accounts", Trial::Accounts),
     (Suite::Ledger, "counted", Trial::Counted),
 ];
@@ -240,6 +243,7 @@ pub fn run(plan: &TrialPlan, trial: Trial, cancel: &AtomicBool) -> Result<TrialR
         Trial::Readers => readers::run(&stage),
         Trial::Groups => groups::run(&stage),
         Trial::Entries => entries::run(&stage),
+        Trial::Predicted => ledger::predicted(&stage),
         Trial::Accounts => ledger::accounts(&stage),
         trial => over_the_wire(&stage, trial),
     }?;

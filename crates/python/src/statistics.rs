@@ -56,6 +56,17 @@ fn index<'py>(
     made.set_item("entries", stats.entries)?;
     made.set_item("bytes", stats.bytes)?;
     made.set_item("runs", stats.runs.len())?;
+    let (spent, used) = (stats.spent, stats.used);
+    let since = |now: u64, before: u64| now.saturating_sub(before);
+    let (now, before) = (stats.written, stats.written_before);
+    let written = since(now.flushed, before.flushed) + since(now.merged, before.merged);
+    let per_row = |sum: u64| (spent.rows > 0).then(|| sum as f64 / spent.rows as f64);
+    made.set_item("cpu_ns_per_row", per_row(spent.cpu_ns()))?;
+    made.set_item("bytes_per_row", per_row(written))?;
+    made.set_item("scans", used.scans)?;
+    made.set_item("entries_read", used.entries_read)?;
+    made.set_item("rows_not_read", used.rows_not_read)?;
+    made.set_item("last_use_us", (used.last_us > 0).then_some(used.last_us))?;
     made.set_item("flushed_bytes", stats.written.flushed)?;
     made.set_item("merged_bytes", stats.written.merged)?;
     made.set_item("cached_bytes", stats.cached_bytes)?;

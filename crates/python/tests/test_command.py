@@ -1,5 +1,6 @@
 """The console script is the binary."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,18 @@ def test_version_and_usage():
     assert wrong.returncode == 2
     assert "unrecognized subcommand" in wrong.stderr
     assert run("stats", "/no/such/directory").returncode == 2
+
+
+def test_a_platform_without_a_library_is_told(tmp_path):
+    sources = Path(onlap.__file__).parent
+    shutil.copytree(sources, tmp_path / "onlap", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    script = "import sys; sys.path.insert(0, sys.argv[1]); import onlap"
+    done = subprocess.run(
+        [sys.executable, "-E", "-c", script, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1
+    assert "ImportError: onlap has no library here for CPython 3." in done.stderr
+    assert "its wheels are for CPython 3.10 or newer on Linux, x86-64 and arm64" in done.stderr
 
 
 def test_the_demo_is_there():

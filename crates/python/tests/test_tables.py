@@ -1,6 +1,7 @@
 """Scans, transactions, numbers, the server and fragments."""
 
 import concurrent.futures
+import datetime
 import multiprocessing
 import pickle
 import threading
@@ -41,6 +42,23 @@ def test_last_per_of_what_a_condition_holds_for(events):
     assert [device for device, _ in got] == ["d3"]
     with pytest.raises(TypeError):
         events.last_per(order="at")
+
+
+def test_a_condition_is_one_whatever_is_in_it(db, events):
+    rows = events.scan("value < 50 -- not all", columns=["id"], index="events_pkey", limit=2).fetchall()
+    assert rows == [(0,), (1,)]
+    assert events.scan("value < 2 OR value > 97", columns=["id"], index="events_pkey").fetchall() == [(0,), (1,), (98,), (99,)]
+    with db.serve():
+        parts = events.fragments(3, columns=["id"], where="value < 5 OR value > 97 -- few")
+        assert sorted(row[0] for part in parts for row in part.rows()) == [0, 1, 2, 3, 4, 98, 99]
+
+
+def test_rows_without_an_order_are_never_last(db, events):
+    db.sql("INSERT INTO events VALUES (1000, 'd3', NULL, 0), (1001, 'nowhere', NULL, 0), (1002, NULL, 7, 0)")
+    got = dict(events.last_per("device", order="at", columns=["device", "at"]).fetchall())
+    assert "nowhere" not in got and got[None] == 7 and got["d3"] is not None
+    last = events.last_per("device", order="at", columns=["device", "at"], where="at < 50 OR at IS NULL -- old").fetchall()
+    assert last and all(at is not None and at < 50 for _, at in last)
 
 
 def test_last_per(db, events):
@@ -131,6 +149,11 @@ def test_numbers_of_indexes(db, events):
     by_device = db.stats.indexes("events")[1]
     assert by_device.p50_ms is not None and by_device.p50_ms > 0
     assert by_device.cached_bytes >= 0
+    assert (by_device.scans, by_device.entries_read) == (1, 14)
+    assert by_device.rows_not_read == 100 - 14
+    now = datetime.datetime.now(datetime.timezone.utc)
+    assert by_device.last_use is not None and now - by_device.last_use < datetime.timedelta(hours=1)
+    assert ledger[1].last_use is None and ledger[1].scans == 0
     assert db.stats.indexes("absent") == []
     assert db.stats.database()["csn"] > 0
 

@@ -24,18 +24,18 @@ const askAdvice = async (again) => {
   } catch (e) { advised = { error: e }; }
   again();
 };
-const KINDS = { unused: "Drop", duplicate: "Drop", redundant: "Drop", missing: "Create", covering: "Make covering" };
+const KINDS = { unused: "Drop", duplicate: "Drop", redundant: "Drop", missing: "Create", covering: "Make covering", unfinished: "Not all looked at" };
 const advice = (again) => h("section", null, h("div", { class: "row" }, h("h2", null, "Advice"),
   h("button", { type: "button", class: "push", disabled: Boolean(advised && advised.busy), onclick: () => askAdvice(again) }, advised && advised.busy ? "Planning…" : "Ask for advice")),
 advised === null ? empty("Which indexes are not needed, which are missing, and which would answer alone with a column more: by the statements since the start.")
   : advised.error ? errorNote(advised.error) : !advised.rows ? null
     : advised.rows.length === 0 ? empty("Nothing is advised.") : table({
       columns: [
-        { title: "What", class: "name", of: (r) => r.kind, text: (kind, r) => [KINDS[kind] || kind, h("span", { class: "under" }, `on ${r.table_name}`)] },
+        { title: "What", class: "name", of: (r) => r.kind, text: (kind, r) => [KINDS[kind] || kind, r.table_name && h("span", { class: "under" }, `on ${r.table_name}`)] },
         { title: "On disk", n: true, of: (r) => num(r.bytes_on_disk), text: bytes },
         { title: "CPU per row", n: true, of: (r) => num(r.cpu_ns_per_insert), text: ns },
         { title: "Saves", n: true, of: (r) => num(r.saved_ms), text: ms },
-        { title: "SQL", class: "verdict wide", text: (_, r) => [code(r.sql + ";"), h("span", { class: "under" }, r.reason)] },
+        { title: "SQL", class: "verdict wide", text: (_, r) => [r.sql && code(r.sql + ";"), h("span", { class: "under" }, r.reason)] },
       ], rows: advised.rows }));
 
 const ledgerOrder = { at: 7, down: true };

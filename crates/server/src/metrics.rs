@@ -80,6 +80,7 @@ fn database(page: &mut Page, s: &Stats) {
         ("compaction", w.compaction),
         ("marks", w.marks),
         ("manifest", w.manifest),
+        ("samples", w.samples),
         ("all", w.total()),
     ];
     for (purpose, bytes) in purposes {

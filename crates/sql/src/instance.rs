@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use onlap::{Csn, Database, IndexId, Table, Transaction};
@@ -20,6 +20,7 @@ use crate::calls::Calls;
 use crate::catalog::objects::{Object, Pending};
 use crate::catalog::roles::Role;
 use crate::catalog::{Kind, Objects};
+use crate::counts::AllCounts;
 use crate::error::{Result, SqlError, state};
 use crate::exported::Exported;
 use crate::plan::Runner;
@@ -44,6 +45,10 @@ pub struct Instance {
     pub(crate) texts: Texts,
     /// Statements that ran.
     pub(crate) calls: Arc<Calls>,
+    /// What was done in each database.
+    pub(crate) counts: AllCounts,
+    /// When the server, or the program, began: microseconds since 1970-01-01 UTC.
+    pub(crate) began_us: i64,
     /// The last backups that sessions made, the newest last.
     backups: Mutex<VecDeque<Backup>>,
     /// Held by the session that is given advice.
@@ -77,6 +82,8 @@ pub struct Presence {
     pub statement: Mutex<Arc<str>>,
     /// `active`, `idle`, `idle in transaction`, `idle in transaction (aborted)`.
     pub state: Mutex<&'static str>,
+    /// When the state, the statement and the transaction began, in microseconds since 1970-01-01 UTC; 0 where there was none yet.
+    pub since: Since,
     /// Ends the statement under way.
     pub cancel: Arc<AtomicBool>,
     /// Ends the session.
@@ -87,6 +94,17 @@ pub struct Presence {
     pub tx: Arc<AtomicU64>,
     /// Wakes the session's thread.
     pub waker: Option<Waker>,
+}
+
+/// Since when a session does what it does; see [`Presence::since`].
+#[derive(Debug, Default)]
+pub struct Since {
+    /// The state.
+    pub state_us: AtomicI64,
+    /// The statement under way, or the last one.
+    pub statement_us: AtomicI64,
+    /// The transaction under way.
+    pub transaction_us: AtomicI64,
 }
 
 /// Names a session to those who cancel it: its process id as clients know it, and a secret.
@@ -184,6 +202,8 @@ impl Instance {
             catalog_version: AtomicU64::new(1),
             texts: Texts::default(),
             calls: Arc::default(),
+            counts: AllCounts::default(),
+            began_us: SystemClock.unix_us(),
             backups: Mutex::default(),
             advising: Mutex::default(),
             exchange: Exchange::new(memory),

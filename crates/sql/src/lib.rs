@@ -16,6 +16,7 @@ pub mod columnar;
 mod columns;
 mod commands;
 mod copy;
+mod counts;
 mod ddl;
 mod deep;
 mod encoding;

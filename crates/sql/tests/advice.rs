@@ -14,6 +14,7 @@ const ERROR: f64 = 0.2;
 
 fn filled(fixture: &Fixture) -> Talk {
     let mut talk = fixture.session();
+    talk.rows("set onlap.advice_time = '10min'");
     talk.rows("create table t (id bigint primary key, a bigint, b bigint, c text)");
     talk.rows("create index t_a on t (a)");
     let insert = format!(
@@ -293,6 +294,25 @@ fn what_is_missing_is_advised_and_as_large_as_predicted() {
     }
     let missing = "select count(*) from onlap.advise() where kind = 'missing'";
     assert_eq!(number(&mut talk, missing), 0.0);
+}
+
+#[test]
+fn advice_ends_in_time_and_says_so() {
+    let fixture = Fixture::new(false);
+    let mut talk = filled(&fixture);
+    for b in 0..5 {
+        talk.rows(&format!("select count(*) from t where b = {b}"));
+    }
+    let kinds = "select kind from onlap.advise() where kind in ('missing', 'unfinished')";
+    assert_eq!(texts(&talk.rows(kinds)), ["missing"]);
+    talk.rows("set onlap.advice_time = 0");
+    assert_eq!(texts(&talk.rows(kinds)), ["unfinished"]);
+    let reason = texts(&talk.rows("select reason from onlap.advise() where kind = 'unfinished'"));
+    assert!(reason[0].contains("1 statements were not planned again"), "{reason:?}");
+    assert_eq!(texts(&talk.rows("show onlap.advice_time")), ["0"]);
+    assert!(talk.run("set onlap.advice_time = -1").error.is_some());
+    talk.rows("reset onlap.advice_time");
+    assert_eq!(texts(&talk.rows("show onlap.advice_time")), ["4s"]);
 }
 
 #[test]

@@ -32,6 +32,8 @@ pub enum Purpose {
     Marks,
     /// The manifest and what stands next to it.
     Manifest,
+    /// Samples of the database's figures.
+    Samples,
 }
 
 /// Bytes written for one index.
@@ -56,6 +58,8 @@ pub struct WrittenReport {
     pub marks: u64,
     /// [`Purpose::Manifest`]
     pub manifest: u64,
+    /// [`Purpose::Samples`]
+    pub samples: u64,
     /// [`Purpose::Index`] and [`Purpose::Merge`] per index.
     pub indexes: BTreeMap<IndexId, IndexWritten>,
 }
@@ -64,7 +68,8 @@ impl WrittenReport {
     /// Sum of all purposes.
     pub fn total(&self) -> u64 {
         let indexes: u64 = self.indexes.values().map(|i| i.flushed + i.merged).sum();
-        self.log + self.segments + self.compaction + self.marks + self.manifest + indexes
+        let others = self.log + self.segments + self.compaction + self.marks;
+        others + self.manifest + self.samples + indexes
     }
 }
 
@@ -82,6 +87,7 @@ pub struct Written {
     compaction: AtomicU64,
     marks: AtomicU64,
     manifest: AtomicU64,
+    samples: AtomicU64,
     indexes: RwLock<BTreeMap<IndexId, Arc<IndexCounters>>>,
     before: OnceLock<WrittenReport>,
 }
@@ -95,6 +101,7 @@ impl Written {
             Purpose::Compaction => self.compaction.fetch_add(bytes, Relaxed),
             Purpose::Marks => self.marks.fetch_add(bytes, Relaxed),
             Purpose::Manifest => self.manifest.fetch_add(bytes, Relaxed),
+            Purpose::Samples => self.samples.fetch_add(bytes, Relaxed),
             Purpose::Index(index) => self.index(index).flushed.fetch_add(bytes, Relaxed),
             Purpose::Merge(index) => self.index(index).merged.fetch_add(bytes, Relaxed),
         };
@@ -126,6 +133,7 @@ impl Written {
             compaction: self.compaction.load(Relaxed),
             marks: self.marks.load(Relaxed),
             manifest: self.manifest.load(Relaxed),
+            samples: self.samples.load(Relaxed),
             indexes: self
                 .indexes
                 .read()

@@ -50,19 +50,27 @@ impl Shell {
             Some(table) if self.shape != Shape::Usual => {
                 self.write(table.end(self.shape).as_bytes());
             }
-            Some(table) if self.interactive => self.show(&table),
+            Some(table) if self.interactive && (self.shows_empty || !table.rows.is_empty()) => {
+                self.show(&table);
+            }
             None if self.interactive => {
                 let tag = message.body.split(|b| *b == 0).next().unwrap_or_default();
-                println!("{}", String::from_utf8_lossy(tag));
+                let tag = String::from_utf8_lossy(tag);
+                self.names_are_old |=
+                    ["CREATE", "ALTER", "DROP", "SET"].iter().any(|word| tag.starts_with(word));
+                println!("{tag}");
             }
             _ => {}
         }
     }
-    fn show(&self, table: &Table) {
+    fn show(&mut self, table: &Table) {
         let text = if self.expanded { table.expanded() } else { table.boxed() };
         self.write(text.as_bytes());
     }
-    fn write(&self, bytes: &[u8]) {
+    fn write(&mut self, bytes: &[u8]) {
+        if let Some(waiting) = &mut self.client.waiting {
+            waiting.clear();
+        }
         // The reader may have seen enough (`| head`).
         if std::io::stdout().lock().write_all(bytes).is_err() {
             std::process::exit(0);

@@ -11,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use onlap_sql::scram;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
+use super::progress::Waiting;
 use super::target::{Stream, Target};
 use onlap_process::interrupt;
 
@@ -75,6 +76,8 @@ pub struct Client {
     pub parameters: Vec<(String, String)>,
     /// `I`, `T` or `E`.
     pub status: u8,
+    /// Tells a person that a statement takes long, while one does.
+    pub waiting: Option<Waiting>,
 }
 
 impl Client {
@@ -91,6 +94,7 @@ impl Client {
             key: [0; 8],
             parameters: Vec::new(),
             status: b'I',
+            waiting: None,
         };
         client.start()?;
         client.prove(password)?;
@@ -208,6 +212,14 @@ impl Client {
     pub fn next(&mut self) -> Result<Message> {
         loop {
             let message = self.receive()?;
+            match (&mut self.waiting, message.kind) {
+                (Some(waiting), b'D' | b'd') => {
+                    waiting.row(message.body.len());
+                    waiting.tick();
+                }
+                (Some(waiting), _) => waiting.clear(),
+                (None, _) => {}
+            }
             match message.kind {
                 b'N' => super::print_notice(&Fields::read(&message.body)),
                 b'S' => self.note(&message.body),
@@ -240,6 +252,9 @@ impl Client {
                 Ok(0) => return Err(io::Error::from(ErrorKind::UnexpectedEof).into()),
                 Ok(n) => self.received.extend_from_slice(&piece[..n]),
                 Err(e) if is_pause(&e) => {
+                    if let Some(waiting) = &mut self.waiting {
+                        waiting.tick();
+                    }
                     if interrupt::take() {
                         self.cancel();
                     }

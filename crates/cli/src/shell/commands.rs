@@ -7,9 +7,13 @@ use super::{Next, Shell, copy, describe};
 
 const HELP: &str = "\
 statements end with a semicolon; Ctrl-C cancels, Ctrl-D ends
-  \\d [NAME]     tables, views, sequences and indexes, or one of them
-  \\dt \\di \\dv \\ds [NAME]   tables, indexes, views, sequences
-  \\dn \\du \\l   schemas, roles, databases
+  \\d [NAME]     tables, views and sequences, or all about one of them; Tab completes names
+  \\dt \\di \\dv \\dm \\ds \\dP [PATTERN]   tables, indexes, views, materialized views, sequences, partitioned tables
+  \\df \\da \\do \\dT \\dD \\dC [PATTERN]   functions, aggregates, operators, types, domains, casts
+  \\dn \\du \\l \\dx \\dL [PATTERN]   schemas, roles, databases, extensions, languages
+  \\dp \\ddp \\drds \\dconfig [PATTERN]   privileges, default privileges, settings of roles, settings
+  \\d...         all others of psql; S shows the system's as well, + more of each
+  \\sf \\sv NAME the text of a function or a view
   \\ledger [--json|--csv] [NAME]   what indexes cost and what they are good for, of a table or all
   \\advise [--json|--csv] [NAME]   indexes that are not needed, or missing
   \\x            one value per line, or not
@@ -45,14 +49,7 @@ impl Shell {
             "\\copy" => self.copy(rest, input)?,
             "\\ledger" | "\\advise" => self.figures(&name[1..], rest, input)?,
             _ => match describe::statements(&name[1..], rest) {
-                Some(statements) => {
-                    for sql in statements {
-                        self.statement(&sql, input)?;
-                        if self.failed && !self.interactive {
-                            break;
-                        }
-                    }
-                }
+                Some(statements) => self.describe(&statements, input)?,
                 None => {
                     let text = format!("{name} is no command; \\? tells which there are");
                     self.report(&Failure::Broken(text));
@@ -60,6 +57,23 @@ impl Shell {
             },
         }
         Ok(Next::Go)
+    }
+
+    /// Shows what statements say, the first in any case and the others where they say something.
+    fn describe(&mut self, statements: &[String], input: &mut Input) -> client::Result<()> {
+        let before = std::mem::take(&mut self.failed);
+        for (nth, sql) in statements.iter().enumerate() {
+            self.shows_empty = nth == 0;
+            let ran = self.statement(sql, input);
+            self.shows_empty = true;
+            ran?;
+            // The others would fail in the same way.
+            if self.failed {
+                break;
+            }
+        }
+        self.failed |= before;
+        Ok(())
     }
 
     /// Figures of indexes, for people or, as the views have them, for programs.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Read as _, Write as _};
 
 use super::client::{self, Failure, refusal};
+use super::progress::Bar;
 use super::{Shell, interrupt};
 
 /// Bytes of a file that are sent at once.
@@ -27,17 +28,36 @@ pub(super) fn parse(text: &str) -> Option<Copy> {
     let rest = text[at..].trim_start();
     let rest = rest[if to_file { 2 } else { 4 }..].trim_start();
     let (file, options) = match rest.strip_prefix('\'') {
-        Some(quoted) => quoted.split_once('\'')?,
-        None => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
+        Some(quoted) => unquoted(quoted)?,
+        None => {
+            let (file, options) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+            (file.to_string(), options)
+        }
     };
     let standard = ["stdin", "stdout", "pstdin", "pstdout"];
-    let file = (!standard.contains(&file.to_ascii_lowercase().as_str())).then(|| file.to_string());
+    let file = (!standard.contains(&file.to_ascii_lowercase().as_str())).then_some(file);
     if what.is_empty() || file.as_ref().is_some_and(String::is_empty) {
         return None;
     }
     let way = if to_file { "TO STDOUT" } else { "FROM STDIN" };
     let options = options.trim().trim_end_matches(';');
     Some(Copy { sql: format!("COPY {what} {way} {options}").trim_end().to_string(), file, to_file })
+}
+
+/// A text up to its quote, in which a doubled one is one, and what follows.
+fn unquoted(text: &str) -> Option<(String, &str)> {
+    let (mut value, mut rest) = (String::new(), text);
+    loop {
+        let (part, after) = rest.split_once('\'')?;
+        value.push_str(part);
+        match after.strip_prefix('\'') {
+            Some(more) => {
+                value.push('\'');
+                rest = more;
+            }
+            None => return Some((value, after)),
+        }
+    }
 }
 
 /// Where FROM or TO stands outside of parentheses and quotes.
@@ -76,16 +96,29 @@ impl Shell {
                 return Ok(());
             }
         };
+        let whole = match copy.to_file {
+            true => None,
+            // What is no file has no length that says how much is to come.
+            false => file.metadata().ok().filter(|of| of.is_file()).map(|of| of.len()),
+        };
         self.client.query(&copy.sql)?;
+        let mut bar = Bar::new(whole);
         let mut out = BufWriter::new(file.try_clone().map_err(Failure::from)?);
         let mut trouble = None;
         loop {
             let message = self.client.next()?;
             match message.kind {
-                b'G' => self.send_file(&mut file)?,
-                b'd' if trouble.is_none() => trouble = out.write_all(&message.body).err(),
-                b'E' => self.report(&refusal(&message)),
+                b'G' => self.send_file(&mut file, &mut bar)?,
+                b'd' if trouble.is_none() => {
+                    trouble = out.write_all(&message.body).err();
+                    bar.add(message.body.len());
+                }
+                b'E' => {
+                    bar.clear();
+                    self.report(&refusal(&message));
+                }
                 b'C' if self.interactive => {
+                    bar.clear();
                     let tag = String::from_utf8_lossy(&message.body);
                     println!("{}", tag.trim_end_matches('\0'));
                 }
@@ -93,18 +126,22 @@ impl Shell {
                 _ => {}
             }
         }
+        bar.clear();
         if let Some(e) = trouble.or(out.flush().err()) {
             self.report(&Failure::Broken(e.to_string()));
         }
         Ok(())
     }
-    fn send_file(&mut self, file: &mut File) -> client::Result<()> {
+    fn send_file(&mut self, file: &mut File, bar: &mut Bar) -> client::Result<()> {
         let mut piece = vec![0; PIECE_BYTES];
         loop {
             match file.read(&mut piece) {
                 Ok(0) => return self.client.send(b'c', b""),
                 Ok(_) if interrupt::take() => return self.client.send(b'f', b"interrupted\0"),
-                Ok(n) => self.client.send(b'd', &piece[..n])?,
+                Ok(n) => {
+                    self.client.send(b'd', &piece[..n])?;
+                    bar.add(n);
+                }
                 Err(e) => {
                     let why = format!("{e}\0");
                     return self.client.send(b'f', why.as_bytes());
@@ -129,6 +166,9 @@ mod tests {
         assert_eq!((copy.file.as_deref(), copy.to_file), (Some("out.csv"), true));
         assert_eq!(parse("t to stdout").expect("a copy").file, None);
         assert_eq!(parse("t to stdout").expect("a copy").sql, "COPY t TO STDOUT");
+        let copy = parse("t from 'it''s; 100 %.csv' csv").expect("a copy");
+        assert_eq!(copy.file.as_deref(), Some("it's; 100 %.csv"));
+        assert_eq!(copy.sql, "COPY t FROM STDIN csv");
         for bad in ["", "t", "t from", "from x", "t from ''", "t from 'x"] {
             assert_eq!(parse(bad), None, "{bad}");
         }

@@ -1,33 +1,94 @@
-//! With which statements are tables described?
+//! With which statements are tables and all else described?
+//!
+//! psql's commands, each with a statement about the catalogs: lists of a kind of objects ([`families`]), and what there is to say of one
+//! relation ([`relation`]). What PostgreSQL has and Onlap has not gives lists without rows.
+//!
+//! Pure functions.
 
+pub(super) use families::commands;
+
+mod families;
+mod relation;
+#[cfg(test)]
+mod tests;
 /// Statements behind a command without its backslash; `None` where it is none.
 pub(super) fn statements(command: &str, name: &str) -> Option<Vec<String>> {
-    let name = name.trim_end_matches(';');
-    Some(match command.trim_end_matches(['+', 'S']) {
-        "d" if !name.is_empty() => one(name),
-        "d" => vec![relations("'r','p','v','S','i'", name)],
-        "dt" => vec![relations("'r','p'", name)],
-        "di" => vec![indexes(name)],
-        "dv" => vec![relations("'v','m'", name)],
-        "ds" => vec![relations("'S'", name)],
-        "dn" => vec![
-            "SELECT n.nspname AS \"Schema\", pg_catalog.pg_get_userbyid(n.nspowner) AS \"Owner\" \
-             FROM pg_catalog.pg_namespace n \
-             WHERE n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema' ORDER BY 1"
-                .to_string(),
-        ],
-        "du" | "dg" => vec![
-            "SELECT rolname AS \"Role\", rolsuper AS \"Superuser\", rolcanlogin AS \"Login\" \
-             FROM pg_catalog.pg_roles ORDER BY 1"
-                .to_string(),
-        ],
-        "l" => vec![
-            "SELECT datname AS \"Database\", pg_catalog.pg_get_userbyid(datdba) AS \"Owner\" \
-             FROM pg_catalog.pg_database ORDER BY 1"
-                .to_string(),
-        ],
-        _ => return None,
-    })
+    let name = name.trim().trim_end_matches(';').trim_end();
+    match command {
+        "sf" | "sf+" => return Some(vec![definition("pg_get_functiondef", "regproc", name)]),
+        "sv" | "sv+" => return Some(vec![definition("pg_get_viewdef", "regclass", name)]),
+        "z" => return listed("dp", "", name).map(|sql| vec![sql]),
+        _ => {}
+    }
+    let base = command.trim_end_matches(['+', 'S']);
+    let marks = &command[base.len()..];
+    if base == "d" && !name.is_empty() && !name.contains(['*', '?']) {
+        return Some(relation::one(name));
+    }
+    listed(base, marks, name).map(|sql| vec![sql])
+}
+
+/// The list of a family: which kinds, whether the system's too, and what is like a pattern.
+fn listed(command: &str, marks: &str, pattern: &str) -> Option<String> {
+    let of = families::find(command)?;
+    let (schema, name) = of.named;
+    let mut conditions: Vec<String> = Vec::new();
+    if !of.only.is_empty() {
+        conditions.push(of.only.to_string());
+    }
+    // Of operators of families and the like the second word narrows it further; the shell looks at the first.
+    let pattern = pattern.split_whitespace().next().unwrap_or("");
+    if pattern.is_empty() {
+        if !of.own.is_empty() && !marks.contains('S') {
+            conditions.push(of.own.to_string());
+        }
+    } else {
+        let (of_schema, of_name) = patterns(pattern);
+        conditions.push(format!("{name}::text OPERATOR(pg_catalog.~) {}", literal(&of_name)));
+        if let Some(of_schema) = of_schema.filter(|_| !schema.is_empty()) {
+            let like = literal(&of_schema);
+            conditions.push(format!("{schema}::text OPERATOR(pg_catalog.~) {like}"));
+        }
+    }
+    let more = if marks.contains('+') { of.more } else { "" };
+    let condition = match conditions.is_empty() {
+        true => String::new(),
+        false => format!(" WHERE {}", conditions.join(" AND ")),
+    };
+    Some(format!("SELECT {}{more} FROM {}{condition} ORDER BY {}", of.columns, of.from, of.order))
+}
+
+/// What a pattern means as regular expressions, of the schema where one is named and of the name: `*` and `?` stand for anything and
+/// for a character, quotes keep what is in them, and all else is written as it is folded.
+fn patterns(pattern: &str) -> (Option<String>, String) {
+    let (mut parts, mut quoted) = (vec![String::new()], false);
+    let mut characters = pattern.chars().peekable();
+    while let Some(c) = characters.next() {
+        let part = parts.last_mut().expect("there is one");
+        match c {
+            '"' if quoted && characters.peek() == Some(&'"') => {
+                characters.next();
+                part.push('"');
+            }
+            '"' => quoted = !quoted,
+            '*' if !quoted => part.push_str(".*"),
+            '?' if !quoted => part.push('.'),
+            '.' if !quoted => parts.push(String::new()),
+            c if c.is_alphanumeric() || c == '_' => match quoted {
+                true => part.push(c),
+                false => part.extend(c.to_lowercase()),
+            },
+            c => part.extend(['\\', c]),
+        }
+    }
+    let whole = |part: String| format!("^({part})$");
+    let name = parts.pop().expect("there is one");
+    (parts.pop().map(whole), whole(name))
+}
+
+/// The text that makes a function or a view.
+fn definition(function: &str, kind: &str, name: &str) -> String {
+    format!("SELECT pg_catalog.{function}({}::pg_catalog.{kind}) AS \"Definition\"", literal(name))
 }
 
 /// What each index cost, and what it was good for.
@@ -74,63 +135,11 @@ pub(super) fn advice(name: &str, for_programs: bool) -> String {
     )
 }
 
-fn relations(kinds: &str, name: &str) -> String {
-    format!(
-        "SELECT n.nspname AS \"Schema\", c.relname AS \"Name\", CASE c.relkind WHEN 'r' THEN 'table' \
-         WHEN 'p' THEN 'table' WHEN 'v' THEN 'view' WHEN 'm' THEN 'view' WHEN 'S' THEN 'sequence' \
-         WHEN 'i' THEN 'index' ELSE 'other' END AS \"Type\", \
-         pg_catalog.pg_get_userbyid(c.relowner) AS \"Owner\" FROM pg_catalog.pg_class c \
-         JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ({kinds}) AND {} \
-         ORDER BY 1, 2",
-        named(name)
-    )
-}
-
-fn indexes(name: &str) -> String {
-    format!(
-        "SELECT n.nspname AS \"Schema\", t.relname AS \"Table\", c.relname AS \"Name\", \
-         pg_catalog.pg_get_indexdef(i.indexrelid) AS \"Definition\" FROM pg_catalog.pg_index i \
-         JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid \
-         JOIN pg_catalog.pg_class t ON t.oid = i.indrelid \
-         JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE {} ORDER BY 1, 2, 3",
-        named(name)
-    )
-}
-
-fn one(name: &str) -> Vec<String> {
-    let table = format!("{}::regclass", literal(name));
-    vec![
-        format!(
-            "SELECT a.attname AS \"Column\", pg_catalog.format_type(a.atttypid, a.atttypmod) AS \"Type\", \
-             CASE WHEN a.attnotnull THEN 'not null' ELSE '' END AS \"Nullable\", \
-             pg_catalog.pg_get_expr(d.adbin, d.adrelid) AS \"Default\" FROM pg_catalog.pg_attribute a \
-             LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum \
-             WHERE a.attrelid = {table} AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
-        ),
-        format!(
-            "SELECT c.relname AS \"Index\", pg_catalog.pg_get_indexdef(i.indexrelid) AS \"Definition\" \
-             FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid \
-             WHERE i.indrelid = {table} ORDER BY 1"
-        ),
-        format!(
-            "SELECT conname AS \"Constraint\", pg_catalog.pg_get_constraintdef(oid) AS \"Definition\" \
-             FROM pg_catalog.pg_constraint WHERE conrelid = {table} ORDER BY 1"
-        ),
-    ]
-}
-
-/// Of the user's own, or like a name in which `*` stands for anything.
-fn named(name: &str) -> String {
-    match name {
-        "" => "n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')".to_string(),
-        _ => {
-            let (schema, name) = name.split_once('.').unwrap_or(("*", name));
-            let like = |text: &str| literal(&text.replace('_', "\\_").replace('*', "%"));
-            format!("c.relname LIKE {} AND n.nspname LIKE {}", like(name), like(schema))
-        }
+/// A text as SQL has it, whatever the session's settings say of backslashes.
+pub(super) fn literal(text: &str) -> String {
+    let text = text.replace('\'', "''");
+    match text.contains('\\') {
+        true => format!(" E'{}'", text.replace('\\', "\\\\")),
+        false => format!("'{text}'"),
     }
-}
-
-fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }

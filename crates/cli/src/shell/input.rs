@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use onlap::Result;
 use onlap_base::{Error, ErrorKind};
 use rustyline::error::ReadlineError;
-use rustyline::{Config, DefaultEditor};
+use rustyline::history::DefaultHistory;
+use rustyline::{CompletionType, Config, Editor};
 
+use super::names::Names;
 use onlap_process::interrupt;
 
 /// Statements that are remembered.
@@ -16,7 +18,7 @@ const HISTORY: usize = 5000;
 /// A source of lines.
 pub(super) enum Input {
     /// A person types.
-    Terminal(Box<DefaultEditor>, Option<PathBuf>),
+    Terminal(Box<Editor<Names, DefaultHistory>>, Option<PathBuf>),
     /// A script.
     Script(Box<dyn BufRead>),
 }
@@ -36,8 +38,9 @@ impl Input {
     /// The terminal, with editing and a history in the home directory.
     pub(super) fn terminal() -> Result<Input> {
         let failed = |e: ReadlineError| Error::new(ErrorKind::Io, format!("the terminal: {e}"));
-        let config = Config::builder().max_history_size(HISTORY).map_err(failed)?.build();
-        let mut editor = DefaultEditor::with_config(config).map_err(failed)?;
+        let config = Config::builder().max_history_size(HISTORY).map_err(failed)?;
+        let config = config.completion_type(CompletionType::List).build();
+        let mut editor = Editor::with_config(config).map_err(failed)?;
         let history =
             std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".onlap_history"));
         if let Some(path) = &history {
@@ -45,6 +48,16 @@ impl Input {
             let _ = editor.load_history(path);
         }
         Ok(Input::Terminal(Box::new(editor), history))
+    }
+    /// Whether the Tab key completes names.
+    pub(super) fn completes(&self) -> bool {
+        matches!(self, Input::Terminal(..))
+    }
+    /// Lets the Tab key complete these names.
+    pub(super) fn complete(&mut self, names: Names) {
+        if let Input::Terminal(editor, _) = self {
+            editor.set_helper(Some(names));
+        }
     }
     /// Standard input.
     pub(super) fn standard() -> Input {

@@ -20,6 +20,7 @@ use client::{Client, Failure, Fields};
 use input::{Input, Line};
 use onlap_process::exit::Outcome;
 use onlap_process::interrupt;
+use progress::Waiting;
 use table::Shape;
 use target::Target;
 
@@ -29,6 +30,8 @@ mod commands;
 mod copy;
 mod describe;
 mod input;
+mod names;
+mod progress;
 mod table;
 mod target;
 mod text;
@@ -108,6 +111,10 @@ pub(crate) struct Shell {
     shape: Shape,
     /// Whether a statement failed.
     failed: bool,
+    /// Whether an answer without rows is shown.
+    shows_empty: bool,
+    /// Whether names may have come since the Tab key learned them.
+    names_are_old: bool,
 }
 
 /// What comes after a statement or a command.
@@ -121,7 +128,9 @@ impl Shell {
     fn new(client: Client) -> Shell {
         let interactive = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
         let (expanded, timing, failed) = (false, false, false);
-        Shell { client, interactive, expanded, timing, shape: Shape::Usual, failed }
+        let shape = Shape::Usual;
+        let (shows_empty, names_are_old) = (true, true);
+        Shell { client, interactive, expanded, timing, shape, failed, shows_empty, names_are_old }
     }
     fn run(mut self, args: &Args) -> Result<Outcome> {
         self.shape = match (args.json, args.csv) {
@@ -171,6 +180,7 @@ impl Shell {
                 (_, b'E') => "onlap! ",
                 _ => "onlap> ",
             };
+            self.learn_names(input)?;
             match input.line(prompt) {
                 Line::Text(line) => {
                     if text::is_blank(&text) && line.trim_start().starts_with('\\') {
@@ -216,7 +226,12 @@ impl Shell {
     fn statement(&mut self, sql: &str, input: &mut Input) -> client::Result<()> {
         let begun = SystemClock.monotonic_ns();
         self.client.query(sql)?;
-        self.answers(input)?;
+        self.client.waiting = self.interactive.then(Waiting::new);
+        let answered = self.answers(input);
+        if let Some(mut waiting) = self.client.waiting.take() {
+            waiting.clear();
+        }
+        answered?;
         if self.timing {
             let ns = SystemClock.monotonic_ns().saturating_sub(begun);
             println!("Time: {:.3} ms", ns as f64 / 1e6);
@@ -234,9 +249,16 @@ impl Shell {
     }
 }
 
+/// A text of the database's, whose control characters do not reach the terminal.
+fn harmless(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c })
+        .collect()
+}
+
 /// What went wrong, for people.
 fn describe_failure(failure: &Failure) -> String {
-    match failure {
+    let text = match failure {
         Failure::Broken(text) => text.clone(),
         Failure::Refused(fields) => {
             let get = |kind| fields.get(kind).unwrap_or_default();
@@ -248,11 +270,12 @@ fn describe_failure(failure: &Failure) -> String {
             }
             out
         }
-    }
+    };
+    harmless(&text)
 }
 
 /// Tells what the server notes next to its answer.
 fn print_notice(fields: &Fields) {
     let (severity, text) = (fields.get(b'S').unwrap_or("NOTICE"), fields.get(b'M'));
-    eprintln!("{severity}: {}", text.unwrap_or_default());
+    eprintln!("{severity}: {}", harmless(text.unwrap_or_default()));
 }

@@ -167,11 +167,13 @@ impl Table {
     }
     /// One value per line.
     pub fn expanded(&self) -> String {
-        let width = self.columns.iter().map(|(name, _)| name.width()).max().unwrap_or(0);
+        let names: Vec<String> =
+            self.columns.iter().map(|(name, _)| lines(Some(name)).join(" ")).collect();
+        let width = names.iter().map(|name| name.width()).max().unwrap_or(0);
         let mut out = String::new();
         for (i, row) in self.rows.iter().enumerate() {
             let _ = writeln!(out, "─[ {} ]{}", i + 1, "─".repeat(width));
-            for ((name, _), value) in self.columns.iter().zip(row) {
+            for (name, value) in names.iter().zip(row) {
                 let space = " ".repeat(width - name.width());
                 for (j, line) in lines(value.as_deref()).iter().enumerate() {
                     let _ = match j {
@@ -196,7 +198,8 @@ impl Table {
 
 /// A value of CSV.
 fn cell(text: &str) -> String {
-    match text.contains(['"', ',', '\n', '\r']) {
+    // As COPY does it: `\.` alone would end the data.
+    match text.contains(['"', ',', '\n', '\r']) || text == "\\." {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text.to_string(),
     }
@@ -264,6 +267,15 @@ mod tests {
         );
         assert_eq!(table.end(Shape::Json), "[]\n");
         assert_eq!(table.end(Shape::Csv), "id,name\n");
+        // What would act on a terminal, or end the data, does neither.
+        let (esc, end) = ("a\u{1b}[2Jb".to_string(), "\\.".to_string());
+        assert_eq!(cell(&end), "\"\\.\"");
+        let columns = vec![(esc.clone(), false), ("\u{9b}x\ny".to_string(), false)];
+        let rows = vec![vec![Some(esc), Some("\u{7}".to_string())]];
+        let odd_names = Table { columns, rows, ..Table::default() };
+        for shown in [odd_names.boxed(), odd_names.expanded()] {
+            assert!(!shown.contains(['\u{1b}', '\u{9b}', '\u{7}']), "{shown}");
+        }
         let odd = vec![Some("NaN".to_string()), Some("<a \"b\", c>".to_string())];
         assert_eq!(table.object(&odd), r#"{"id": "NaN", "name": "<a \"b\", c>"}"#);
         assert!(

@@ -200,6 +200,12 @@ impl Database {
         self.shared().locks.tables.is_shut()
     }
 
+    /// Which transactions, or owners of advisory locks, wait, and for which others, by their numbers ([`AdvisoryOwner::id`],
+    /// `onlap::Transaction::lock_id`). One that has ended since may be among those that are waited for.
+    pub fn lock_waits(&self) -> Vec<(u64, Vec<u64>)> {
+        self.shared().locks.waits.all()
+    }
+
     /// All advisory locks, by key.
     pub fn advisory_locks(&self) -> Vec<AdvisoryLock> {
         self.shared().locks.advisory.list()

@@ -66,6 +66,11 @@ impl Waits {
         }
     }
 
+    /// Transactions that wait, each with those that it waits for.
+    pub(super) fn all(&self) -> Vec<(TxId, Vec<TxId>)> {
+        self.edges.lock().iter().map(|(tx, blockers)| (*tx, blockers.clone())).collect()
+    }
+
     /// A transaction waits no more.
     pub(super) fn remove(&self, tx: TxId) {
         self.edges.lock().remove(&tx);

@@ -391,7 +391,7 @@ impl Pacer {
 /// Whether memory, or a client, waits for it.
 fn is_urgent(purpose: Purpose) -> bool {
     match purpose {
-        Purpose::Log | Purpose::Manifest => true,
+        Purpose::Log | Purpose::Manifest | Purpose::Samples => true,
         Purpose::Segment | Purpose::Index(_) | Purpose::Marks => true,
         Purpose::Merge(_) | Purpose::Compaction => false,
     }

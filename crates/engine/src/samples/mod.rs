@@ -21,7 +21,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use onlap_base::{Error, Result, TableId};
@@ -51,12 +51,19 @@ pub type StatementCount = Box<dyn Fn() -> u64 + Send + Sync>;
 pub(crate) struct Samples {
     begun: AtomicBool,
     failure: Mutex<Option<Error>>,
+    /// Bytes of their files, once the task has looked.
+    bytes: AtomicU64,
 }
 
 impl Samples {
     /// Why the last sample could not be kept.
     pub(crate) fn failure(&self) -> Option<Error> {
         self.failure.lock().clone()
+    }
+
+    /// Bytes of their files; 0 where none are kept.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
     }
 }
 
@@ -75,6 +82,12 @@ impl Database {
         }
     }
 
+    /// Samples that [`Database::samples`] gives, at most.
+    pub fn samples_most(&self) -> usize {
+        let bytes = self.shared().samples.bytes();
+        (bytes as usize / onlap_format::samples::SLOT_BYTES).min(onlap_base::limits::SAMPLES_KEPT)
+    }
+
     /// The samples of the last day in which the database was open, in the order in which they were taken. Those that a crash
     /// or a damaged file took are left out.
     ///
@@ -89,7 +102,8 @@ impl Database {
 fn run(shared: &Arc<Shared>, statements: &dyn Fn() -> u64) {
     let Ok(stats) = stats::report(shared, false) else { return };
     let mut before = Totals::of(shared, &stats, statements());
-    let mut store = None;
+    let mut store = shared.check_writable().and_then(|()| Store::open(&shared.storage)).ok();
+    note_bytes(shared, store.as_ref());
     while wait(shared) {
         let Ok(stats) = stats::report(shared, false) else { return };
         let now = Totals::of(shared, &stats, statements());
@@ -97,7 +111,12 @@ fn run(shared: &Arc<Shared>, statements: &dyn Fn() -> u64) {
         before = now;
         let kept = shared.check_writable().and_then(|()| keep(shared, &mut store, &sample));
         *shared.samples.failure.lock() = kept.err();
+        note_bytes(shared, store.as_ref());
     }
+}
+
+fn note_bytes(shared: &Shared, store: Option<&Store>) {
+    shared.samples.bytes.store(store.map_or(0, Store::bytes), Ordering::Relaxed);
 }
 
 fn keep(shared: &Shared, store: &mut Option<Store>, sample: &Sample) -> Result<()> {

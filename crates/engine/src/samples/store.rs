@@ -13,10 +13,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use onlap_base::memory::Part;
 use onlap_base::names::FileKind;
 use onlap_base::{ErrorKind, Result};
 use onlap_format::samples::{self, FILES, SLOTS, Sample, Slot};
 use onlap_storage::StorageContext;
+use onlap_storage::written::Purpose;
 use onlap_vfs::{Access, File};
 
 /// Where samples are written.
@@ -27,6 +29,8 @@ pub(super) struct Store {
     file: Option<Arc<dyn File>>,
     /// The slot of the next sample.
     pub(super) slot: usize,
+    /// Bytes of all files.
+    bytes: u64,
 }
 
 impl Store {
@@ -36,32 +40,58 @@ impl Store {
     /// The directory or the newest file cannot be read or written.
     pub(super) fn open(storage: &Arc<StorageContext>) -> Result<Store> {
         let number = numbers(storage)?.last().copied().unwrap_or(0);
-        let mut store = Store { storage: Arc::clone(storage), number, file: None, slot: SLOTS };
-        if number == 0 {
-            return Ok(store);
+        let storage = Arc::clone(storage);
+        let mut store = Store { storage, number, file: None, slot: SLOTS, bytes: 0 };
+        if number > 0 {
+            store.go_on()?;
         }
+        store.measure()?;
+        Ok(store)
+    }
+
+    /// Goes on with the newest file, where that may be.
+    fn go_on(&mut self) -> Result<()> {
+        let (storage, number) = (Arc::clone(&self.storage), self.number);
+        let storage = &storage;
         let file = storage.fs.open(&path(storage, number), Access::ReadWrite)?;
         let bytes = content(&*file)?;
         match samples::check_header(&bytes) {
             Ok(true) => {}
             // A newer release goes on with it when it is back.
-            Ok(false) => return Ok(store),
+            Ok(false) => return Ok(()),
             Err(_) => {
                 // It was not there long enough to be durable; the next one has another number.
                 storage.fs.remove(&path(storage, number))?;
                 storage.fs.sync_dir(&storage.dir)?;
-                return Ok(store);
+                return Ok(());
             }
         }
         let slots: Vec<_> = samples::slots(&bytes).collect();
         assert!(slots.len() <= SLOTS, "a file has no more slots");
-        store.slot = slots.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-        for lost in (0..store.slot).filter(|slot| slots[*slot].is_none()) {
-            file.write_at(&encoded(&Slot::Gap), samples::offset(lost))?;
+        self.slot = slots.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        for lost in (0..self.slot).filter(|slot| slots[*slot].is_none()) {
+            let gap = encoded(&Slot::Gap);
+            file.write_at(&gap, samples::offset(lost))?;
+            storage.written.add(Purpose::Samples, gap.len() as u64);
         }
-        file.set_len(samples::offset(store.slot))?;
-        store.file = Some(file);
-        Ok(store)
+        file.set_len(samples::offset(self.slot))?;
+        self.file = Some(file);
+        Ok(())
+    }
+
+    /// Adds up what the files take.
+    fn measure(&mut self) -> Result<()> {
+        let mut bytes = 0;
+        for number in numbers(&self.storage)? {
+            bytes += self.storage.fs.open(&path(&self.storage, number), Access::Read)?.len()?;
+        }
+        self.bytes = bytes;
+        Ok(())
+    }
+
+    /// Bytes of all files.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Writes a sample behind the others.
@@ -72,6 +102,8 @@ impl Store {
         let bytes = encoded(&Slot::Sample(*sample));
         if let Some(file) = self.file.as_ref().filter(|_| self.slot < SLOTS) {
             file.write_at(&bytes, samples::offset(self.slot))?;
+            self.storage.written.add(Purpose::Samples, bytes.len() as u64);
+            self.bytes += bytes.len() as u64;
             self.slot += 1;
             return Ok(());
         }
@@ -85,7 +117,9 @@ impl Store {
         let number = self.number + 1;
         assert!(self.slot == SLOTS, "a file is full, or is not gone on with, before the next one");
         let file = self.storage.fs.create(&path(&self.storage, number), Access::ReadWrite)?;
-        file.write_at(&[&samples::header(), slot].concat(), 0)?;
+        let bytes = [&samples::header(), slot].concat();
+        file.write_at(&bytes, 0)?;
+        self.storage.written.add(Purpose::Samples, bytes.len() as u64);
         (self.number, self.file, self.slot) = (number, Some(file), 1);
         // With it the names of files that are full: they survive from now on.
         self.storage.fs.sync_dir(&self.storage.dir)?;
@@ -94,7 +128,7 @@ impl Store {
                 self.storage.fs.remove(&path(&self.storage, old))?;
             }
         }
-        Ok(())
+        self.measure()
     }
 }
 
@@ -138,12 +172,14 @@ fn file(storage: &StorageContext, number: u64) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// All samples that can be read, the newest last, at most those of a day.
+/// All samples that can be read, the newest last, at most those of a day. Their memory is counted while they are read.
 ///
 /// # Errors
 /// The directory or a file cannot be read.
 pub(super) fn read(storage: &StorageContext) -> Result<Vec<Sample>> {
     let mut all = Vec::new();
+    let most = (FILES * SLOTS * size_of::<Sample>()) as u64 + samples::offset(SLOTS);
+    let _charge = storage.memory.charge(Part::Background, most);
     for number in numbers(storage)? {
         let Some(bytes) = file(storage, number)? else { continue };
         if samples::check_header(&bytes).is_ok_and(|ours| ours) {

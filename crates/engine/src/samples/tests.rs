@@ -174,13 +174,20 @@ fn a_database_keeps_what_it_did_over_restarts() {
     assert!(before[1].written > 0 && before[1].disk[3] > 0);
     assert_eq!(before[2].longest_ns, 0);
     let stats = db.stats().unwrap();
-    assert_eq!(before[2].written_ever, stats.written.total());
+    // What a sample takes itself is in the next one.
+    assert_eq!(before[2].written_ever + SLOT_BYTES as u64, stats.written.total());
+    let bytes = fs.open(&file(1), Access::Read).unwrap().len().unwrap();
+    assert_eq!((stats.written.samples, stats.samples_bytes), (bytes, bytes));
+    assert_eq!(stats.written_before.samples, 0);
     db.close().unwrap();
 
     let db = open();
     three(&db, &tasks, 3, 1000);
     assert_eq!(of(&db, 3).iter().map(|s| s.rows).collect::<Vec<_>>(), [0, 3, 0]);
     assert_eq!(db.samples().unwrap()[..3], before);
+    let stats = db.stats().unwrap();
+    assert_eq!((stats.written_before.samples, stats.written.samples), (bytes, stats.samples_bytes));
+    assert_eq!(stats.samples_bytes, bytes + 3 * SLOT_BYTES as u64);
     db.close().unwrap();
     let checked = crate::check("/db", &CheckOptions { options: options(&fs, &tasks) }).unwrap();
     assert_eq!(checked.findings, []);

@@ -9,7 +9,7 @@ use onlap_pg::{Error, Result};
 
 use crate::aggregate::AggregateEntry;
 use crate::array::extreme;
-use crate::{Bool, Bytes, Entry, Int4, Num, two};
+use crate::{Bool, Bytes, Entry, Int4, Num, Text, one, two};
 
 /// Aggregates.
 pub(super) const AGGREGATES: &[AggregateEntry] = &[
@@ -37,7 +37,16 @@ pub(super) const ENTRIES: &[Entry] = &[
     ("pg_lsn_pli(pg_lsn,numeric)", |_| two::<Bytes, Num, Bytes>(|a, b, _| onward(a, &b))),
     ("numeric_pl_pg_lsn(numeric,pg_lsn)", |_| two::<Num, Bytes, Bytes>(|a, b, _| onward(b, &a))),
     ("pg_lsn_mii(pg_lsn,numeric)", |_| two::<Bytes, Num, Bytes>(|a, b, _| back(a, &b))),
+    ("pg_walfile_name(pg_lsn)", |_| one::<Bytes, Text>(|a, _| Ok(file_of(load(a))))),
 ];
+
+/// The file in which PostgreSQL has what ends at a place: the first timeline, and files of 16 MiB, 256 of each number.
+fn file_of(place: u64) -> String {
+    const FILE_BYTES: u64 = 16 << 20;
+    const FILES: u64 = (1 << 32) / FILE_BYTES;
+    let file = place.wrapping_sub(1) / FILE_BYTES;
+    format!("{:08X}{:08X}{:08X}", 1, file / FILES, file % FILES)
+}
 
 /// The number that the form has.
 pub(crate) fn load(bytes: &[u8]) -> u64 {

@@ -1,4 +1,5 @@
-//! What do accounts of indexes, times of commits, figures of the past and counts of statements cost inserts?
+//! What do accounts of indexes, times of commits, figures of the past and counts of statements cost inserts, and how far off is what advice
+//! foretells of an index?
 //!
 //! Loads with them and without alternate, each in a database of its own, or over the wire in a table of its own; which of both comes
 //! first alternates as well. With them samples of the figures are kept, and a second thread reads all figures and samples every second, as a
@@ -7,15 +8,19 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use onlap::{IndexSpec, PREDICTION_ROWS};
 use onlap_base::Result;
 use onlap_base::clock::keep_accounts;
 
 use super::{COMMIT_ROWS, MEMORY, Stage, figure, purchases};
 use crate::figures::{Better, Figure};
+use crate::generate::Workload;
 use crate::report::median;
 
 /// What they may cost, in percent: floor and target.
 const BOUNDS: (f64, f64) = (2.0, 1.0);
+/// What predictions may err by, in percent: floor and target.
+const ERRORS: (f64, f64) = (20.0, 10.0);
 /// How often figures are read.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// A reader ends within this time.
@@ -42,6 +47,40 @@ fn compared(
         stage.plan.repeat * 2
     );
     Ok(figure(what, percent, BOUNDS, Better::Lower, "%").noting(note))
+}
+
+/// Predicts the secondary indexes of the insert benchmark as advice does, and builds them: how far off the worst prediction is, of their
+/// size and of the bytes that were written for them.
+pub(super) fn predicted(stage: &Stage<'_>) -> Result<Vec<Figure>> {
+    let db = stage.open("predicted", MEMORY)?;
+    let table = purchases(&db, 0)?;
+    stage.load(stage.plan.rows, COMMIT_ROWS, &mut |batch| table.insert_batch(batch).map(drop))?;
+    let shape = Workload::Ibench.shape();
+    let (mut of_size, mut of_writes, mut notes) = (0.0f64, 0.0f64, Vec::new());
+    for index in shape.indexes {
+        stage.check()?;
+        let key = index.columns.iter().map(|at| shape.columns[*at].0);
+        let spec = IndexSpec::new(index.name, key);
+        let foretold = db.predict_index(&table, &spec, PREDICTION_ROWS)?.bytes;
+        db.create_index(shape.name, spec)?;
+        let stats = db.stats_without_keys()?;
+        let mut all = stats.tables.iter().flat_map(|table| &table.indexes);
+        let built = all.find(|built| built.name == index.name).expect("it was just created");
+        let written = built.written.flushed + built.written.merged;
+        let percent = |bytes: u64| (foretold as f64 / bytes as f64 - 1.0) * 100.0;
+        let (size, writes) = (percent(built.bytes), percent(written));
+        of_size = of_size.max(size.abs());
+        of_writes = of_writes.max(writes.abs());
+        notes.push(format!("{} {size:+.1} % of {} bytes", index.name, built.bytes));
+    }
+    db.close()?;
+    let note = format!("{} rows; {}", stage.plan.rows, notes.join(", "));
+    let sizes = "size of an advised index: worst error of the prediction";
+    let writes = "bytes written for an advised index: worst error of the prediction";
+    Ok(vec![
+        figure(sizes, of_size, ERRORS, Better::Lower, "%").noting(note),
+        figure(writes, of_writes, ERRORS, Better::Lower, "%"),
+    ])
 }
 
 /// Inserts into the embedded engine with accounts, and without.
@@ -89,7 +128,6 @@ fn accounted(stage: &Stage<'_>, name: &str, with: bool) -> Result<f64> {
 #[cfg(feature = "wire")]
 pub(super) fn counted(stage: &Stage<'_>) -> Result<Vec<Figure>> {
     use super::wire::start_onlap;
-    use crate::generate::Workload;
     use crate::wire::{insert_text, of_client};
 
     let server = start_onlap(stage, "counted", MEMORY)?;

@@ -9,6 +9,17 @@
 >>> db.close()
 """
 
+try:
+    from . import _onlap as _library
+except ImportError as error:
+    import platform
+
+    raise ImportError(
+        f"onlap has no library here for {platform.python_implementation()} {platform.python_version()} on "
+        f"{platform.system()} {platform.machine()}: its wheels are for CPython 3.10 or newer on Linux, x86-64 and arm64 "
+        f"({error})"
+    ) from error
+
 from ._changes import Change, Changes
 from ._database import Database, Server, Transaction, open
 from ._errors import (

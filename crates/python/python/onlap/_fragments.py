@@ -86,7 +86,7 @@ def fragments(
     bounds = _bounds(database, relation, column, n)
     pieces = []
     for low, high in zip([None, *bounds], [*bounds, None], strict=True):
-        parts = [f"({where})"] if where is not None else []
+        parts = [f"({where}\n)"] if where is not None else []
         if low is not None:
             parts.append(f"({column} >= {_literal(low)}::{kind}{'' if high is not None else f' OR {column} IS NULL'})")
         if high is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,12 @@ class IndexStats:
     distinct: int | None
     cached_bytes: int
     p50_ms: float | None
+    cpu_ns_per_row: float | None
+    bytes_per_row: float | None
+    scans: int
+    entries_read: int
+    rows_not_read: int
+    last_use: datetime.datetime | None
 
     @property
     def bytes_per_entry(self) -> float | None:
@@ -44,6 +51,10 @@ class Ledger(list[IndexStats]):
             ("bytes", "of its files"),
             ("bytes/entry", "of its files"),
             ("runs", "sorted pieces that a lookup asks"),
+            ("CPU ns/row", "processor time for each row of the table, since the database was opened"),
+            ("written/row", "bytes written for each row of the table, since the database was opened"),
+            ("reads", "of the index, since the database was opened"),
+            ("rows not read", "that reads of the whole table would have read besides"),
             ("cached", "bytes of its files in memory"),
             ("median", "ms of the statements that read by it"),
             ("written", "bytes flushed and merged since the index was created"),
@@ -57,6 +68,10 @@ class Ledger(list[IndexStats]):
                 f"{one.bytes:,}",
                 None if one.bytes_per_entry is None else f"{one.bytes_per_entry:.1f}",
                 one.runs,
+                None if one.cpu_ns_per_row is None else f"{one.cpu_ns_per_row:,.0f}",
+                None if one.bytes_per_row is None else f"{one.bytes_per_row:,.1f}",
+                f"{one.scans:,}",
+                f"{one.rows_not_read:,}",
                 f"{one.cached_bytes:,}",
                 None if one.p50_ms is None else f"{one.p50_ms:,.3f}",
                 f"{one.flushed_bytes + one.merged_bytes:,}",
@@ -65,10 +80,11 @@ class Ledger(list[IndexStats]):
             for one in self
         ]
         total = sum(one.bytes for one in self)
-        numbers = [False, False, True, True, True, True, True, True, True, False]
+        numbers = [False, False, *[True] * 11, False]
         return _html.table(head, rows, f"{len(self)} indexes, {total:,} bytes", numbers)
 
 
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 # Where SQL keeps what the engine does not know.
 _OWN = "onlap_objects"
 
@@ -85,6 +101,10 @@ def sql_name(name: str) -> str | None:
 def bare(part: str) -> str:
     """A part of a name without the engine's escapes."""
     return part.replace("%2F", "/").replace("%2E", ".").replace("%25", "%")
+
+
+def _moment(us: int | None) -> datetime.datetime | None:
+    return None if us is None else _EPOCH + datetime.timedelta(microseconds=us)
 
 
 class Stats:
@@ -105,7 +125,8 @@ class Stats:
             if name is None or table not in (None, name):
                 continue
             for index in one["indexes"]:
-                fields = {key: value for key, value in index.items() if key != "quantiles"}
+                fields = {key: value for key, value in index.items() if key not in ("quantiles", "last_use_us")}
+                fields["last_use"] = _moment(index["last_use_us"])
                 fields["name"] = bare(index["name"])
                 ledger.append(IndexStats(table=name, **fields))
         return ledger

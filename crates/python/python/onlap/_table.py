@@ -106,8 +106,7 @@ class Table:
         """
         listed = "*" if columns is None else ", ".join(map(quoted, columns))
         query = f"SELECT {listed} FROM {self._relation}"
-        if where is not None:
-            query += f" WHERE {where}"
+        query += _condition(where)
         if index is not None:
             query += " ORDER BY " + self._order(index, descending)
         if limit is not None:
@@ -122,14 +121,14 @@ class Table:
         where: str | None = None,
         params: Sequence[Any] | None = None,
     ) -> Result:
-        """The last row of each value of some columns: the one that is highest by ``order``. An index on these columns
-        and ``order`` has them in that order.
+        """The last row of each value of some columns: the one that is highest by ``order``. Rows without a value of
+        ``order`` are none. An index on these columns and ``order`` has them in that order.
         """
         if not by:
             raise TypeError("last_per needs a column")
         groups = ", ".join(map(quoted, by))
         listed = "*" if columns is None else ", ".join(map(quoted, columns))
-        condition = f" WHERE {where}" if where is not None else ""
+        condition = _condition(where, f"{quoted(order)} IS NOT NULL")
         # The same order backwards is that of an index on the columns as they are.
         order_by = ", ".join(f"{quoted(name)} DESC" for name in (*by, order))
         return self._database.sql(
@@ -154,6 +153,12 @@ class Table:
             raise ProgrammingError(f"table {self.name} has no index {index!r}", "42704")
         # What is descending in the index is ascending backwards.
         return ", ".join(f"{column} {'DESC' if down != descending else 'ASC'}" for column, down in rows)
+
+
+def _condition(where: str | None, *more: str) -> str:
+    # On a line of its own: a comment ends with it.
+    parts = [*more, f"({where}\n)"] if where is not None else list(more)
+    return f" WHERE {' AND '.join(parts)}" if parts else ""
 
 
 def _stream(data: Any) -> tuple[Any, list[str]]:

@@ -433,8 +433,9 @@ fn first_paint_and_weight() {
         all.sort_by(f64::total_cmp);
     }
     println!(
-        "first paint {:.0} ms (median of {}, {:.0} to {:.0}), last answer of the ledger after {:.0} ms, \
-         page {page:.0} KiB, with all that it asked for {weight:.0} KiB",
+        "first paint {:.0} ms (floor 500, target 200; median of {}, {:.0} to {:.0}), last answer of the \
+         ledger after {:.0} ms; page {page:.0} KiB, with all that it asked for {weight:.0} KiB (floor 600, \
+         target 300)",
         paints[3],
         paints.len(),
         paints[0],

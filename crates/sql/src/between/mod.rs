@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use onlap::{AdvisoryMark, Transaction};
 use parking_lot::Mutex;
 
+use crate::counts::Counts;
 use crate::error::{Result, SqlError};
 use crate::instance::Instance;
 use crate::session::Waker;
@@ -44,6 +45,8 @@ pub struct Between {
     warnings: Mutex<Vec<SqlError>>,
     /// What random() gives once setseed() was called.
     chance: Mutex<Option<Chance>>,
+    /// What is done in the session's database.
+    counts: Arc<Counts>,
 }
 
 /// A place in a transaction to go back to.
@@ -63,7 +66,13 @@ impl Between {
             tx: Arc::default(),
             warnings: Mutex::default(),
             chance: Mutex::default(),
+            counts: instance.counts.of(database),
         })
+    }
+
+    /// What is done in the session's database.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
     }
 
     /// Lets random() begin its numbers anew.

@@ -15,8 +15,30 @@ use onlap::{BytesVec, Column, DataType, Vector, convert};
 
 use super::Form;
 use crate::columns::{self, ColumnType};
+use crate::error::SqlError;
 use crate::query::tables::nulls;
 use crate::types::oid;
+
+/// Bytes of a column that offsets of 32 bits reach.
+pub(super) const BYTES_MOST: usize = i32::MAX as usize;
+
+/// Fails where texts or bytes of a column are more than Arrow's offsets can tell: 2 GiB. Values are 16 MiB at most and batches have some
+/// thousand rows, so this takes a table of very long values.
+///
+/// # Errors
+/// `54000`.
+pub(super) fn must_fit(columns: &[Column], bytes_most: usize) -> Result<(), SqlError> {
+    let is_long = |column: &Column| match &column.data {
+        Vector::Bytes(bytes) => bytes.data.len() > bytes_most,
+        _ => false,
+    };
+    if columns.iter().any(is_long) {
+        let text = "texts of one batch of rows are longer than 2 GiB together";
+        let hint = "Read fewer rows at a time, or parts of the values.";
+        return Err(SqlError::new("54000", text).hint(hint));
+    }
+    Ok(())
+}
 
 /// The column as Arrow has it, or itself where it has to be made.
 pub(super) fn moved(ty: ColumnType, form: &Form, column: Column) -> Result<ArrayRef, Column> {
@@ -55,7 +77,7 @@ fn numbers<T: ArrowPrimitiveType>(
 }
 
 fn texts(bytes: BytesVec, valid: Option<arrow_buffer::NullBuffer>) -> ArrayRef {
-    assert!(bytes.data.len() <= i32::MAX as usize, "a batch is bounded");
+    assert!(bytes.data.len() <= BYTES_MOST, "it was looked at before");
     let offsets: Vec<i32> = bytes.offsets.into_iter().map(|offset| offset as i32).collect();
     let (offsets, data) = (OffsetBuffer::new(offsets.into()), Buffer::from_vec(bytes.data));
     match StringArray::try_new(offsets.clone(), data.clone(), valid.clone()) {

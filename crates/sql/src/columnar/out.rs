@@ -57,6 +57,7 @@ impl Shape {
     /// # Errors
     /// As [`Shape::batch`].
     pub fn kept(&self, mut batch: RowBatch, picked: &[usize]) -> Result<RecordBatch> {
+        kept::must_fit(&batch.columns.columns, kept::BYTES_MOST)?;
         let catalog = &*self.catalog;
         let rows = batch.len();
         let mut arrays = Vec::with_capacity(self.columns.len());

@@ -98,6 +98,21 @@ fn pieces_are_all_rows_in_their_order() {
 }
 
 #[test]
+fn more_texts_than_arrow_has_places_for_are_refused() {
+    use super::kept::must_fit;
+
+    let mut column = Column::new(DataType::Text.physical());
+    for _ in 0..4 {
+        convert::push_value(DataType::Text, &Value::Text("x".repeat(25)), &mut column, "c")
+            .unwrap();
+    }
+    let columns = [Column::new(DataType::Int8.physical()), column];
+    assert!(must_fit(&columns, 100).is_ok());
+    let refused = must_fit(&columns, 99).unwrap_err();
+    assert_eq!(refused.sqlstate(), "54000");
+}
+
+#[test]
 fn columns_that_are_handed_over_are_those_that_are_made() {
     use onlap_pg::catalog::Catalog;
 

@@ -223,6 +223,7 @@ fn rename_database(
     moved::all(session, view, place(name), place(to))?;
     moved::rekeyed(session, view, Kind::Schema, (name, to))?;
     session.rename(Kind::Database, name, to)?;
+    session.instance.counts.rename(name, to);
     Ok("ALTER DATABASE")
 }
 
@@ -395,6 +396,7 @@ pub fn drop_database(
     names.try_for_each(|name| super::sequence::drop_unused(session, view, name))?;
     session.forget_rights(view, Key::of(oid))?;
     session.put(Kind::Database, name, None)?;
+    session.instance.counts.forget(name);
     Ok("DROP DATABASE")
 }
 

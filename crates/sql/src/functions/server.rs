@@ -17,8 +17,8 @@ use crate::instance::Instance;
 use crate::rights::Judge;
 use crate::scope::Scope;
 use crate::system::figures::statements;
-use crate::system::locks;
 use crate::system::rows::Datum;
+use crate::system::{locks, monitored};
 use crate::view::View;
 
 /// A function by name; `None` where there is none.
@@ -56,7 +56,9 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
         "inet_client_port" => constant(client(view).map(|a| i64::from(a.port())).into()),
         "inet_server_addr" | "inet_server_port" => constant(Datum::Null),
         // There is no server that this one follows.
-        "pg_last_wal_receive_lsn" | "pg_last_wal_replay_lsn" => constant(Datum::Null),
+        "pg_last_wal_receive_lsn" | "pg_last_wal_replay_lsn" | "pg_last_xact_replay_timestamp" => {
+            constant(Datum::Null)
+        }
         "pg_is_in_recovery" | "pg_is_wal_replay_paused" => constant(false.into()),
         "pg_my_temp_schema" => {
             let own = view.temporary.then(|| view.schema_key(&temporary(view.pid))).flatten();
@@ -80,10 +82,11 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
             constant(name.unwrap_or_else(|| "UTF8".to_owned()).as_str().into())
         }
         "getdatabaseencoding" => constant("UTF8".into()),
-        "pg_postmaster_start_time" | "pg_conf_load_time" => {
-            let first = view.instance.sessions().iter().map(|s| s.began_us).min();
-            constant(first.into())
-        }
+        "pg_postmaster_start_time" | "pg_conf_load_time" => constant(view.instance.began_us.into()),
+        "age" | "mxid_age" => Function::new(|a| {
+            let xid = a.first().and_then(Datum::int).unwrap_or(0) as u32;
+            Ok(i64::from(monitored::age(xid)).into())
+        }),
         _ => return None,
     };
     Some(function)

@@ -143,9 +143,10 @@ impl Scan {
         if let Some((made, _)) = &*self.made.lock() {
             return Ok(made.clone());
         }
-        let batch = self.batch().map_err(external)?;
         let kept = MemoryConsumer::new("rows of a catalog").register(context.memory_pool());
-        kept.try_grow(batch.get_array_memory_size())?;
+        kept.try_grow(crate::system::bytes_ahead(&self.view, &self.definition))?;
+        let batch = self.batch().map_err(external)?;
+        kept.try_resize(batch.get_array_memory_size())?;
         *self.made.lock() = Some((batch.clone(), kept));
         Ok(batch)
     }

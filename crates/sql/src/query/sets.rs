@@ -11,7 +11,7 @@ use onlap_pg::{Error, Oid, Result, TypeRef};
 use super::catalogs::datum;
 use super::views::of_sql;
 use crate::system::rows::Rows;
-use crate::system::{advise, difference, figures};
+use crate::system::{advise, difference, figures, monitored};
 use crate::view::View;
 
 /// pg_stat_statements_info().
@@ -23,9 +23,17 @@ const ADVISE: Oid = 1_090_999_000;
 /// onlap.changes(regclass, int8).
 const CHANGES: Oid = 1_090_999_001;
 
+/// pg_control_system().
+const SYSTEM: Oid = 3441;
+/// pg_ls_waldir().
+const LOG_FILES: Oid = 3354;
+/// pg_ls_tmpdir(), pg_ls_tmpdir(oid), pg_ls_archive_statusdir().
+const NO_FILES: [Oid; 3] = [5029, 5030, 5031];
+
 /// Whether a function is one of them.
 pub fn has(proc: Oid) -> bool {
-    matches!(proc, INFO | STATEMENTS | ADVISE | CHANGES)
+    matches!(proc, INFO | STATEMENTS | ADVISE | CHANGES | SYSTEM | LOG_FILES)
+        || NO_FILES.contains(&proc)
 }
 
 /// What such a function gives; `None` of others.
@@ -45,6 +53,11 @@ pub fn call(
         (INFO, []) => figures::statements::info(view),
         (STATEMENTS, [Datum::Bool(texts)]) => figures::statements::listed(view, *texts),
         (ADVISE, []) => advise::rows(view).map_err(|e| of_sql(&e))?,
+        (SYSTEM, []) => monitored::system(view),
+        (LOG_FILES, []) => monitored::log_files(view).map_err(|e| of_sql(&e))?,
+        (function, _) if NO_FILES.contains(&function) => {
+            monitored::no_files(view, &proc.name).map_err(|e| of_sql(&e))?
+        }
         _ => return Ok(None),
     };
     let columns = columns_of(proc);

@@ -177,6 +177,9 @@ impl Block {
         if let Some(tx) = self.scope.take() {
             let committed = self.commit_and_send(tx, instance, pid);
             between.undo();
+            let counts = between.counts();
+            let ended = if committed.is_ok() { &counts.commits } else { &counts.rollbacks };
+            ended.fetch_add(1, Ordering::Relaxed);
             committed?;
         }
         if self.changed_for_others {
@@ -203,6 +206,7 @@ impl Block {
     pub fn rollback(self, instance: &Instance) {
         if let Some(tx) = self.scope.take() {
             tx.rollback();
+            self.scope.between().counts().rollbacks.fetch_add(1, Ordering::Relaxed);
         }
         self.scope.between().undo();
         if self.changed_for_others {

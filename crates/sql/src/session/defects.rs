@@ -4,12 +4,16 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use onlap_base::Defect;
 
 use super::{Portal, Prepared, Session};
 use crate::error::{Result, SqlError};
 use crate::parse;
+
+/// deadlock_detected.
+const DEADLOCK: &str = "40P01";
 
 /// Makes the text of the statement under way.
 pub(super) trait Text: FnOnce() -> String {}
@@ -53,7 +57,12 @@ impl Session {
         run: impl FnOnce(&mut Session) -> Result<T>,
     ) -> Result<T> {
         match catch_unwind(AssertUnwindSafe(|| run(self))) {
-            Ok(result) => result.map_err(|e| told(e, text)),
+            Ok(result) => {
+                if result.as_ref().is_err_and(|e| e.state() == DEADLOCK) {
+                    self.between.counts().deadlocks.fetch_add(1, Ordering::Relaxed);
+                }
+                result.map_err(|e| told(e, text))
+            }
             Err(panic) => {
                 let defect = Defect::of_panic(panic);
                 defect.within_statement(text);

@@ -20,7 +20,7 @@ use crate::error::{Result, SqlError, state};
 use crate::fast::literals;
 use crate::functions::sequences::Taken;
 use crate::functions::set_config::Asked;
-use crate::instance::{Instance, Presence, SessionKey};
+use crate::instance::{Instance, Presence, SessionKey, Since};
 use crate::parse;
 use crate::plan::room::{Kept, Running};
 use crate::query::transition::Transition;
@@ -245,6 +245,7 @@ impl Session {
         let database = if info.database.is_empty() { info.user } else { info.database };
         let cancel = Arc::new(AtomicBool::new(false));
         let between = Between::new(instance, &database, info.bell);
+        between.counts().sessions.fetch_add(1, Ordering::Relaxed);
         let presence = instance.enter(|key| Presence {
             locks: between.owner(),
             tx: Arc::clone(&between.tx),
@@ -256,6 +257,7 @@ impl Session {
             application: Mutex::default(),
             statement: Mutex::new("".into()),
             state: Mutex::new("idle"),
+            since: Since::default(),
             cancel: Arc::clone(&cancel),
             terminated: AtomicBool::new(false),
             waker: info.waker,
@@ -849,10 +851,17 @@ impl Session {
         self.measured = false;
         *self.presence.statement.lock() = Arc::clone(shown);
         *self.presence.state.lock() = "active";
+        let (since, now) = (&self.presence.since, SystemClock.unix_us());
+        since.state_us.store(now, Ordering::Relaxed);
+        since.statement_us.store(now, Ordering::Relaxed);
+        if since.transaction_us.load(Ordering::Relaxed) == 0 {
+            since.transaction_us.store(now, Ordering::Relaxed);
+        }
     }
 
     /// Counts a statement that has ended, by what its tag says of rows.
     fn count(&self, fingerprint: &Arc<Fingerprint>, tag: &str) {
+        self.between.counts().changed(tag, &fingerprint.text);
         if self.settings.text(Id::TrackStatements) == "none" {
             return;
         }
@@ -863,6 +872,7 @@ impl Session {
         let mut call = Call { rows, ns, native: self.native, path, ..Call::default() };
         if let Some(block) = self.block.as_ref().filter(|_| self.measured) {
             block.scope.measure(&mut call);
+            self.between.counts().read(&call);
         }
         self.instance.calls.add(fingerprint, self.roles.current, &self.database, &call);
     }
@@ -885,6 +895,11 @@ impl Session {
             b'E' => "idle in transaction (aborted)",
             _ => "idle",
         };
+        let since = &self.presence.since;
+        since.state_us.store(SystemClock.unix_us(), Ordering::Relaxed);
+        if self.status() == b'I' {
+            since.transaction_us.store(0, Ordering::Relaxed);
+        }
     }
 }
 

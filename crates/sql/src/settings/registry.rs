@@ -170,6 +170,8 @@ settings! {
             "Run simple statements without a plan; off for comparing.";
         Hypothetical "onlap.hypothetical" Text, "", Session,
             "CREATE INDEX statements whose indexes EXPLAIN supposes to be there.";
+        AdviceTime "onlap.advice_time" Number(Unit::Ms, 0, 3_600_000), "4s", Session,
+            "How long onlap.advise() plans statements and predicts indexes; it says what had no time.";
         TrackStatements "pg_stat_statements.track" Word(&["none", "top", "all"]), "top", Superuser,
             "Which statements are counted; all is as top: those within functions are part of what called them.";
         QueryMemoryLimit "query_memory_limit" Number(Unit::Kb, 0, TIMES), "0", Session,
@@ -309,6 +311,21 @@ settings! {
         MaxPreparedTransactions "max_prepared_transactions" Number(Unit::None, 0, 0), "0", Fixed,
             "There are no prepared transactions.";
         DataChecksums "data_checksums" Flag, "on", Fixed, "Every block has a checksum.";
+        DataDirectory "data_directory" Text, "", Fixed, "The whole path of data_dir.";
+        SharedBuffers "shared_buffers" Number(Unit::Kb, 0, i64::MAX >> 10), "0", Fixed,
+            "What memory_limit says, for monitors.";
+        Autovacuum "autovacuum" Flag, "on", Fixed, "Dead rows are removed in the background.";
+        AutovacuumMaxWorkers "autovacuum_max_workers" Number(Unit::None, 0, 64), "2", Fixed,
+            "What background_jobs says, for monitors.";
+        MaxWorkerProcesses "max_worker_processes" Number(Unit::None, 0, 64), "2", Fixed,
+            "What background_jobs says, for monitors.";
+        MaxWalSenders "max_wal_senders" Number(Unit::None, 0, 0), "0", Fixed, "There are no standbys.";
+        MaxReplicationSlots "max_replication_slots" Number(Unit::None, 0, 0), "0", Fixed,
+            "There are no replication slots.";
+        MaxLogicalReplicationWorkers "max_logical_replication_workers" Number(Unit::None, 0, 0), "0",
+            Fixed, "There are no subscriptions.";
+        HotStandby "hot_standby" Flag, "off", Fixed, "There are no standbys.";
+        ArchiveMode "archive_mode" Word(&["off"]), "off", Fixed, "There is no archive of the log.";
         Ssl "ssl" Flag, "off", Fixed, "Whether TLS is offered.";
         Port "port" Number(Unit::None, 0, 65_535), "5652", Fixed, "The first port listened at.";
     }

@@ -3,12 +3,14 @@
 //! Rows of `onlap.advise()`, each with the statement that follows it. Indexes that keep a rule, or that a foreign key looks rows up
 //! by, are never advised against. What is said of an index to come is a prediction: [`missing`], [`covering`].
 //!
-//! Advice is by what was counted since the database was opened, and changes nothing.
+//! Advice is by what was counted since the database was opened, and changes nothing. Plans and predictions end after
+//! setting `onlap.advice_time`: on large tables each prediction reads many rows. What was left out then is told, in a row of kind `unfinished`.
 
 use std::collections::HashSet;
 use std::time::Duration;
 
 use onlap::{IndexId, IndexSchema, TableSchema};
+use onlap_base::clock::{Clock, SystemClock};
 
 use super::figures::{Figures, Known, ROWS_TO_JUDGE, int};
 use super::rows::{Datum, Rows};
@@ -22,6 +24,71 @@ mod missing;
 
 /// A session that waits for another's advice is asked this often whether it is still wanted.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// The setting that says how long statements are planned and indexes predicted, in milliseconds. The console waits ten seconds, and one
+/// session may wait for another.
+const TIME: &str = "onlap.advice_time";
+/// Indexes that are missing have this part of it, what includes more the rest.
+const OF_MISSING: f64 = 0.6;
+/// With less than this left a prediction looks at fewer rows.
+const HURRY: Duration = Duration::from_secs(1);
+/// How many fewer.
+const FEWER: usize = 8;
+
+/// How much longer advice is looked for, and what had no time.
+pub(in crate::system) struct Patience {
+    begun_ns: u64,
+    end_ns: u64,
+    statements: usize,
+    indexes: usize,
+}
+
+impl Patience {
+    fn of(time: Duration) -> Patience {
+        let begun_ns = SystemClock.monotonic_ns();
+        let end_ns = begun_ns + time.as_nanos() as u64;
+        Patience { begun_ns, end_ns, statements: 0, indexes: 0 }
+    }
+
+    fn left(&self, part: f64) -> Duration {
+        let whole = (self.end_ns - self.begun_ns) as f64;
+        let end_ns = self.begun_ns + (whole * part) as u64;
+        Duration::from_nanos(end_ns.saturating_sub(SystemClock.monotonic_ns()))
+    }
+
+    /// Whether there is time for a statement, within a part of all; notes the statement where there is none.
+    pub(super) fn has_for_statement(&mut self, part: f64) -> bool {
+        let has = !self.left(part).is_zero();
+        self.statements += usize::from(!has);
+        has
+    }
+
+    /// How many rows a prediction may look at; `None`, which is noted, where there is no time for it.
+    pub(super) fn rows(&mut self, part: f64) -> Option<usize> {
+        match self.left(part) {
+            Duration::ZERO => {
+                self.indexes += 1;
+                None
+            }
+            left if left < HURRY => Some(onlap::PREDICTION_ROWS / FEWER),
+            _ => Some(onlap::PREDICTION_ROWS),
+        }
+    }
+
+    /// What had no time, as a row.
+    fn row(&self) -> Option<Vec<Datum>> {
+        let (statements, indexes) = (self.statements, self.indexes);
+        if statements + indexes == 0 {
+            return None;
+        }
+        let null = || Datum::Null;
+        let reason = format!(
+            "the time for advice was over: {statements} statements were not planned again and {indexes} \
+             indexes not predicted, those that would save least; SET onlap.advice_time gives it more"
+        );
+        Some(row!["unfinished", null(), null(), null(), null(), null(), null(), null(), reason])
+    }
+}
 
 const COLUMNS: &str = "kind table_name index_name sql bytes_on_disk cpu_ns_per_insert saved_bytes \
                        saved_ms reason";
@@ -69,9 +136,17 @@ pub fn rows(view: &View) -> Result<Rows> {
         }
     };
     let called = view.instance.calls.all();
-    missing::add(view, &figures, &called, &mut rows)?;
-    covering::add(view, &figures, &called, &mut rows)?;
+    let mut patience = Patience::of(time(view));
+    missing::add(view, &figures, &called, &mut patience, &mut rows)?;
+    covering::add(view, &figures, &called, &mut patience, &mut rows)?;
+    patience.row().into_iter().for_each(|row| rows.push(row));
     Ok(rows)
+}
+
+fn time(view: &View) -> Duration {
+    let rows = (view.setting_rows)();
+    let ms = rows.iter().find(|row| row.name == TIME).and_then(|row| row.setting.parse().ok());
+    Duration::from_millis(ms.unwrap_or(0))
 }
 
 fn schema<'a>(known: &Known<'a>) -> Option<(&'a TableSchema, &'a IndexSchema)> {

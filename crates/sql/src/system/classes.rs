@@ -11,7 +11,8 @@ use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
 use super::sight::Sight;
 use super::{
-    extensions, functions, grants, made_types, policies, row_types, rules, text, triggers,
+    extensions, functions, grants, made_types, monitored, policies, row_types, rules, text,
+    triggers,
 };
 use crate::catalog::extensions::PLPGSQL;
 use crate::catalog::families::Inherited;
@@ -274,14 +275,22 @@ fn classes(view: &View, model: &Model) -> Rows {
             if matches!(kind, "r" | "p" | "m") { "d" } else { "n" },
             is_partition,
             0,
-            "0",
-            "0",
+            frozen(kind),
+            frozen(kind),
             Datum::from(grants::shown_of(view, relation)),
             relation.table().and_then(|table| super::partitions::bound(view, model, table)),
             options_of(view, relation),
         ]);
     }
     rows
+}
+
+/// relfrozenxid and relminmxid: relations that have rows of their own are frozen up to now.
+fn frozen(kind: &str) -> String {
+    match kind {
+        "r" | "m" | "t" => monitored::frozen().to_string(),
+        _ => "0".to_string(),
+    }
 }
 
 /// The type's collation in pg_collation; 0 where it has none.

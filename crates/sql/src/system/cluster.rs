@@ -2,6 +2,7 @@
 
 use super::grants;
 use super::model::Model;
+use super::monitored;
 use super::rows::{Datum, Rows};
 use crate::catalog::{Kind, oids};
 use crate::ddl::role_settings::{self, Of};
@@ -26,10 +27,8 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "pg_settings" => settings(view),
         "pg_prepared_statements" => prepared_statements(view),
         "pg_cursors" => cursors(view),
-        "pg_stat_activity" => activity(view),
         "pg_locks" => super::locks::rows(view),
-        "pg_stat_database" => database_figures(view),
-        _ => return Ok(None),
+        _ => return monitored::rows(view, table),
     }))
 }
 
@@ -139,7 +138,9 @@ fn databases(view: &View) -> Rows {
     for (oid, name) in database_oids(view) {
         let owner = view.judge.rights().owner(Key::of(oid));
         let acl = grants::shown(view, Class::Database, Key::of(oid));
-        rows.push(row![oid, name, owner, 6, "c", false, true, -1, "0", "0", 1663, "C", "C", acl]);
+        let frozen = monitored::frozen().to_string();
+        let (xid, mxid) = (frozen.as_str(), frozen.as_str());
+        rows.push(row![oid, name, owner, 6, "c", false, true, -1, xid, mxid, 1663, "C", "C", acl]);
     }
     rows
 }
@@ -186,49 +187,6 @@ fn cursors(view: &View) -> Rows {
     let mut rows = Rows::of("name statement is_holdable is_binary is_scrollable creation_time");
     for one in view.cursors.iter() {
         rows.push(row![&one.name, &one.text, one.hold, one.binary, one.scrolls, one.made_us]);
-    }
-    rows
-}
-
-fn activity(view: &View) -> Rows {
-    let mut rows = Rows::of(
-        "datid datname pid usesysid usename application_name client_addr client_port \
-         backend_start state query backend_type",
-    );
-    let (databases, rights) = (database_oids(view), view.judge.rights());
-    let sees_all = view.judge.has_rights_of(oids::PG_READ_ALL_STATS);
-    for session in view.instance.sessions() {
-        // What others do is theirs.
-        let sees = sees_all || view.judge.has_rights_of(session.role);
-        let address = session.peer.parse::<std::net::SocketAddr>().ok().filter(|_| sees);
-        let query = match sees {
-            true => session.statement.lock().to_string(),
-            false => "<insufficient privilege>".to_string(),
-        };
-        rows.push(row![
-            databases.iter().find(|d| d.1 == session.database).map(|d| d.0),
-            &session.database,
-            session.key.pid,
-            session.role,
-            rights.name_of(session.role),
-            session.application.lock().clone(),
-            address.map(|a| a.ip().to_string()),
-            address.map(|a| i32::from(a.port())),
-            sees.then_some(session.began_us),
-            sees.then(|| *session.state.lock()),
-            query,
-            "client backend",
-        ]);
-    }
-    rows
-}
-
-fn database_figures(view: &View) -> Rows {
-    let mut rows = Rows::of("datid datname numbackends");
-    for (oid, name) in database_oids(view) {
-        let sessions = view.instance.sessions();
-        let here = sessions.iter().filter(|s| s.database == name).count();
-        rows.push(row![oid, name, here]);
     }
     rows
 }

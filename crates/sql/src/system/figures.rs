@@ -16,6 +16,8 @@ use crate::error::Result;
 use crate::row;
 use crate::view::View;
 
+pub use history::bytes_ahead as bytes_of_history;
+
 mod goals;
 mod history;
 pub mod statements;

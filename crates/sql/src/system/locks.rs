@@ -1,7 +1,8 @@
 //! What does the catalog say of locks?
 //!
-//! pg_locks has advisory locks, and tables that LOCK TABLE or those who met it have locked; locks of rows, keys and names, and what
-//! writers share without being asked, are not shown.
+//! pg_locks has advisory locks, and tables that LOCK TABLE or those who met it have locked. Locks of rows, keys and names are shown while
+//! a transaction waits for them, as PostgreSQL shows them: the one waits for the end of the other. What writers share without being asked is
+//! not shown.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -19,6 +20,8 @@ use crate::view::View;
 enum What {
     Number(AdvisoryKey),
     Table(TableId),
+    /// The end of a transaction.
+    End(u64),
 }
 
 /// A lock that a session has, or waits for.
@@ -45,7 +48,24 @@ fn all(view: &View) -> Vec<Lock> {
         let pid = *transactions.get(&lock.transaction)?;
         Some(Lock { what: What::Table(lock.table), pid, mode: lock.mode, granted: lock.granted })
     });
-    tables.chain(numbers).collect()
+    let mut found: Vec<Lock> = tables.chain(numbers).collect();
+    let pid_of = |id: &u64| transactions.get(id).or_else(|| owners.get(id)).copied();
+    for (waiter, blockers) in db.lock_waits() {
+        let Some(pid) = pid_of(&waiter) else { continue };
+        if found.iter().any(|lock| lock.pid == pid && !lock.granted) {
+            continue;
+        }
+        let holders = blockers.iter().filter_map(|id| Some((*id, pid_of(id)?)));
+        for (id, holder) in holders.filter(|(_, holder)| *holder != pid) {
+            let what = What::End(id);
+            found.push(Lock { what, pid, mode: LockMode::Share, granted: false });
+            let is_known = |lock: &Lock| lock.what == what && lock.granted;
+            if !found.iter().any(is_known) {
+                found.push(Lock { what, pid: holder, mode: LockMode::Exclusive, granted: true });
+            }
+        }
+    }
+    found
 }
 
 /// The rows of pg_locks.
@@ -63,15 +83,25 @@ pub fn rows(view: &View) -> Rows {
     };
     for lock in all(view) {
         let null = || Datum::Null;
+        let mut end = Datum::Null;
         let (kind, database, relation, numbers) = match lock.what {
+            What::End(id) => {
+                end = Datum::Text((id as u32).to_string());
+                ("transactionid", Datum::Null, null(), [null(), null(), null()])
+            }
             What::Table(id) => {
                 let database = of_table(id).unwrap_or_else(|| own_database(view));
-                ("relation", database, Datum::from(oids::of_table(id)), [null(), null(), null()])
+                (
+                    "relation",
+                    Datum::from(database),
+                    Datum::from(oids::of_table(id)),
+                    [null(), null(), null()],
+                )
             }
             What::Number(key) => {
                 let sub = if key.pair { 2 } else { 1 };
                 let numbers = [Datum::from(key.high), Datum::from(key.low), Datum::from(sub)];
-                ("advisory", key.database, null(), numbers)
+                ("advisory", Datum::from(key.database), null(), numbers)
             }
         };
         let [class, object, sub] = numbers;
@@ -82,7 +112,7 @@ pub fn rows(view: &View) -> Rows {
             null(),
             null(),
             null(),
-            null(),
+            end,
             class,
             object,
             sub,
@@ -95,6 +125,17 @@ pub fn rows(view: &View) -> Rows {
         ]);
     }
     rows
+}
+
+/// Which sessions wait for a lock, and what PostgreSQL calls what they wait for.
+pub fn waiting(view: &View) -> Vec<(i64, &'static str)> {
+    let wanted = all(view).into_iter().filter(|lock| !lock.granted);
+    let named = wanted.map(|lock| match lock.what {
+        What::Number(_) => (lock.pid, "advisory"),
+        What::Table(_) => (lock.pid, "relation"),
+        What::End(_) => (lock.pid, "transactionid"),
+    });
+    named.collect()
 }
 
 /// Process ids of the sessions that one waits for.

@@ -16,6 +16,7 @@ pub mod grants;
 pub mod locks;
 mod made_types;
 pub mod model;
+pub mod monitored;
 pub mod partitions;
 mod policies;
 pub mod row_types;
@@ -42,6 +43,14 @@ pub fn with_secrets(schema: &str, name: &str) -> Option<(Class, Key)> {
     let definition = definitions::find(schema, name)?;
     let class = if definition.is_view { Class::View } else { Class::Table };
     oids::PRIVATE.contains(&definition.oid).then_some((class, Key::of(definition.oid)))
+}
+
+/// Bytes that the rows of a system table take while they are made, where they may be many whatever the catalog holds.
+pub fn bytes_ahead(view: &View, definition: &Definition) -> usize {
+    match (definition.schema, definition.name) {
+        (ONLAP_STAT, "history") => figures::bytes_of_history(view),
+        _ => 0,
+    }
 }
 
 /// The rows of a system table that a statement sees.

@@ -11,9 +11,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use onlap_base::names::FileKind;
 use onlap_base::{Error, ErrorKind, FileId, IndexId, Result, TableId};
 use onlap_format::log::LogBegun;
 use onlap_format::manifest::{Edit, ManifestState, WrittenTotals};
+use onlap_format::samples;
+use onlap_vfs::Access;
 use parking_lot::{Mutex, RwLock};
 
 use super::{TableVersion, doom_missing};
@@ -57,9 +60,11 @@ impl Versions {
         let files = Files::new(context);
         let live = manifest.read(|state| state.files().collect());
         files.remove_orphans(&live)?;
+        let samples = samples_written(context)?;
         let tables = manifest.read(|state| {
             context.skip_file_ids(FileId(state.next_file - 1));
             resume_counters(&context.written, state);
+            context.written.add(Purpose::Samples, samples);
             context.written.opened();
             let version = |table| TableVersion::build(&files, table, None).map(Arc::new);
             let tables = state.tables.iter().map(|(id, table)| Ok((*id, version(table)?)));
@@ -172,6 +177,25 @@ fn resume_counters(written: &Written, state: &ManifestState) {
         written.add(Purpose::Index(*index), *flushed);
         written.add(Purpose::Merge(*index), *merged);
     }
+}
+
+/// Bytes of samples that were written so far, by the place that their files have come to: all but the newest were filled.
+fn samples_written(context: &StorageContext) -> Result<u64> {
+    let mut newest = 0;
+    for name in context.fs.list(&context.dir)? {
+        match FileKind::parse(&name) {
+            Some(FileKind::Samples(number)) if number < u64::MAX / 2 => newest = number.max(newest),
+            _ => {}
+        }
+    }
+    if newest == 0 {
+        return Ok(0);
+    }
+    let path = context.dir.join(FileKind::Samples(newest).name());
+    let full = samples::offset(samples::SLOTS);
+    // A name that is no file's is the task's to complain about.
+    let of_newest = context.fs.open(&path, Access::Read).and_then(|file| file.len());
+    Ok((newest - 1).saturating_mul(full).saturating_add(of_newest.unwrap_or(0).min(full)))
 }
 
 /// The counters as edits; of the indexes only those that the other edits concern.

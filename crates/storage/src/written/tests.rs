@@ -11,8 +11,9 @@ fn purposes_add_up() {
     written.add(Purpose::Merge(IndexId(9)), 32);
     written.add(Purpose::Marks, 64);
     written.add(Purpose::Manifest, 128);
+    written.add(Purpose::Samples, 256);
     let report = written.report();
-    assert_eq!(report.total(), 255);
+    assert_eq!(report.total(), 511);
     assert_eq!(report.indexes[&IndexId(7)], IndexWritten { flushed: 8, merged: 16 });
     assert_eq!(report.indexes[&IndexId(9)].merged, 32);
 }

@@ -10,6 +10,7 @@
 
 use onlap::{ColumnId, IndexSchema, IndexSpec, KeysKept, TableId, TableSchema};
 
+use super::Patience;
 use super::missing::{self, ADVISED, STATEMENTS, SUPPOSED};
 use crate::calls::Called;
 use crate::catalog::names::{TEMPORARY, quote};
@@ -23,6 +24,8 @@ use crate::view::View;
 
 /// A statement is of interest when a call fetches this number of rows: each may lie in a block of its own.
 const ROWS_OF_CALL: u64 = 100;
+/// Part of the time at whose end no more statements are planned.
+const PLANNED: f64 = 0.8;
 /// Columns that an index is to include, at most: with more it would be the table again.
 const FURTHER: usize = 4;
 
@@ -44,7 +47,13 @@ struct Wanted {
 ///
 /// # Errors
 /// The transaction has ended; the database is closed; the statement is to end.
-pub fn add(view: &View, figures: &Figures, called: &[Called], rows: &mut Rows) -> Result<()> {
+pub fn add(
+    view: &View,
+    figures: &Figures,
+    called: &[Called],
+    patience: &mut Patience,
+    rows: &mut Rows,
+) -> Result<()> {
     let mut wanted: Vec<Wanted> = Vec::new();
     let fetches = |called: &&Called| {
         let read = called.read;
@@ -53,6 +62,9 @@ pub fn add(view: &View, figures: &Figures, called: &[Called], rows: &mut Rows) -
             && missing::may_be_planned(view, called)
     };
     for called in called.iter().filter(fetches).take(STATEMENTS) {
+        if !patience.has_for_statement(PLANNED) {
+            continue;
+        }
         for (table, index, further) in lacking(view, called)? {
             note(&mut wanted, called, table, index, further);
         }
@@ -60,7 +72,8 @@ pub fn add(view: &View, figures: &Figures, called: &[Called], rows: &mut Rows) -
     wanted.sort_by(|a, b| b.saved_ns.total_cmp(&a.saved_ns));
     for one in wanted.iter().take(ADVISED) {
         view.scope.go_on()?;
-        advise(view, figures, one, rows)?;
+        let Some(most) = patience.rows(1.0) else { continue };
+        advise(view, figures, one, most, rows)?;
     }
     Ok(())
 }
@@ -173,7 +186,13 @@ fn note(
     }
 }
 
-fn advise(view: &View, figures: &Figures, wanted: &Wanted, rows: &mut Rows) -> Result<()> {
+fn advise(
+    view: &View,
+    figures: &Figures,
+    wanted: &Wanted,
+    most: usize,
+    rows: &mut Rows,
+) -> Result<()> {
     let tables = view.tables()?;
     let table = tables.iter().find(|(_, table)| table.schema().id == wanted.table);
     let Some((name, table)) = table else { return Ok(()) };
@@ -194,7 +213,6 @@ fn advise(view: &View, figures: &Figures, wanted: &Wanted, rows: &mut Rows) -> R
     let parts: Vec<String> = key.iter().chain(&include).map(|part| (*part).to_string()).collect();
     let own = ddl::index_name(view, name, &parts);
     let spec = spec(&schema, index, &further, &own);
-    let most = onlap::PREDICTION_ROWS;
     let Ok(expected) = view.instance.db.predict_index(table, &spec, most) else { return Ok(()) };
     let shown = missing::shown(name);
     let directions = index.key.iter().map(|part| if part.descending { " DESC" } else { "" });

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use datafusion_physical_plan::ExecutionPlan;
 use onlap::{IndexSchema, IndexSpec, TableId, TableSchema};
 
+use super::{OF_MISSING, Patience};
 use crate::calls::Called;
 use crate::catalog::Name;
 use crate::catalog::names::{TEMPORARY, quote};
@@ -61,7 +62,13 @@ struct Wanted {
 ///
 /// # Errors
 /// The transaction has ended; the database is closed; the statement is to end.
-pub fn add(view: &View, figures: &Figures, called: &[Called], rows: &mut Rows) -> Result<()> {
+pub fn add(
+    view: &View,
+    figures: &Figures,
+    called: &[Called],
+    patience: &mut Patience,
+    rows: &mut Rows,
+) -> Result<()> {
     let mut wanted: Vec<Wanted> = Vec::new();
     let read_much = |called: &&Called| {
         let read = called.read.rows_read;
@@ -70,6 +77,10 @@ pub fn add(view: &View, figures: &Figures, called: &[Called], rows: &mut Rows) -
             && may_be_planned(view, called)
     };
     for called in called.iter().filter(read_much).take(STATEMENTS) {
+        // Half of the time is for predictions.
+        if !patience.has_for_statement(OF_MISSING / 2.0) {
+            continue;
+        }
         for (table, key) in keys_for(view, called)? {
             note(&mut wanted, called, table, key);
         }
@@ -81,7 +92,8 @@ pub fn add(view: &View, figures: &Figures, called: &[Called], rows: &mut Rows) -
     let whole = |at: &usize| !wanted.iter().any(|other| is_begin(&wanted[*at], other));
     for at in (0..wanted.len()).filter(whole).take(ADVISED) {
         view.scope.go_on()?;
-        advise(view, figures, &wanted[at], rows)?;
+        let Some(most) = patience.rows(OF_MISSING) else { continue };
+        advise(view, figures, &wanted[at], most, rows)?;
     }
     Ok(())
 }
@@ -238,14 +250,19 @@ pub(super) fn merges(figures: &Figures, table: TableId) -> f64 {
     if once == 0 { MERGES } else { all as f64 / once as f64 }
 }
 
-fn advise(view: &View, figures: &Figures, wanted: &Wanted, rows: &mut Rows) -> Result<()> {
+fn advise(
+    view: &View,
+    figures: &Figures,
+    wanted: &Wanted,
+    most: usize,
+    rows: &mut Rows,
+) -> Result<()> {
     let tables = view.tables()?;
     let Some((name, table)) = tables.iter().find(|(_, t)| t.schema().id == wanted.table) else {
         return Ok(());
     };
     let index = ddl::index_name(view, name, &wanted.key);
     let spec = IndexSpec::new(index.clone(), wanted.key.clone());
-    let most = onlap::PREDICTION_ROWS;
     let Ok(expected) = view.instance.db.predict_index(table, &spec, most) else { return Ok(()) };
     let key: Vec<String> = wanted.key.iter().map(|column| quote(column)).collect();
     let shown = shown(name);

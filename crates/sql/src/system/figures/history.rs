@@ -8,7 +8,7 @@ use onlap::Sample;
 use super::int;
 use crate::error::Result;
 use crate::row;
-use crate::system::rows::Rows;
+use crate::system::rows::{Datum, Rows};
 use crate::view::View;
 
 const COLUMNS: &str = "at seconds commits rows statements entries_read rows_read blocks_read bytes_written \
@@ -18,6 +18,14 @@ const COLUMNS: &str = "at seconds commits rows statements entries_read rows_read
      memory_memtables_bytes memory_transactions_bytes memory_cache_bytes memory_resident_bytes \
      memory_background_bytes memory_log_bytes memory_limit_bytes disk_bytes disk_rows_bytes \
      disk_indexes_bytes disk_marks_bytes disk_log_bytes disk_kept_bytes bytes_written_ever";
+
+/// Bytes that the rows take while they are made, with the samples that they are made of.
+pub fn bytes_ahead(view: &View) -> usize {
+    let values = COLUMNS.split_whitespace().count();
+    let row = size_of::<Sample>() + size_of::<Vec<Datum>>() + values * size_of::<Datum>();
+    // The columns that are made of them, a value at a time.
+    view.instance.db.samples_most() * (row + values * size_of::<i64>())
+}
 
 /// The rows.
 ///
@@ -31,7 +39,7 @@ pub fn rows(view: &View) -> Result<Rows> {
     Ok(rows)
 }
 
-fn row(of: &Sample) -> Vec<crate::system::rows::Datum> {
+fn row(of: &Sample) -> Vec<Datum> {
     // Without commits none took any time.
     let us = |ns: u64| (of.commits > 0).then_some(ns as f64 / 1e3);
     let sum = |parts: &[u64]| int(parts.iter().sum());

@@ -48,6 +48,7 @@ fn writes(stats: &Stats) -> Rows {
         ("compaction", written.compaction, before.compaction, Some(spent.compaction_ns)),
         ("marks", written.marks, before.marks, Some(spent.marks_ns)),
         ("manifest", written.manifest, before.manifest, None),
+        ("samples", written.samples, before.samples, None),
         ("indexes", of_here, here_before, Some(cpu)),
         (
             "dropped indexes",
@@ -87,12 +88,13 @@ fn disk(stats: &Stats) -> Rows {
     let mut rows = Rows::of("part bytes");
     let sum = |of: fn(&onlap::TableStats) -> u64| stats.tables.iter().map(of).sum();
     let indexes = |t: &onlap::TableStats| t.indexes.iter().map(|index| index.bytes).sum();
-    let all: [(&str, u64); 5] = [
+    let all: [(&str, u64); 6] = [
         ("rows", sum(|t| t.segment_bytes)),
         ("indexes", sum(indexes)),
         ("marks", sum(|t| t.mark_bytes)),
         ("log", stats.log_bytes),
         ("kept for deletes", stats.margin_bytes),
+        ("samples", stats.samples_bytes),
     ];
     all.into_iter().for_each(|(part, bytes)| rows.push(row![part, int(bytes)]));
     rows
