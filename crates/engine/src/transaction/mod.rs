@@ -148,6 +148,10 @@ pub struct Transaction {
     looked: bool,
     /// A table changed while the statement under way waited to write to it.
     outdated: bool,
+    /// The same, because it does not have any more what the statement reads it by: at any level it is read in another way.
+    without_index: bool,
+    /// How much was written when the statement under way began.
+    written_before: usize,
     /// With what the names of tables begin whose rows it may change though it was begun read-only.
     always_changes: Option<Box<str>>,
     /// Own rows and marks that came later are not read.
@@ -223,6 +227,8 @@ impl Transaction {
             in_statement: false,
             looked: false,
             outdated: false,
+            without_index: false,
+            written_before: 0,
             always_changes: None,
             look_back: None,
             cancel: None,
@@ -560,7 +566,8 @@ impl Transaction {
             return self.snapshot.check();
         }
         self.tally.next();
-        self.outdated = false;
+        (self.outdated, self.without_index) = (false, false);
+        self.written_before = self.written();
         self.tables.iter_mut().try_for_each(Buffer::upgrade)?;
         if self.options.isolation == Isolation::ReadCommitted
             && self.snapshot.csn() != self.shared.snapshots.published()

@@ -101,8 +101,10 @@ impl Transaction {
 
     /// Whether the statement under way failed because a table changed its columns or rules while the
     /// statement waited to write to it for the first time: begun anew, it would see the table as it is.
+    ///
+    /// The same at any level where it has written nothing, and what it reads a table by was dropped.
     pub fn is_outdated(&self) -> bool {
-        self.outdated && self.options.isolation == Isolation::ReadCommitted
+        self.outdated && (self.without_index || self.options.isolation == Isolation::ReadCommitted)
     }
 
     fn lock_table(&mut self, table: &Table, mode: RowLock) -> Result<Locked> {
