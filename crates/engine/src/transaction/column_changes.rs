@@ -461,7 +461,9 @@ impl Transaction {
 
 /// Whether nothing but the row depends on a column, here and for others.
 fn is_free(table: &Table, schema: &TableSchema, column: ColumnId) -> bool {
-    changes::is_free(schema, column)
+    // Which rows are the transaction's own counts to keys that old rows may break.
+    !schema.foreign_keys.iter().any(|key| key.unproven)
+        && changes::is_free(schema, column)
         && changes::is_free(&table.state.view_now().landing, column)
         && !table.state.fixed.has(column)
 }

@@ -172,6 +172,7 @@ pub struct Aside {
     first: Option<Arc<Registration>>,
     in_statement: bool,
     outdated: bool,
+    written_before: usize,
     look_back: Option<Savepoint>,
     due: due::Suspended,
     lock_timeout: Option<Duration>,
@@ -370,7 +371,9 @@ impl Transaction {
     /// As [`Transaction::begin_statement`].
     pub fn see_newer(&mut self) -> Result<()> {
         let first = self.first.take().unwrap_or_else(|| Arc::clone(&self.snapshot));
+        let written = self.written_before;
         self.begin_statement()?;
+        self.written_before = written;
         assert!(first.csn() <= self.snapshot.csn(), "what a statement saw first is no newer");
         self.first = Some(first);
         Ok(())
@@ -400,6 +403,7 @@ impl Transaction {
             first: self.first.take(),
             in_statement: self.in_statement,
             outdated: self.outdated,
+            written_before: self.written_before,
             look_back: self.look_back.take(),
             due: self.due.set_aside(),
             lock_timeout: self.options.lock_timeout,
@@ -414,6 +418,7 @@ impl Transaction {
         self.first = aside.first;
         self.in_statement = aside.in_statement;
         self.outdated = aside.outdated;
+        self.written_before = aside.written_before;
         // One that was undone meanwhile is not gone back to: what was done since is undone, too.
         self.look_back = aside.look_back;
         self.due.take_up(aside.due);

@@ -107,6 +107,11 @@ impl Transaction {
         self.outdated && (self.without_index || self.options.isolation == Isolation::ReadCommitted)
     }
 
+    /// Whether it failed because what it reads a table by was dropped: it may have read, and given, rows of others before.
+    pub fn is_without_index(&self) -> bool {
+        self.without_index
+    }
+
     fn lock_table(&mut self, table: &Table, mode: RowLock) -> Result<Locked> {
         let go_on = may_wait(&self.shared, &self.cancel);
         let context = wait_context(&self.shared, &self.options, &go_on);

@@ -135,6 +135,10 @@ pub(crate) fn recv(
         869 | 650 => Datum::bytes(Address::recv(bytes, oid == 650)?.store()),
         829 | 774 => match bytes.len() {
             6 if oid == 774 => Datum::bytes([&bytes[..3], &[0xff, 0xfe], &bytes[3..]].concat()),
+            // PostgreSQL reads single bytes in another way.
+            length if length < if oid == 829 { 6 } else { 8 } => {
+                return Err(Error::new("08P01", "no data left in message"));
+            }
             _ => Datum::bytes(sized(bytes, if oid == 829 { 6 } else { 8 })?),
         },
         27 => Datum::bytes(sized(bytes, 6)?),

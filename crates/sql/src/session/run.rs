@@ -145,7 +145,7 @@ impl Session {
         let _stop = stop::within(&stop);
         let mut answer = self.run_to_rows(prepared, parsed, values, client);
         for _ in 0..ROUNDS {
-            if answer.is_ok() || !self.is_outdated() {
+            if answer.is_ok() || !self.is_outdated() || self.may_have_sent(parsed) {
                 break;
             }
             // Nothing was done yet: the table that it is about changed while it waited for it, or before it was read. What the
@@ -172,6 +172,13 @@ impl Session {
             rows.begin(|| self.is_outdated())?;
         }
         Ok(answer)
+    }
+
+    /// Whether a statement that another transaction took an index from may have sent rows already, as COPY does.
+    fn may_have_sent(&self, parsed: &Parsed) -> bool {
+        let tx = self.block.as_ref().and_then(|block| block.scope.tx().ok());
+        tx.is_some_and(|tx| tx.is_without_index())
+            && matches!(parsed.body, Body::Defined | Body::Other)
     }
 
     fn is_outdated(&self) -> bool {
