@@ -669,7 +669,7 @@ pub(crate) fn key_texts(
 const ROW_OF_SHORT_KEYS: usize = 512;
 const _: () = assert!(2 * ROW_OF_SHORT_KEYS + limits::KEY_COLUMNS * (24 + 2) <= limits::KEY_BYTES);
 
-/// Refuses a row of so many bytes that is about to come in and has a key above the limit.
+/// Refuses a row, of `bytes`, that is about to come in and has a key above the limit.
 pub(crate) fn check_key_length(
     schema: &TableSchema,
     columns: &[Column],

@@ -262,10 +262,12 @@ impl Transaction {
         predicate: &Predicate,
         mode: RowLock,
     ) -> Result<(RoaringTreemap, Vec<RowId>, bool)> {
-        self.note_predicate(table, predicate)?;
+        let noted = self.note_predicate(table, predicate);
+        self.or_begin_anew(table, noted)?;
         let mut tries = 0;
         loop {
-            let found = self.reader(table)?.row_set(predicate)?;
+            let found = self.reader(table)?.row_set(predicate);
+            let found = self.or_begin_anew(table, found)?;
             let (rows, own) = found.split_own();
             tries += 1;
             if rows.len() < BULK_ROWS || tries > BULK_TRIES {

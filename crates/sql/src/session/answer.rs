@@ -182,6 +182,10 @@ impl RowsAnswer {
     /// Those of the statement.
     pub fn begin(&mut self, begins_anew: impl FnOnce() -> bool) -> Result<()> {
         debug_assert!(self.first.is_none() && self.left.is_none() && self.sent == 0);
+        if self.scope.is_some() {
+            // What routines tell comes behind the description of the rows, and what they did is not done again.
+            return Ok(());
+        }
         match self.source.next() {
             Err(e) if begins_anew() => Err(e),
             first => {
