@@ -93,7 +93,10 @@ impl Reader {
         self.value(ty, |cx, ty| {
             match recv(cx, ty, bytes)? {
                 // A name may stand for several of them.
-                Datum::Oid(number) => Ok(text = number.to_string()),
+                Datum::Oid(number) => {
+                    text = number.to_string();
+                    Ok(())
+                }
                 value => output(cx, ty.oid, &value, &mut text),
             }
         })?;
