@@ -475,8 +475,8 @@ impl IndexSpec {
 
     fn named_twice(&self, column: &str) -> Error {
         Error::new(
-            ErrorKind::InvalidInput,
-            format!("index {} names column {column} twice", self.name),
+            ErrorKind::Unsupported,
+            format!("index {} names column {column} twice, which is not supported", self.name),
         )
     }
 }

@@ -664,22 +664,45 @@ pub(crate) fn key_texts(
     shown.collect()
 }
 
+/// Bytes of a row, with those of derived columns, of which no key is above the limit: a text takes twice its bytes
+/// at most, and a sign, another value less than 24.
+const ROW_OF_SHORT_KEYS: usize = 512;
+const _: () = assert!(2 * ROW_OF_SHORT_KEYS + limits::KEY_COLUMNS * (24 + 2) <= limits::KEY_BYTES);
+
+/// Refuses a row, of `bytes`, that is about to come in and has a key above the limit.
+pub(crate) fn check_key_length(
+    schema: &TableSchema,
+    columns: &[Column],
+    row: usize,
+    bytes: usize,
+) -> Result<()> {
+    match bytes > ROW_OF_SHORT_KEYS {
+        true => check_lengths(schema, columns, row..row + 1),
+        false => Ok(()),
+    }
+}
+
 /// Refuses keys above the limit, before the log sees them.
 pub(crate) fn check_key_lengths(schema: &TableSchema, rows: &Batch) -> Result<()> {
+    check_lengths(schema, &rows.columns, 0..rows.rows)
+}
+
+fn check_lengths(schema: &TableSchema, columns: &[Column], rows: Range<usize>) -> Result<()> {
     // Keys in lists were looked at as they were calculated.
     for index in schema.indexes.iter().filter(|index| !index.multi_entry) {
         let (positions, _) = index_positions(schema, index);
-        let filter = schema.filter_position(index).map(|p| &rows.columns[p]);
-        let longest: usize = positions.iter().map(|&p| longest_value(&rows.columns[p])).sum();
+        let filter = schema.filter_position(index).map(|p| &columns[p]);
+        let longest = |&p: &usize| longest_value(&columns[p], rows.clone());
+        let longest: usize = positions.iter().map(longest).sum();
         if longest * 2 + 16 * positions.len() <= limits::KEY_BYTES {
             continue;
         }
         let def = key_def(schema, index);
-        let columns: Vec<&Column> = positions.iter().map(|&p| &rows.columns[p]).collect();
+        let parts: Vec<&Column> = positions.iter().map(|&p| &columns[p]).collect();
         let mut key = Vec::new();
-        for row in (0..rows.rows).filter(|&row| has_entry(filter, row)) {
+        for row in rows.clone().filter(|&row| has_entry(filter, row)) {
             key.clear();
-            def.encode_row(&columns, row, &mut key);
+            def.encode_row(&parts, row, &mut key);
             if key.len() > limits::KEY_BYTES {
                 return Err(too_long(schema, index, key.len()));
             }
@@ -696,14 +719,13 @@ pub(crate) fn too_long(schema: &TableSchema, index: &IndexSchema, bytes: usize) 
         schema.name,
         limits::KEY_BYTES
     );
-    Error::new(ErrorKind::TooLong, text)
+    Error::new(ErrorKind::TooLong, text).with_code("54000")
 }
 
-fn longest_value(column: &Column) -> usize {
-    match &column.data {
-        Vector::Bytes(v) => v.offsets.windows(2).map(|w| (w[1] - w[0]) as usize).max().unwrap_or(0),
-        _ => 24,
-    }
+fn longest_value(column: &Column, rows: Range<usize>) -> usize {
+    let Vector::Bytes(values) = &column.data else { return 24 };
+    let lengths = values.offsets[rows.start..=rows.end].windows(2).map(|w| (w[1] - w[0]) as usize);
+    lengths.max().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -146,7 +146,7 @@ fn receive(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>>
     Ok(match oid {
         16 => match bytes {
             [byte] => Datum::Bool(*byte != 0),
-            _ => return Err(short()),
+            _ => return Err(no_byte(bytes)),
         },
         21 => Datum::Int2(int::recv_int2(bytes)?),
         23 => Datum::Int4(int::recv_int4(bytes)?),
@@ -154,7 +154,7 @@ fn receive(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>>
         26 | 28 | 29 => Datum::Oid(int::recv_int4(bytes)? as u32),
         18 => match bytes {
             [byte] => Datum::Char(*byte),
-            _ => return Err(short()),
+            _ => return Err(no_byte(bytes)),
         },
         700 => Datum::Float4(float::recv4(bytes)?),
         701 => Datum::Float8(float::recv8(bytes)?),
@@ -179,6 +179,7 @@ fn receive(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>>
             let time = crate::time::with_precision(value.time, modifier);
             Datum::bytes(timetz::TimeTz { time, ..value }.send())
         }
+        _ if repr(cx.catalog, oid) == Some(Repr::Oid) => Datum::Oid(int::recv_int4(bytes)? as u32),
         // jsonpath has a version before its text.
         _ if oid != 4072 && repr(cx.catalog, oid) == Some(Repr::Text) => {
             return read(cx, ty, value::utf8::text(bytes)?);
@@ -190,8 +191,12 @@ fn receive(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>>
     })
 }
 
-fn short() -> Error {
-    Error::new("08P01", "insufficient data left in message")
+/// What was sent for a single byte and is none.
+fn no_byte(bytes: &[u8]) -> Error {
+    match bytes {
+        [] => Error::new("08P01", "no data left in message"),
+        _ => value::left_over(),
+    }
 }
 
 /// Writes a value that is not NULL in the binary form of its type.

@@ -4,7 +4,11 @@
 
 mod support;
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
+
+use onlap_base::stop::{self, Stop};
 
 use support::{Fixture, Talk};
 
@@ -363,4 +367,25 @@ fn large_parameters_may_be_anywhere() {
         let rows = talk.rows(&format!("execute p{n}(repeat('x', 100000))"));
         assert_eq!(rows[0][0].as_deref(), Some(expected), "{statement}");
     }
+}
+
+#[test]
+fn a_statement_that_is_bound_for_long_ends_when_it_is_not_wanted() {
+    let fixture = filled();
+    let mut talk = fixture.session();
+    let joins = |n: usize| {
+        let joined = (1..n).map(|i| format!(" cross join (select 1) a{i}")).collect::<String>();
+        format!("select count(*) from (select 1) a0{joined}")
+    };
+    let mut read = |sql: &str| {
+        let read = talk.session.parse("", sql, &[]);
+        talk.session.sync(&mut talk.client).expect("the client is here");
+        read.map_err(|e| e.state())
+    };
+    assert_eq!(read(&joins(500)), Ok(()));
+    let cancelled = Arc::new(Stop::new(&Arc::new(AtomicBool::new(true))));
+    let _stop = stop::within(&cancelled);
+    // One that is short is read to its end: it is the binder that asks.
+    assert_eq!(read(&joins(2)), Ok(()));
+    assert_eq!(read(&joins(500)), Err("57014"));
 }

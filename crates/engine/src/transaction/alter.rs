@@ -97,7 +97,7 @@ impl Transaction {
     pub fn add_check_spec(&mut self, table: &Table, check: &CheckSpec) -> Result<()> {
         self.changing()?;
         self.all_or_nothing(|tx| {
-            tx.take_alone(table)?;
+            tx.take_judged(table)?;
             let mut schema = (*tx.buffer(table)?.schema).clone();
             let check = check.build(&schema)?;
             schema.checks.push(check.clone());
@@ -114,7 +114,7 @@ impl Transaction {
     pub fn add_foreign_key(&mut self, table: &Table, key: &ForeignKeySpec) -> Result<()> {
         self.changing()?;
         self.all_or_nothing(|tx| {
-            tx.take_alone(table)?;
+            tx.take_judged(table)?;
             let mut schema = (*tx.buffer(table)?.schema).clone();
             let key = if key.parent() == schema.name {
                 key.build(&schema, &schema)?
@@ -137,7 +137,7 @@ impl Transaction {
     pub fn validate_constraint(&mut self, table: &Table, name: &str) -> Result<()> {
         self.changing()?;
         self.all_or_nothing(|tx| {
-            tx.take_alone(table)?;
+            tx.take_judged(table)?;
             let mut schema = (*tx.buffer(table)?.schema).clone();
             let check = schema.checks.iter_mut().find(|check| check.name == name);
             let check = check.map(|c| (std::mem::take(&mut c.unproven), c.clone()));
@@ -169,7 +169,7 @@ impl Transaction {
     pub fn set_constraint_time(&mut self, table: &Table, name: &str, time: Time) -> Result<()> {
         self.changing()?;
         self.all_or_nothing(|tx| {
-            tx.take_alone(table)?;
+            tx.take_judged(table)?;
             let mut schema = (*tx.buffer(table)?.schema).clone();
             let Some(key) = schema.foreign_keys.iter_mut().find(|key| key.name == name) else {
                 return Err(unknown_constraint(&schema, name));
@@ -200,6 +200,7 @@ impl Transaction {
     pub fn drop_constraint(&mut self, table: &Table, name: &str) -> Result<()> {
         self.changing()?;
         self.all_or_nothing(|tx| {
+            // What it has still to judge goes with it.
             tx.take_alone(table)?;
             let mut schema = (*tx.buffer(table)?.schema).clone();
             let before = schema.checks.len() + schema.foreign_keys.len();
@@ -221,9 +222,14 @@ impl Transaction {
             );
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
-        check_nothing_due(self, table)?;
         self.shut(table)?;
         self.hold_schema(table)
+    }
+
+    /// The same, where nothing is left to judge for rows of the table: what is about to change is more than names.
+    pub(super) fn take_judged(&mut self, table: &Table) -> Result<()> {
+        check_nothing_due(self, table)?;
+        self.take_alone(table)
     }
 
     fn alter(&mut self, table: &Table, changes: &TableChanges) -> Result<()> {
@@ -232,7 +238,10 @@ impl Transaction {
         for (name, mode) in changes.names(&table.name()) {
             self.lock_name(name, mode)?;
         }
-        self.take_alone(table)?;
+        match changes.only_names() {
+            true => self.take_alone(table)?,
+            false => self.take_judged(table)?,
+        }
         let before = Arc::clone(&self.buffer(table)?.schema);
         let mut plan = self.plan(table, &before, changes)?;
         if plan.schema.name != before.name && self.table(&plan.schema.name).is_ok() {
@@ -261,6 +270,9 @@ impl Transaction {
             self.regenerate(table, &before)?;
         }
         self.set_schema(table, plan.schema)?;
+        for (name, to) in changes.renamed_rules() {
+            self.due.rename(table.state.id, name, to);
+        }
         for index in &built {
             self.build_index(table, index)?;
             if index.is_unique() {
@@ -358,7 +370,7 @@ impl Transaction {
     /// As [`Transaction::alter_table`].
     pub fn rows_to_fill(&mut self, table: &Table) -> Result<Vec<RowId>> {
         self.changing()?;
-        self.take_alone(table)?;
+        self.take_judged(table)?;
         let schema = Arc::clone(&self.buffer(table)?.schema);
         self.check_unchanged(table, &schema)?;
         self.all_rows(table, schema.columns[0].name.clone())

@@ -17,6 +17,7 @@
 //! Thread safety: belongs to its transaction.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
@@ -301,6 +302,17 @@ impl Buffer {
         self.first + self.rows.rows
     }
 
+    /// Refuses keys above the limit of rows in memory: an index may have come after them.
+    pub(super) fn check_key_lengths(&self) -> Result<()> {
+        let checked = unique::check_key_lengths(&self.schema, &self.rows);
+        if checked.is_ok() || self.dead.is_empty() {
+            return checked;
+        }
+        let mut alive = (0..self.rows.rows).filter(|row| self.is_alive(self.first + row));
+        let columns = &self.rows.columns;
+        alive.try_for_each(|row| unique::check_key_length(&self.schema, columns, row, usize::MAX))
+    }
+
     /// Number of events so far.
     pub(super) fn events_end(&self) -> usize {
         self.first_event + self.events.len()
@@ -314,6 +326,18 @@ impl Buffer {
     /// Whether an own row is there and alive.
     pub(super) fn is_alive(&self, ordinal: usize) -> bool {
         ordinal < self.end() && !self.dead.contains(ordinal as u64)
+    }
+
+    /// Those of own rows in a range of ordinals that stand in the place of own rows, ascending.
+    pub(super) fn heirs(&self, rows: Range<usize>) -> Vec<usize> {
+        let heir = |event: &Event| match *event {
+            Event::Died { successor, .. } => successor.map(|row| row as usize),
+            Event::Marked { .. } => None,
+        };
+        let mut heirs: Vec<usize> =
+            self.events.iter().filter_map(heir).filter(|row| rows.contains(row)).collect();
+        heirs.sort_unstable();
+        heirs
     }
 
     /// The committed row in whose place an own row stands.

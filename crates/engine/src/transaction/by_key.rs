@@ -53,7 +53,8 @@ impl Transaction {
         key: &[Value],
         mode: RowLock,
     ) -> Result<Option<(RowId, Row)>> {
-        let Some(found) = self.settle_by(table, index, key, mode, true)? else { return Ok(None) };
+        let found = self.settle_by(table, index, key, mode, true);
+        let Some(found) = self.or_begin_anew(table, found)? else { return Ok(None) };
         Ok(Some((found.row_id(), self.read_found(table, found)?)))
     }
 
@@ -63,7 +64,8 @@ impl Transaction {
     /// # Errors
     /// As [`Transaction::lock_by`].
     pub fn has_key(&mut self, table: &Table, index: &str, key: &[Value]) -> Result<bool> {
-        Ok(self.settle_by(table, index, key, RowLock::Share, false)?.is_some())
+        let found = self.settle_by(table, index, key, RowLock::Share, false);
+        Ok(self.or_begin_anew(table, found)?.is_some())
     }
 
     /// The key that a row would have in an index, calculated parts included; `None` where the index would not have

@@ -262,10 +262,12 @@ impl Transaction {
         predicate: &Predicate,
         mode: RowLock,
     ) -> Result<(RoaringTreemap, Vec<RowId>, bool)> {
-        self.note_predicate(table, predicate)?;
+        let noted = self.note_predicate(table, predicate);
+        self.or_begin_anew(table, noted)?;
         let mut tries = 0;
         loop {
-            let found = self.reader(table)?.row_set(predicate)?;
+            let found = self.reader(table)?.row_set(predicate);
+            let found = self.or_begin_anew(table, found)?;
             let (rows, own) = found.split_own();
             tries += 1;
             if rows.len() < BULK_ROWS || tries > BULK_TRIES {
@@ -461,7 +463,9 @@ impl Transaction {
 
 /// Whether nothing but the row depends on a column, here and for others.
 fn is_free(table: &Table, schema: &TableSchema, column: ColumnId) -> bool {
-    changes::is_free(schema, column)
+    // Which rows are the transaction's own counts to keys that old rows may break.
+    !schema.foreign_keys.iter().any(|key| key.unproven)
+        && changes::is_free(schema, column)
         && changes::is_free(&table.state.view_now().landing, column)
         && !table.state.fixed.has(column)
 }

@@ -164,16 +164,16 @@ impl Transaction {
         Ok(())
     }
 
-    /// Whether a rule of a table, or one that refers to it, is still to be judged.
+    /// Whether a rule is still to be judged for rows of a table: own ones that it brought, or keys that it lost.
     pub fn has_due(&self, table: &Table) -> bool {
         let id = table.state.id;
         let refers = |rule: &DueRule| {
             let schema = self.schema.schema_of(&rule.table.state).cloned();
             let schema = schema.unwrap_or_else(|| rule.table.state.schema());
-            schema.foreign_keys.iter().any(|key| key.name == rule.name && key.parent == id)
+            schema.foreign_keys.iter().any(|key| *key.name == *rule.name && key.parent == id)
         };
         self.due.rules.iter().any(|rule| {
-            rule.is_open() && (rule.table.state.id == id || rule.has_lost() && refers(rule))
+            rule.has_rows() && rule.table.state.id == id || rule.has_lost() && refers(rule)
         })
     }
 

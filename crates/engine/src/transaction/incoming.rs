@@ -14,6 +14,7 @@ use onlap_format::{Batch, Column, ColumnSchema, Identity, TableSchema, Value, Ve
 use super::buffer::Buffer;
 use crate::derive;
 use crate::rules::not_null;
+use crate::unique;
 
 impl Buffer {
     /// `chosen`: a value in the serial column is the caller's, not that of the row's old version,
@@ -109,6 +110,7 @@ impl Buffer {
             checks.judge(&self.table.shared.calculator, &self.schema, &self.rows, at..at + 1)?;
         }
         let derived = self.derive_last(at)?;
+        unique::check_key_length(&self.schema, &self.rows.columns, at, bytes + derived)?;
         self.rows.rows += 1;
         self.bytes += bytes + derived;
         Ok(())
@@ -146,6 +148,7 @@ impl Buffer {
         if !self.schema.derived.is_empty() {
             derive::fill(&self.table.shared.calculator, &self.schema, &mut batch)?;
         }
+        unique::check_key_lengths(&self.schema, &batch)?;
         self.bytes += batch.heap_bytes();
         if self.rows.rows == 0 {
             self.rows = batch;

@@ -54,7 +54,7 @@ impl Transaction {
         self.all_or_nothing(|tx| {
             if spec.is_judged() {
                 // What others have brought and not committed they would not judge.
-                tx.take_alone(table)?;
+                tx.take_judged(table)?;
             }
             tx.hold_schema(table)?;
             tx.derive(table, &spec)?;
@@ -68,6 +68,7 @@ impl Transaction {
             let mut after = (*schema).clone();
             after.indexes.push(index.clone());
             tx.set_schema(table, after)?;
+            tx.buffer(table)?.check_key_lengths()?;
             if index.is_unique() { tx.judge_index(table, &index) } else { Ok(()) }
         })
     }
@@ -78,7 +79,7 @@ impl Transaction {
         if !spec.derives_new(&self.buffer(table)?.schema) {
             return Ok(());
         }
-        self.take_alone(table)?;
+        self.take_judged(table)?;
         self.replace_changed(table, &|_| true)?;
         let mut schema = (*self.buffer(table)?.schema).clone();
         spec.derive(&mut schema)?;

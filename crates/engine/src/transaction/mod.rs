@@ -148,6 +148,10 @@ pub struct Transaction {
     looked: bool,
     /// A table changed while the statement under way waited to write to it.
     outdated: bool,
+    /// The same, because it does not have any more what the statement reads it by: at any level it is read in another way.
+    without_index: bool,
+    /// How much was written when the statement under way began.
+    written_before: usize,
     /// With what the names of tables begin whose rows it may change though it was begun read-only.
     always_changes: Option<Box<str>>,
     /// Own rows and marks that came later are not read.
@@ -168,6 +172,7 @@ pub struct Aside {
     first: Option<Arc<Registration>>,
     in_statement: bool,
     outdated: bool,
+    written_before: usize,
     look_back: Option<Savepoint>,
     due: due::Suspended,
     lock_timeout: Option<Duration>,
@@ -223,6 +228,8 @@ impl Transaction {
             in_statement: false,
             looked: false,
             outdated: false,
+            without_index: false,
+            written_before: 0,
             always_changes: None,
             look_back: None,
             cancel: None,
@@ -364,7 +371,9 @@ impl Transaction {
     /// As [`Transaction::begin_statement`].
     pub fn see_newer(&mut self) -> Result<()> {
         let first = self.first.take().unwrap_or_else(|| Arc::clone(&self.snapshot));
+        let written = self.written_before;
         self.begin_statement()?;
+        self.written_before = written;
         assert!(first.csn() <= self.snapshot.csn(), "what a statement saw first is no newer");
         self.first = Some(first);
         Ok(())
@@ -394,6 +403,7 @@ impl Transaction {
             first: self.first.take(),
             in_statement: self.in_statement,
             outdated: self.outdated,
+            written_before: self.written_before,
             look_back: self.look_back.take(),
             due: self.due.set_aside(),
             lock_timeout: self.options.lock_timeout,
@@ -408,6 +418,7 @@ impl Transaction {
         self.first = aside.first;
         self.in_statement = aside.in_statement;
         self.outdated = aside.outdated;
+        self.written_before = aside.written_before;
         // One that was undone meanwhile is not gone back to: what was done since is undone, too.
         self.look_back = aside.look_back;
         self.due.take_up(aside.due);
@@ -560,7 +571,8 @@ impl Transaction {
             return self.snapshot.check();
         }
         self.tally.next();
-        self.outdated = false;
+        (self.outdated, self.without_index) = (false, false);
+        self.written_before = self.written();
         self.tables.iter_mut().try_for_each(Buffer::upgrade)?;
         if self.options.isolation == Isolation::ReadCommitted
             && self.snapshot.csn() != self.shared.snapshots.published()

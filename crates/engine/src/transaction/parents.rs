@@ -143,12 +143,36 @@ impl Transaction {
                     let rows = self.ordinals_from(table, from)?;
                     self.judge_children(table, &schema, key, rows)?;
                 }
-            } else if key.full && key.unproven {
+                continue;
+            }
+            if key.unproven {
+                self.check_heirs(table, &schema, key, from)?;
+            }
+            if key.full && key.unproven {
                 // A key that is NULL in a part is refused whatever was set.
                 let rows = self.ordinals_from(table, from)?;
                 for values in self.buffer(table)?.living_values(rows, &key.columns)? {
                     is_whole(&schema, key, &values)?;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// The same of rows that stand in the place of own ones, which a foreign key has judged neither when they came, before it,
+    /// nor when it came.
+    fn check_heirs(
+        &mut self,
+        table: &Table,
+        schema: &TableSchema,
+        key: &ForeignKeySchema,
+        from: usize,
+    ) -> Result<()> {
+        let rows = self.ordinals_from(table, from)?;
+        for row in self.buffer(table)?.heirs(rows) {
+            match self.due.is_later(table.state.id, &key.name, key.time, key.parent) {
+                true => self.due.rule(table, &key.name).add_rows(row..row + 1),
+                false => self.judge_children(table, schema, key, row..row + 1)?,
             }
         }
         Ok(())

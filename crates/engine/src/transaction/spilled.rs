@@ -24,7 +24,6 @@ use crate::database::Shared;
 use crate::derive;
 use crate::margin;
 use crate::spill::Spill;
-use crate::unique;
 
 /// The memory that a transaction may use before it spills.
 fn share(shared: &Shared) -> u64 {
@@ -37,7 +36,7 @@ fn share(shared: &Shared) -> u64 {
 impl Buffer {
     /// Moves the rows in memory to files.
     pub(super) fn spill(&mut self, shared: &Arc<Shared>) -> Result<()> {
-        unique::check_key_lengths(&self.schema, &self.rows)?;
+        self.check_key_lengths()?;
         margin::check_room(shared)?;
         let new = || Spill::new(Arc::clone(shared), Arc::clone(&self.schema));
         let spill = self.spill.get_or_insert_with(new);

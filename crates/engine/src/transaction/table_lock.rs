@@ -101,8 +101,15 @@ impl Transaction {
 
     /// Whether the statement under way failed because a table changed its columns or rules while the
     /// statement waited to write to it for the first time: begun anew, it would see the table as it is.
+    ///
+    /// The same at any level where it has written nothing, and what it reads a table by was dropped.
     pub fn is_outdated(&self) -> bool {
-        self.outdated && self.options.isolation == Isolation::ReadCommitted
+        self.outdated && (self.without_index || self.options.isolation == Isolation::ReadCommitted)
+    }
+
+    /// Whether it failed because what it reads a table by was dropped: it may have read, and given, rows of others before.
+    pub fn is_without_index(&self) -> bool {
+        self.without_index
     }
 
     fn lock_table(&mut self, table: &Table, mode: RowLock) -> Result<Locked> {

@@ -6,7 +6,7 @@
 use onlap_pg::{Error, Oid, Result};
 
 use super::record::{self, Record};
-use super::text::{Message, is_space, send_field};
+use super::text::{Message, is_space, part_of, send_field};
 use crate::{Cx, Datum};
 
 /// record_in of a type with a name; `None` of a type whose fields nothing tells.
@@ -144,7 +144,9 @@ pub(crate) fn recv(cx: &mut Cx<'_>, row: Oid, bytes: &[u8]) -> Result<Option<Vec
             return Err(Error::new("42804", text));
         }
         let value = match message.field()? {
-            Some(bytes) => crate::recv(cx, *ty, bytes)?,
+            Some(bytes) => {
+                crate::recv(cx, *ty, bytes).map_err(|e| part_of(e, "record column", at))?
+            }
             None => {
                 cx.keep_to(ty.oid, &Datum::Null)?;
                 Datum::Null
@@ -152,9 +154,7 @@ pub(crate) fn recv(cx: &mut Cx<'_>, row: Oid, bytes: &[u8]) -> Result<Option<Vec
         };
         values.push((ty.oid, value));
     }
-    if !message.0.is_empty() {
-        return Err(Error::new("22P03", "incorrect binary data format"));
-    }
+    message.ended()?;
     let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
     record::build_named(&names, &values).map(Some)
 }

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use onlap_pg::value::left_over;
 use onlap_pg::{Error, Oid, Result, TypeRef};
 
 use super::form::{Array, Builder, Dim, MAX_DIMENSIONS, MAX_ITEMS, count};
@@ -270,6 +271,11 @@ impl<'a> Message<'a> {
         Ok(i32::from_be_bytes(bytes.try_into().expect("four bytes were taken")))
     }
 
+    /// Fails where something is left.
+    pub(crate) fn ended(&self) -> Result<()> {
+        if self.0.is_empty() { Ok(()) } else { Err(left_over()) }
+    }
+
     /// A value with its length before it; `None` for NULL.
     pub(crate) fn field(&mut self) -> Result<Option<&'a [u8]>> {
         match self.int4()? {
@@ -318,9 +324,11 @@ pub(crate) fn recv(cx: &mut Cx<'_>, element: TypeRef, bytes: &[u8]) -> Result<Ve
         return Err(Error::new("08P01", "insufficient data left in message"));
     }
     let mut builder = Builder::new(own);
-    for _ in 0..items {
+    for at in 0..items {
         let value = match message.field()? {
-            Some(bytes) => crate::recv(cx, element, bytes)?,
+            Some(bytes) => {
+                crate::recv(cx, element, bytes).map_err(|e| part_of(e, "array element", at))?
+            }
             None => {
                 cx.keep_to(element.oid, &Datum::Null)?;
                 Datum::Null
@@ -328,7 +336,16 @@ pub(crate) fn recv(cx: &mut Cx<'_>, element: TypeRef, bytes: &[u8]) -> Result<Ve
         };
         builder.push(&value)?;
     }
+    message.ended()?;
     Ok(builder.finish_as(&dims))
+}
+
+/// The error of a part of what was sent, which is the `at`-th, from 0: one that goes on behind its value is said in other words.
+pub(crate) fn part_of(error: Error, what: &str, at: usize) -> Error {
+    match error == left_over() {
+        true => Error::new("22P03", format!("improper binary format in {what} {}", at + 1)),
+        false => error,
+    }
 }
 
 /// int2vectorin and oidvectorin: numbers with blanks between, counted from 0.

@@ -6,7 +6,7 @@
 //!
 //! Thread safety: pure functions.
 
-use onlap_pg::value::float;
+use onlap_pg::value::{float, left_over};
 use onlap_pg::{Error, Oid, Result};
 
 use super::growth::Growth;
@@ -360,8 +360,7 @@ pub(crate) fn recv(oid: Oid, bytes: &[u8]) -> Result<Vec<u8>> {
     };
     let wrong = match rest.len() / 8 < wanted {
         true => Some(short()),
-        false => (rest.len() != wanted * 8)
-            .then(|| Error::new("22P03", "incorrect binary data format in bind parameter")),
+        false => (rest.len() != wanted * 8).then(left_over),
     };
     if let Some(error) = wrong {
         return Err(error);

@@ -3,8 +3,10 @@
 //! What [`crate::input`] and its like have no arm for comes here; `None` says that there is none here either.
 //! Thread safety: pure functions.
 
+use std::cmp::Ordering;
+
 use onlap_pg::catalog::{Kind, oids};
-use onlap_pg::value::utf8;
+use onlap_pg::value::{left_over, utf8};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 
 use super::net::Address;
@@ -133,12 +135,14 @@ pub(crate) fn recv(
         869 | 650 => Datum::bytes(Address::recv(bytes, oid == 650)?.store()),
         829 | 774 => match bytes.len() {
             6 if oid == 774 => Datum::bytes([&bytes[..3], &[0xff, 0xfe], &bytes[3..]].concat()),
-            length if length == if oid == 829 { 6 } else { 8 } => Datum::bytes(bytes),
-            _ => return Err(Error::new("08P01", "insufficient data left in message")),
+            // PostgreSQL reads single bytes in another way.
+            length if length < if oid == 829 { 6 } else { 8 } => {
+                return Err(Error::new("08P01", "no data left in message"));
+            }
+            _ => Datum::bytes(sized(bytes, if oid == 829 { 6 } else { 8 })?),
         },
-        27 if bytes.len() == 6 => Datum::bytes(bytes),
-        3220 if bytes.len() == 8 => Datum::bytes(bytes),
-        27 | 3220 => return Err(Error::new("08P01", "insufficient data left in message")),
+        27 => Datum::bytes(sized(bytes, 6)?),
+        3220 => Datum::bytes(sized(bytes, 8)?),
         2970 | 5038 => Datum::bytes(versions::snapshot_recv(bytes)?),
         oid if geometric::is_served(oid) => Datum::bytes(geometric::recv(oid, bytes)?),
         oids::HSTORE => Datum::bytes(hstore::recv(bytes, cx)?),
@@ -166,6 +170,15 @@ pub(crate) fn recv(
             }
         },
     }))
+}
+
+/// As many bytes as a type has.
+fn sized(bytes: &[u8], length: usize) -> Result<&[u8]> {
+    match bytes.len().cmp(&length) {
+        Ordering::Less => Err(Error::new("08P01", "insufficient data left in message")),
+        Ordering::Equal => Ok(bytes),
+        Ordering::Greater => Err(left_over()),
+    }
 }
 
 /// Writes the binary form of a value that is not NULL; whether that is done here.

@@ -12,6 +12,7 @@
 use std::fmt::Write as _;
 use std::net::Ipv6Addr;
 
+use onlap_pg::value::left_over;
 use onlap_pg::{Error, Result};
 
 /// An address with its netmask.
@@ -151,7 +152,10 @@ impl Address {
         if rest.len() < found.width() {
             return Err(Error::new("08P01", "insufficient data left in message"));
         }
-        found.bytes[..rest.len().min(16)].copy_from_slice(&rest[..rest.len().min(16)]);
+        if rest.len() > found.width() {
+            return Err(left_over());
+        }
+        found.bytes[..rest.len()].copy_from_slice(rest);
         if cidr && found.masked(*bits) != found {
             return Err(Error::new("22P03", "invalid external \"cidr\" value")
                 .detail("Value has bits set to right of mask."));

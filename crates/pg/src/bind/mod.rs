@@ -60,7 +60,7 @@ use crate::ast::{self, Name, Statement, Tree};
 use crate::bound::{Bound, Entry, EntryKind, Expr, ExprId, Form, Part, Query, QueryId, Target};
 use crate::catalog::Catalog;
 use crate::resolve::{self, Context};
-use crate::{Error, Oid, Result, TypeRef};
+use crate::{Error, Oid, Result, TypeRef, worked};
 use level::{Clause, Level};
 
 /// A column of a relation.
@@ -477,6 +477,8 @@ const MAX_DEPTH: u32 = 10_000;
 /// A rule begins with so much stack left, or on a piece of its own.
 const RED_ZONE: usize = 128 << 10;
 const MORE_STACK: usize = 2 << 20;
+/// Work for a node of a statement, in the units of [`worked`]: some ten microseconds.
+const NODE_WORK: usize = 1 << 10;
 
 impl<'a> Binder<'a> {
     fn new(
@@ -527,6 +529,7 @@ impl<'a> Binder<'a> {
         if self.depth >= MAX_DEPTH {
             return Err(Error::new("54001", "stack depth limit exceeded"));
         }
+        worked(NODE_WORK)?;
         self.depth += 1;
         let made = stacker::maybe_grow(RED_ZONE, MORE_STACK, || rule(self));
         self.depth -= 1;

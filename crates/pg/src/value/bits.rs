@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 
-use super::{MAX_BYTES, bad_binary};
+use super::{MAX_BYTES, bad_binary, left_over};
 use crate::{Error, Result, worked};
 
 /// VARBITMAXLEN: the most bits of a value.
@@ -214,7 +214,7 @@ pub fn recv(bytes: &[u8], modifier: i32, kind: Kind) -> Result<Vec<u8>> {
     fit(length, modifier, kind)?;
     match bytes.len().cmp(&length.div_ceil(8)) {
         Ordering::Less => Err(bad_binary()),
-        Ordering::Greater => Err(Error::new("22P03", "incorrect binary data format")),
+        Ordering::Greater => Err(left_over()),
         Ordering::Equal => store(length, bytes.iter().copied()),
     }
 }

@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use super::{bad_binary, invalid, scan};
+use super::{fixed, invalid, scan};
 use crate::{Error, Result};
 
 /// What the two widths differ in.
@@ -316,12 +316,12 @@ pub fn key4(value: f32) -> i32 {
 
 /// float8recv.
 pub fn recv8(bytes: &[u8]) -> Result<f64> {
-    Ok(f64::from_be_bytes(bytes.try_into().map_err(|_| bad_binary())?))
+    Ok(f64::from_be_bytes(fixed(bytes)?))
 }
 
 /// float4recv.
 pub fn recv4(bytes: &[u8]) -> Result<f32> {
-    Ok(f32::from_be_bytes(bytes.try_into().map_err(|_| bad_binary())?))
+    Ok(f32::from_be_bytes(fixed(bytes)?))
 }
 
 /// A float as an integer: halves to even; `None` outside the range, and for NaN.

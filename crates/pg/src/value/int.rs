@@ -1,6 +1,6 @@
 //! Which texts are integers, and what are those that do not fit?
 
-use super::{bad_binary, invalid, out_of_range, scan};
+use super::{fixed, invalid, out_of_range, scan};
 use crate::Result;
 
 /// int2in.
@@ -97,15 +97,15 @@ pub fn parse_prefix(text: &str) -> u64 {
 
 /// int2recv.
 pub fn recv_int2(bytes: &[u8]) -> Result<i16> {
-    Ok(i16::from_be_bytes(bytes.try_into().map_err(|_| bad_binary())?))
+    Ok(i16::from_be_bytes(fixed(bytes)?))
 }
 
 /// int4recv.
 pub fn recv_int4(bytes: &[u8]) -> Result<i32> {
-    Ok(i32::from_be_bytes(bytes.try_into().map_err(|_| bad_binary())?))
+    Ok(i32::from_be_bytes(fixed(bytes)?))
 }
 
 /// int8recv.
 pub fn recv_int8(bytes: &[u8]) -> Result<i64> {
-    Ok(i64::from_be_bytes(bytes.try_into().map_err(|_| bad_binary())?))
+    Ok(i64::from_be_bytes(fixed(bytes)?))
 }

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use super::{IntervalStyle, Settings, bad_binary};
+use super::{IntervalStyle, Settings, fixed};
 use crate::Result;
 
 mod fields;
@@ -66,7 +66,7 @@ impl Interval {
 
     /// interval_recv.
     pub fn recv(bytes: &[u8]) -> Result<Interval> {
-        let bytes: [u8; 16] = bytes.try_into().map_err(|_| bad_binary())?;
+        let bytes: [u8; 16] = fixed(bytes)?;
         let both = u128::from_be_bytes(bytes);
         let (time, days, months) = ((both >> 64) as i64, (both >> 32) as i32, both as i32);
         Ok(Interval { months, days, time })

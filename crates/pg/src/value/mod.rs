@@ -41,7 +41,17 @@ pub(crate) fn out_of_range(type_name: &str, text: &str) -> Error {
     Error::new("22003", format!("value \"{text}\" is out of range for type {type_name}"))
 }
 
-/// What a client sent in binary is not of the length that the type has.
+/// What a client sent in binary is shorter than the type has it.
 pub(crate) fn bad_binary() -> Error {
     Error::new("08P01", "insufficient data left in message")
+}
+
+/// What a client sent in binary goes on behind the value. What the value is a part of says so in its own words.
+pub fn left_over() -> Error {
+    Error::new("22P03", "incorrect binary data format")
+}
+
+/// As many bytes as the binary form of a type has.
+pub(crate) fn fixed<const N: usize>(bytes: &[u8]) -> super::Result<[u8; N]> {
+    bytes.try_into().map_err(|_| if bytes.len() < N { bad_binary() } else { left_over() })
 }

@@ -2,7 +2,7 @@
 //!
 //! A count of cents. Its texts are those of lc_monetary C: a dollar sign, commas between thousands, a point before cents.
 
-use super::{bad_binary, invalid, out_of_range};
+use super::{fixed, invalid, out_of_range};
 use crate::Result;
 
 /// cash_in: signs and symbols may stand on both sides; further decimals are rounded half away from zero.
@@ -72,7 +72,7 @@ pub fn print(value: i64) -> String {
 
 /// cash_recv.
 pub fn recv(bytes: &[u8]) -> Result<i64> {
-    Ok(i64::from_be_bytes(bytes.try_into().map_err(|_| bad_binary())?))
+    Ok(i64::from_be_bytes(fixed(bytes)?))
 }
 
 const SMALL: [&str; 20] = [

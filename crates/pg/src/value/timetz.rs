@@ -4,7 +4,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Settings, bad_binary, datetime};
+use super::{Settings, datetime, fixed};
 use crate::{Error, Result};
 
 /// A value of type timetz.
@@ -49,7 +49,7 @@ impl TimeTz {
 
     /// timetz_recv.
     pub fn recv(bytes: &[u8]) -> Result<TimeTz> {
-        let value = TimeTz::load(bytes.try_into().map_err(|_| bad_binary())?);
+        let value = TimeTz::load(&fixed(bytes)?);
         datetime::recv_time(&bytes[..8])?;
         if value.west <= -END_OF_ZONES || value.west >= END_OF_ZONES {
             return Err(Error::new("22009", "time zone displacement out of range"));

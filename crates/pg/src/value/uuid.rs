@@ -2,7 +2,7 @@
 //!
 //! The sixteen bytes are payload, binary form and key at once.
 
-use super::{bad_binary, invalid};
+use super::{fixed, invalid};
 use crate::Result;
 
 /// uuid_in: 32 hexadecimal digits of any case, a dash allowed after each fourth, braces around all.
@@ -46,5 +46,5 @@ pub fn print(value: &[u8; 16]) -> String {
 
 /// uuid_recv.
 pub fn recv(bytes: &[u8]) -> Result<[u8; 16]> {
-    bytes.try_into().map_err(|_| bad_binary())
+    fixed(bytes)
 }

@@ -4,6 +4,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "a client has the world's clocks and sockets")]
 
+mod binary;
 #[path = "../common/mod.rs"]
 mod common;
 mod copies;

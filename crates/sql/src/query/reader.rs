@@ -52,8 +52,8 @@ impl Reader {
         let Some(engine) = ty.engine().filter(|_| ty.oid != oid::CHAR) else { return on() };
         let value = self.value(ty, |cx, ty| input(cx, TypeRef::new(ty.oid), text))?;
         match stored::stored(&value, engine) {
-            // PostgreSQL's numbers are longer than the engine's.
-            Err(_) if ty.oid == oid::NUMERIC => on(),
+            // PostgreSQL's numbers are longer than the engine's, and its moments go on for 29 years.
+            Err(_) if matches!(ty.oid, oid::NUMERIC | oid::TIMESTAMP | oid::TIMESTAMPTZ) => on(),
             stored => stored,
         }
     }
@@ -91,8 +91,14 @@ impl Reader {
     pub fn sent_text(&self, ty: PgType, bytes: &[u8]) -> Result<String> {
         let mut text = String::new();
         self.value(ty, |cx, ty| {
-            let value = recv(cx, ty, bytes)?;
-            output(cx, ty.oid, &value, &mut text)
+            match recv(cx, ty, bytes)? {
+                // A name may stand for several of them.
+                Datum::Oid(number) => {
+                    text = number.to_string();
+                    Ok(())
+                }
+                value => output(cx, ty.oid, &value, &mut text),
+            }
         })?;
         Ok(text)
     }
@@ -169,7 +175,7 @@ impl Reader {
         };
         let found = match by(&self.catalog) {
             // The words name types as the search path shows them.
-            Err(_) if ty.oid >= FIRST_MADE => by(&self.asked.seen_catalog()),
+            Err(_) if ty.oid >= FIRST_MADE => by(&self.asked.catalog_with(ty.oid)),
             found => found,
         };
         found.map_err(|e| sql_error(&e, ""))

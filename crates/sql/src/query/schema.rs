@@ -108,17 +108,8 @@ impl<'a> Names<'a> {
     /// The type of a relation's rows, which is in the catalog from now on.
     pub(super) fn row_of(&self, relation: Oid, name: &Name) -> Oid {
         let row = oids::of_row(relation);
-        let catalog = &self.found.catalog;
-        if catalog.get_type(row).is_none() {
-            let mut ty = Type::made(row, &name.name, TypeKind::Composite, b'C', row + 1);
-            let seen = name.schema == PG_CATALOG || self.view.path().any(|s| s == name.schema);
-            ty.shown = match seen {
-                true => quote(&name.name).into(),
-                false => format!("{}.{}", quote(&name.schema), quote(&name.name)).into(),
-            };
-            let array = Type::array_of(&ty);
-            catalog.name_type(ty);
-            catalog.name_type(array);
+        if self.found.catalog.get_type(row).is_none() {
+            add_row(self.view, &self.found.catalog, row, name);
         }
         row
     }
@@ -392,6 +383,19 @@ impl Schema for Names<'_> {
 }
 
 /// A composite type as the binder knows it; `None` of other types.
+/// Lets a catalog have the type of a relation's rows, and that of arrays of them.
+pub(super) fn add_row(view: &View, catalog: &Catalog, row: Oid, name: &Name) {
+    let mut ty = Type::made(row, &name.name, TypeKind::Composite, b'C', row + 1);
+    let seen = name.schema == PG_CATALOG || view.path().any(|s| s == name.schema);
+    ty.shown = match seen {
+        true => quote(&name.name).into(),
+        false => format!("{}.{}", quote(&name.schema), quote(&name.name)).into(),
+    };
+    let array = Type::array_of(&ty);
+    catalog.name_type(ty);
+    catalog.name_type(array);
+}
+
 fn composite(made: &Made, catalog: &Catalog) -> Option<Relation> {
     let of = made.composite()?;
     let column = |(name, ty): &(String, PgType)| Column {

@@ -23,7 +23,7 @@ use super::domains::Domains;
 use super::stored::moment_of;
 use super::tables::Known;
 use super::views::of_sql;
-use super::{catalog, named, sets};
+use super::{catalog, named, schema, sets};
 use crate::error::SqlError;
 use crate::functions::catalogs::Seen;
 use crate::functions::{self, Function};
@@ -140,9 +140,16 @@ impl Asked {
         Asked { memory, domains: Domains::within(depth), ..Asked::new(view) }
     }
 
-    /// The catalog in which types are named as the search path shows them.
-    pub(super) fn seen_catalog(&self) -> Catalog {
-        self.view.objects.made_types().seen_from(&self.view)
+    /// The catalog in which types are named as the search path shows them, with a type of it that may be one of a relation's
+    /// rows.
+    pub(super) fn catalog_with(&self, ty: Oid) -> Catalog {
+        let catalog = self.view.objects.made_types().seen_from(&self.view);
+        if catalog.get_type(ty).is_none()
+            && let Some((row, name)) = row_types::named(&self.view, ty)
+        {
+            schema::add_row(&self.view, &catalog, row, &name);
+        }
+        catalog
     }
 
     fn seen(&self) -> &Arc<Seen> {

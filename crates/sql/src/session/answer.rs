@@ -102,6 +102,8 @@ pub struct RowsAnswer {
     pub tag: &'static str,
     /// Whether a simple query's client gets them in binary form: they are of a cursor that says so.
     pub binary: bool,
+    /// What the source has given first, where it was asked before anything was sent.
+    first: Option<Result<Option<Chunk>>>,
     /// Rows taken out of the source and not sent yet, and how many were.
     left: Option<(Chunk, usize)>,
     /// Rows sent so far, and those of the last time.
@@ -158,6 +160,7 @@ impl RowsAnswer {
             source,
             tag,
             binary: false,
+            first: None,
             left: None,
             sent: 0,
             sent_last: 0,
@@ -172,6 +175,30 @@ impl RowsAnswer {
         RowsAnswer { scope, ..self }
     }
 
+    /// Asks for the first rows and keeps what comes, an error too, for those who send it; the error, where `begins_anew` says
+    /// that the statement does.
+    ///
+    /// # Errors
+    /// Those of the statement.
+    pub fn begin(&mut self, begins_anew: impl FnOnce() -> bool) -> Result<()> {
+        debug_assert!(self.first.is_none() && self.left.is_none() && self.sent == 0);
+        if self.scope.is_some() {
+            // What routines tell comes behind the description of the rows, and what they did is not done again.
+            return Ok(());
+        }
+        match self.source.next() {
+            Err(e) if begins_anew() => Err(e),
+            first => {
+                self.first = Some(first);
+                Ok(())
+            }
+        }
+    }
+
+    fn next_of_source(&mut self) -> Result<Option<Chunk>> {
+        self.first.take().unwrap_or_else(|| self.source.next())
+    }
+
     /// Rows were taken out by FETCH or MOVE.
     pub fn went(&mut self, rows: usize) {
         self.sent += rows as u64;
@@ -184,7 +211,7 @@ impl RowsAnswer {
     pub fn next_chunk(&mut self, client: &mut dyn Client) -> Result<Option<Chunk>> {
         let next = match self.left.take() {
             Some((chunk, from)) => Some(chunk.slice_from(from)),
-            None => self.source.next()?,
+            None => self.next_of_source()?,
         };
         if let Some(scope) = &self.scope {
             scope.lent().hand_on(client)?;
@@ -217,7 +244,7 @@ impl RowsAnswer {
         loop {
             let (chunk, from) = match self.left.take() {
                 Some(left) => left,
-                None => match self.source.next()? {
+                None => match self.next_of_source()? {
                     Some(chunk) => (chunk, 0),
                     None => return Ok(true),
                 },
@@ -295,7 +322,7 @@ impl RowsAnswer {
         while room > 0 {
             let (chunk, from) = match self.left.take() {
                 Some(left) => left,
-                None => match self.source.next()? {
+                None => match self.next_of_source()? {
                     Some(chunk) => (chunk, 0),
                     None => break,
                 },

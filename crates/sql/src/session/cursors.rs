@@ -18,7 +18,7 @@ use super::{Parameter, Portal, Session, no_portal};
 use crate::deep;
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Body, Parsed};
-use crate::plan::room::Room;
+use crate::plan::room::{Kept, Room};
 use crate::source::Source;
 use crate::view::{ListedCursor, View};
 use crate::wire::Client;
@@ -166,33 +166,16 @@ impl Session {
             rows = RowsAnswer::new(columns, Box::new(Ready::new(chunks)), "FETCH");
         }
         let kept = self.keep_portal(&name, bytes)?;
-        let listed = Some(ListedCursor {
-            name: name.clone(),
+        let listed = ListedCursor {
+            name,
             text: source.written.to_owned(),
             hold,
             binary: declare.binary,
             scrolls: declare.scroll.unwrap_or(!parsed.is_locking()),
             made_us: SystemClock.unix_us(),
-        });
-        let portal = Portal {
-            listed,
-            prepared: Arc::new(Prepared {
-                columns: Some(Arc::clone(&rows.columns)),
-                ..Prepared::simple(parsed)
-            }),
-            values: Vec::new(),
-            formats: Vec::new(),
-            answer: Some(Answer::Rows(rows)),
-            cursor: true,
-            binary: declare.binary,
-            hold,
-            number: self.next_portal(),
-            fresh: true,
-            scroll: Scroll::new(keeps),
-            kept,
-            open: self.open(tables),
         };
-        self.portals.insert(name, Box::new(portal));
+        let open = self.open(tables);
+        self.add_cursor(listed, parsed, rows, (keeps, kept, open));
         Ok(Answer::Done("DECLARE CURSOR".into()))
     }
 
@@ -203,36 +186,47 @@ impl Session {
     pub(crate) fn open_cursor(&mut self, opened: Opened<'_>) -> Result<()> {
         let Opened { name, parsed, scroll, rows, tables } = opened;
         let kept = self.keep_portal(&name, 0)?;
-        let listed = Some(ListedCursor {
-            name: name.clone(),
+        let listed = ListedCursor {
+            name,
             text: parsed.text.clone(),
             hold: false,
             binary: false,
             scrolls: scroll.unwrap_or(!parsed.is_locking()),
             made_us: SystemClock.unix_us(),
-        });
+        };
         let keeps = if scroll == Some(false) { Keeps::None } else { Keeps::All };
+        let open = self.open(tables);
+        self.add_cursor(listed, parsed.clone(), rows, (keeps, kept, open));
+        self.lend_cursors();
+        Ok(())
+    }
+
+    /// Adds the portal of a cursor: what it keeps of its rows, the room that it takes, and what it has open.
+    fn add_cursor(
+        &mut self,
+        listed: ListedCursor,
+        parsed: Parsed,
+        rows: RowsAnswer,
+        (keeps, kept, open): (Keeps, Option<Kept>, Option<Open>),
+    ) {
+        let columns = Some(Arc::clone(&rows.columns));
+        let (name, binary, hold) = (listed.name.clone(), listed.binary, listed.hold);
         let portal = Portal {
-            listed,
-            prepared: Arc::new(Prepared {
-                columns: Some(Arc::clone(&rows.columns)),
-                ..Prepared::simple(parsed.clone())
-            }),
+            prepared: Arc::new(Prepared { columns, ..Prepared::simple(parsed) }),
+            listed: Some(listed),
             values: Vec::new(),
             formats: Vec::new(),
             answer: Some(Answer::Rows(rows)),
             cursor: true,
-            binary: false,
-            hold: false,
+            binary,
+            hold,
             number: self.next_portal(),
             fresh: true,
             scroll: Scroll::new(keeps),
             kept,
-            open: self.open(tables),
+            open,
         };
         self.portals.insert(name, Box::new(portal));
-        self.lend_cursors();
-        Ok(())
     }
 
     /// Goes some way in a cursor for a routine: rows, how many, and their columns; `moves`: they are passed over.

@@ -501,10 +501,6 @@ impl Session {
     }
 
     fn parse_in_room(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<()> {
-        if !name.is_empty() && self.statements.contains_key(name) {
-            let text = format!("prepared statement \"{name}\" already exists");
-            return Err(SqlError::new(state::DUPLICATE_STATEMENT, text));
-        }
         self.make_room(sql)?;
         // Those with names have room of their own.
         let key = if name.is_empty() { self.text_key(sql, Some(types)) } else { None };
@@ -520,6 +516,10 @@ impl Session {
             return Err(SqlError::new(state::SYNTAX, text));
         }
         let mut prepared = self.prepare(all.pop(), types)?;
+        if !name.is_empty() && self.statements.contains_key(name) {
+            let text = format!("prepared statement \"{name}\" already exists");
+            return Err(SqlError::new(state::DUPLICATE_STATEMENT, text));
+        }
         if !name.is_empty() {
             prepared = self.with_literals_of_now(prepared, types)?;
         }

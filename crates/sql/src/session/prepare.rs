@@ -157,10 +157,9 @@ impl Session {
     /// Prepares a statement: finds out the types of its parameters and its columns.
     pub(super) fn prepare(&mut self, parsed: Option<Parsed>, types: &[u32]) -> Result<Prepared> {
         let Some(parsed) = parsed else {
-            let empty = Vec::new();
             return Ok(Prepared {
                 parsed: None,
-                parameters: empty,
+                parameters: types.iter().map(|oid| PgType::new(*oid)).collect(),
                 columns: None,
                 first: None,
                 late: Mutex::default(),
@@ -203,7 +202,8 @@ impl Session {
         }
         let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
         deep::run(parsed.depth, || {
-            self.in_view(|_, view| {
+            self.in_view(|session, view| {
+                let _stop = session.limited(view);
                 let bound = Bound::of(view, parsed, &types)?;
                 prepared.must_still_give(bound.returns().as_deref())?;
                 if own == 0 {
@@ -241,7 +241,8 @@ impl Session {
         }
         let stamp = self.stamp();
         let native = self.uses_fast_path();
-        let meaning = self.in_view(|_, view| {
+        let meaning = self.in_view(|session, view| {
+            let _stop = session.limited(view);
             let meaning = Meaning::of(Bound::parsed(view, parsed, given)?);
             // What the role may not is refused when it runs: it may be allowed then.
             if native && matches!(meaning.find_native(view), Ok(Some(_))) {

@@ -27,6 +27,9 @@ use crate::view::View;
 use crate::wire::Client;
 use crate::{commands, ddl, parse};
 
+/// How often a statement begins anew: each time another transaction has changed the form of a table.
+const ROUNDS: usize = 100;
+
 /// The statement of a tree, if it is one about a transaction.
 fn transaction_of(tree: &ast::Tree) -> Option<&Transaction> {
     match &tree.statements.first()?.statement {
@@ -140,16 +143,42 @@ impl Session {
         self.block()?.scope.look_at(past);
         let stop = Arc::clone(self.block()?.scope.stop());
         let _stop = stop::within(&stop);
-        let mut answer = self.run_in_transaction(prepared, parsed, values, client);
-        if answer.is_err() && self.is_outdated() {
-            // Nothing was done yet: the table that it is about changed while it waited for it. What the catalog says of it
-            // is there when the commit has ended that changed it.
+        let mut answer = self.run_to_rows(prepared, parsed, values, client);
+        for _ in 0..ROUNDS {
+            if answer.is_ok() || !self.is_outdated() || self.may_have_sent(parsed) {
+                break;
+            }
+            // Nothing was done yet: the table that it is about changed while it waited for it, or before it was read. What the
+            // catalog says of it is there when the commit has ended that changed it.
             drop(self.instance.newest_objects());
             self.between.undo_statement();
             self.begin_statement(!sees_nothing(parsed))?;
-            answer = self.run_in_transaction(prepared, parsed, values, client);
+            answer = self.run_to_rows(prepared, parsed, values, client);
         }
         self.ended(answer)
+    }
+
+    /// Runs a statement up to its first rows: with the first of them each table is looked at whose rows come to them.
+    fn run_to_rows(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        parsed: &Parsed,
+        values: &[Parameter],
+        client: &mut dyn Client,
+    ) -> Result<Answer> {
+        self.native = false;
+        let mut answer = self.run_in_transaction(prepared, parsed, values, client)?;
+        if let (Answer::Rows(rows), Body::Query, false) = (&mut answer, parsed.body, self.native) {
+            rows.begin(|| self.is_outdated())?;
+        }
+        Ok(answer)
+    }
+
+    /// Whether a statement that another transaction took an index from may have sent rows already, as COPY does.
+    fn may_have_sent(&self, parsed: &Parsed) -> bool {
+        let tx = self.block.as_ref().and_then(|block| block.scope.tx().ok());
+        tx.is_some_and(|tx| tx.is_without_index())
+            && matches!(parsed.body, Body::Defined | Body::Other)
     }
 
     fn is_outdated(&self) -> bool {
@@ -189,7 +218,7 @@ impl Session {
     }
 
     /// Gives the statement under way the time that settings give it, from now on.
-    pub(super) fn limit_time(&mut self) {
+    pub(super) fn limit_time(&self) {
         let statement = self.settings.time(Id::StatementTimeout);
         let lock = self.settings.time(Id::LockTimeout);
         let wait = lock.into_iter().chain(statement).min();
@@ -204,6 +233,15 @@ impl Session {
                 tx.set_lock_timeout(wait);
             }
         }
+    }
+
+    /// Lets what is done now end when a statement would that began now; part of one that runs ends with that.
+    pub(super) fn limited(&self, view: &View) -> Option<stop::Before> {
+        if stop::known().is_some() {
+            return None;
+        }
+        self.limit_time();
+        Some(stop::within(view.scope.stop()))
     }
 
     /// Lets the waits for locks of a statement within another take as long as settings say now; the time of the whole is

@@ -57,12 +57,16 @@ impl Session {
         self.commit_block(block)
     }
 
-    /// Makes the calls of triggers that have waited for the end of the transaction, which is undone where one fails.
+    /// Makes the calls of triggers that have waited for the end of the transaction, which is undone where one fails, and judges
+    /// what has waited where the catalog was changed.
     ///
     /// # Errors
-    /// Those of the functions.
+    /// Those of the functions; what was judged is broken.
     pub(super) fn fire_deferred(&mut self, client: &mut dyn Client) -> Result<()> {
-        let is_due = |block: &Block| !block.failed && block.scope.deferred().is_due();
+        // What is judged tells names and values as the transaction's own catalog has them, as long as there is one.
+        let is_due = |block: &Block| {
+            !block.failed && (block.scope.deferred().is_due() || block.changed_catalog)
+        };
         if !self.block.as_ref().is_some_and(is_due) {
             return Ok(());
         }
@@ -76,7 +80,10 @@ impl Session {
             let _stop = stop::within(&stop);
             session.begin_within()?;
             let view = session.view()?;
-            let made = view.scope.deferred().run(&view, true);
+            let mut made = view.scope.deferred().run(&view, true);
+            if made.is_ok() && session.block()?.changed_catalog {
+                made = view.scope.tx()?.set_all_constraints(false).map_err(SqlError::from);
+            }
             session.take_over();
             made.map_err(|e| session.with_values_to_see(session.whole(e)))
         });

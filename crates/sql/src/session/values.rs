@@ -104,8 +104,9 @@ impl Session {
 
 /// Whether the binary form of a type's values is none of the engine's.
 fn is_sent(ty: PgType, bytes: &[u8]) -> bool {
-    let is_long = ty.oid == oid::NUMERIC && binary_value(ty, bytes).is_err();
-    is_long || ty.oid != 0 && (ty.engine().is_none() || matches!(ty.oid, oid::CHAR | oid::REGPROC))
+    let may_be_long = matches!(ty.oid, oid::NUMERIC | oid::TIMESTAMP | oid::TIMESTAMPTZ);
+    let is_long = may_be_long && binary_value(ty, bytes).is_err();
+    is_long || ty.oid != 0 && (ty.engine().is_none() || ty.oid == oid::CHAR)
 }
 
 fn parameter(ty: PgType, value: Option<&[u8]>, format: i16) -> Result<Parameter> {

@@ -7,7 +7,7 @@ use super::definitions::Definition;
 use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
 use super::{classes, extensions, fixed, made_types};
-use crate::catalog::oids;
+use crate::catalog::{Name, oids};
 use crate::error::Result;
 use crate::row;
 use crate::types::PgType;
@@ -43,6 +43,16 @@ pub fn name_of(view: &View, row: u32) -> Option<String> {
         own if own + 1 == row => Some(named(relation, "[]")),
         _ => None,
     })
+}
+
+/// The relation of whose rows this is the type, or of arrays of them: the type of a row, and the name.
+pub fn named(view: &View, ty: u32) -> Option<(u32, Name)> {
+    let model = Model::of(view).ok()?;
+    let is_it = |relation: &&Relation| {
+        let row = of(relation);
+        row != 0 && (row == ty || row + 1 == ty)
+    };
+    model.relations.iter().find(is_it).map(|relation| (of(relation), relation.name.clone()))
 }
 
 /// pg_type.

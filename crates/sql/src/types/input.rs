@@ -167,9 +167,13 @@ pub fn binary_value(ty: PgType, bytes: &[u8]) -> Result<Value> {
         oid::BOOL => Value::Bool(fixed::<1>(bytes)?[0] != 0),
         oid::INT2 => Value::Int(i16::from_be_bytes(fixed(bytes)?).into()),
         oid::INT4 => Value::Int(i32::from_be_bytes(fixed(bytes)?).into()),
-        oid::OID | oid::REGCLASS | oid::REGTYPE => {
-            Value::Int(u32::from_be_bytes(fixed(bytes)?).into())
-        }
+        oid::OID
+        | oid::REGCLASS
+        | oid::REGTYPE
+        | oid::REGPROC
+        | oid::REGPROCEDURE
+        | oid::REGNAMESPACE
+        | oid::REGROLE => Value::Int(u32::from_be_bytes(fixed(bytes)?).into()),
         oid::INT8 => Value::Int(i64::from_be_bytes(fixed(bytes)?)),
         oid::FLOAT4 => Value::Float(f32::from_be_bytes(fixed(bytes)?).into()),
         oid::FLOAT8 => Value::Float(f64::from_be_bytes(fixed(bytes)?)),

@@ -59,10 +59,10 @@ pub(super) struct Modes {
 }
 
 /// What one rule has still to judge.
-pub(super) struct DueRule {
+pub(in crate::transaction) struct DueRule {
     /// The table that has the rule.
     pub(super) table: Table,
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     /// Own rows, as ordinals: ascending ranges, of which those below `judged` were judged.
     pub(super) rows: Vec<Range<usize>>,
     pub(super) judged: usize,
@@ -83,9 +83,10 @@ pub(in crate::transaction) struct DueMark {
     rules: Vec<RuleMark>,
 }
 
-/// What was due of a rule: own rows and lost keys that were judged, lost keys, and whether all were.
-#[derive(Clone, Copy, Debug)]
+/// What was due of a rule: its name, own rows and lost keys that were judged, lost keys, and whether all were.
+#[derive(Clone, Debug)]
 struct RuleMark {
+    name: Arc<str>,
     judged: usize,
     lost_judged: usize,
     lost: usize,
@@ -95,6 +96,7 @@ struct RuleMark {
 impl Due {
     pub(in crate::transaction) fn mark(&self) -> DueMark {
         let rules = self.rules.iter().map(|rule| RuleMark {
+            name: Arc::clone(&rule.name),
             judged: rule.judged,
             lost_judged: rule.lost_judged,
             lost: rule.lost.len(),
@@ -112,6 +114,7 @@ impl Due {
         }
         self.rules.truncate(to.rules.len());
         for (rule, mark) in self.rules.iter_mut().zip(&to.rules) {
+            rule.name = Arc::clone(&mark.name);
             rule.cut_rows(end_of(rule.table.state.id));
             (rule.judged, rule.lost_judged) = (mark.judged, mark.lost_judged);
             rule.whole_judged = mark.whole_judged;
@@ -153,7 +156,13 @@ impl Due {
     }
 
     /// Whether a rule is judged later than with the call that brings rows.
-    pub(super) fn is_later(&self, table: TableId, name: &str, time: Time, parent: TableId) -> bool {
+    pub(in crate::transaction) fn is_later(
+        &self,
+        table: TableId,
+        name: &str,
+        time: Time,
+        parent: TableId,
+    ) -> bool {
         match self.held {
             Held::Several => return true,
             Held::One if parent == table => return true,
@@ -177,16 +186,30 @@ impl Due {
 
     /// Whether a rule of a table has rows to judge.
     pub(in crate::transaction) fn is_open(&self, table: TableId, name: &str) -> bool {
-        let is_it = |rule: &&DueRule| rule.table.state.id == table && rule.name == name;
+        let is_it = |rule: &&DueRule| rule.table.state.id == table && *rule.name == *name;
         self.rules.iter().find(is_it).is_some_and(DueRule::is_open)
     }
 
-    pub(super) fn rule(&mut self, table: &Table, name: &str) -> &mut DueRule {
-        let known = |r: &DueRule| r.table.state.id == table.state.id && r.name == name;
+    /// A rule of a table has another name from now on.
+    pub(in crate::transaction) fn rename(&mut self, table: TableId, name: &str, to: &str) {
+        for rule in self.rules.iter_mut().filter(|rule| rule.table.state.id == table) {
+            if *rule.name == *name {
+                rule.name = to.into();
+            }
+        }
+        let is_it = |(of, n, _): &(TableId, String, bool)| *of == table && n == name;
+        if let Some(modes) = self.modes.as_mut().filter(|modes| modes.named.iter().any(is_it)) {
+            let mut named = Arc::make_mut(modes).named.iter_mut();
+            named.by_ref().filter(|n| is_it(n)).for_each(|n| n.1 = to.to_owned());
+        }
+    }
+
+    pub(in crate::transaction) fn rule(&mut self, table: &Table, name: &str) -> &mut DueRule {
+        let known = |r: &DueRule| r.table.state.id == table.state.id && *r.name == *name;
         let at = self.rules.iter().position(known).unwrap_or_else(|| {
             self.rules.push(DueRule {
                 table: table.clone(),
-                name: name.to_owned(),
+                name: name.into(),
                 rows: Vec::new(),
                 judged: 0,
                 lost: Vec::new(),
@@ -202,7 +225,7 @@ impl Due {
 }
 
 impl DueRule {
-    pub(super) fn add_rows(&mut self, rows: Range<usize>) {
+    pub(in crate::transaction) fn add_rows(&mut self, rows: Range<usize>) {
         debug_assert!(rows.start < rows.end);
         debug_assert!(self.rows.last().is_none_or(|last| last.start <= rows.start));
         match self.rows.last_mut() {
@@ -218,7 +241,11 @@ impl DueRule {
     }
 
     pub(super) fn is_open(&self) -> bool {
-        self.rows.last().is_some_and(|rows| rows.end > self.judged) || self.has_lost()
+        self.has_rows() || self.has_lost()
+    }
+
+    pub(super) fn has_rows(&self) -> bool {
+        self.rows.last().is_some_and(|rows| rows.end > self.judged)
     }
 
     pub(super) fn has_lost(&self) -> bool {

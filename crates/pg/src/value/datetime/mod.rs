@@ -21,7 +21,7 @@ pub use place::{Place, displacement, find_place};
 pub use session::{Zone, find_zone, local_offset, offset_and_name, offset_at};
 pub use zone::{ZoneNow, zones};
 
-use super::{Settings, bad_binary};
+use super::{Settings, fixed};
 use crate::{Error, Result};
 use decode::{Decoded, Moment};
 
@@ -149,7 +149,7 @@ pub(super) fn print_timetz(time: i64, east: i32) -> String {
 
 /// date_recv.
 pub fn recv_date(bytes: &[u8]) -> Result<i32> {
-    let days = i32::from_be_bytes(bytes.try_into().map_err(|_| bad_binary())?);
+    let days = i32::from_be_bytes(fixed(bytes)?);
     if matches!(days, i32::MIN | i32::MAX) || (MIN_DATE..END_DATE).contains(&days) {
         return Ok(days);
     }
@@ -158,7 +158,7 @@ pub fn recv_date(bytes: &[u8]) -> Result<i32> {
 
 /// timestamp_recv and timestamptz_recv.
 pub fn recv_timestamp(bytes: &[u8]) -> Result<i64> {
-    let value = i64::from_be_bytes(bytes.try_into().map_err(|_| bad_binary())?);
+    let value = i64::from_be_bytes(fixed(bytes)?);
     if matches!(value, i64::MIN | i64::MAX) || in_range(Some(value)).is_some() {
         return Ok(value);
     }
@@ -167,7 +167,7 @@ pub fn recv_timestamp(bytes: &[u8]) -> Result<i64> {
 
 /// time_recv.
 pub fn recv_time(bytes: &[u8]) -> Result<i64> {
-    let value = i64::from_be_bytes(bytes.try_into().map_err(|_| bad_binary())?);
+    let value = i64::from_be_bytes(fixed(bytes)?);
     if (0..=DAY_US).contains(&value) {
         return Ok(value);
     }

@@ -4,7 +4,7 @@
 //! and 0xF000 the infinities), dscale.
 
 use super::{BASE, Class, DSCALE_MAX, Numeric};
-use crate::value::bad_binary;
+use crate::value::{bad_binary, left_over};
 use crate::{Error, Result};
 
 impl Numeric {
@@ -29,14 +29,13 @@ impl Numeric {
         let bad = |what: &str| {
             Error::new("22P03", format!("invalid {what} in external \"numeric\" value"))
         };
-        let (pairs, []) = bytes.as_chunks::<2>() else { return Err(bad_binary()) };
-        let words: Vec<u16> = pairs.iter().map(|pair| u16::from_be_bytes(*pair)).collect();
-        let [count, weight, sign, dscale, digits @ ..] = words.as_slice() else {
-            return Err(bad_binary());
+        let mut rest = bytes;
+        let mut word = || {
+            let (word, behind) = rest.split_first_chunk().ok_or_else(bad_binary)?;
+            rest = behind;
+            Ok::<u16, Error>(u16::from_be_bytes(*word))
         };
-        if digits.len() != usize::from(*count) {
-            return Err(bad_binary());
-        }
+        let (count, weight, sign) = (word()?, word()?, word()?);
         let class = match sign {
             0 => Class::Positive,
             0x4000 => Class::Negative,
@@ -45,18 +44,25 @@ impl Numeric {
             0xf000 => Class::NegativeInfinity,
             _ => return Err(bad("sign")),
         };
-        let dscale = i32::from(*dscale);
+        let dscale = i32::from(word()?);
         if dscale > DSCALE_MAX {
             return Err(bad("scale"));
         }
-        if digits.iter().any(|d| u32::from(*d) >= BASE) {
-            return Err(bad("digit"));
+        let mut digits = Vec::new();
+        for _ in 0..count {
+            digits.push(word()?);
+            if digits.last().is_some_and(|digit| u32::from(*digit) >= BASE) {
+                return Err(bad("digit"));
+            }
+        }
+        if !rest.is_empty() {
+            return Err(left_over());
         }
         if !matches!(class, Class::Positive | Class::Negative) {
             return Numeric::special(class).with_modifier(modifier);
         }
-        let weight = i32::from(*weight as i16);
-        let value = Numeric::raw(class == Class::Negative, weight, digits.to_vec(), dscale);
+        let weight = i32::from(weight as i16);
+        let value = Numeric::raw(class == Class::Negative, weight, digits, dscale);
         value.cut(dscale, false).with_modifier(modifier)
     }
 }

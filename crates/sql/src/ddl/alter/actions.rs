@@ -437,7 +437,10 @@ impl<'a> Actions<'a> {
             match self.steps.iter().position(again) {
                 // It has been dropped for a column's other type.
                 Some(at) => drop(self.steps.remove(at)),
-                None => self.steps.push(Step::DropConstraint(name.to_string())),
+                None => {
+                    self.must_free_parent(name)?;
+                    self.steps.push(Step::DropConstraint(name.to_string()));
+                }
             }
             return Ok(());
         }
@@ -450,6 +453,18 @@ impl<'a> Actions<'a> {
         }
         self.steps.push(Step::DropIndex(name.to_string()));
         Ok(())
+    }
+
+    /// Fails where something is to be judged for rows of the table that a foreign key refers to.
+    fn must_free_parent(&self, name: &str) -> Result<()> {
+        let key = self.schema.foreign_keys.iter().find(|key| key.name == name);
+        let Some(key) = key.filter(|key| key.parent != self.schema.id) else { return Ok(()) };
+        let tables = self.view.scope.tx()?.tables();
+        let parent = tables.iter().find(|table| table.schema().id == key.parent);
+        match parent {
+            Some(parent) => super::super::index::must_be_unused(self.view, parent, "ALTER TABLE"),
+            None => Ok(()),
+        }
     }
 
     /// Foreign keys that refer to a key which goes.

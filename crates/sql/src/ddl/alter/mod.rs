@@ -314,12 +314,15 @@ fn only_here(only: bool, changes: &[TableChange]) -> bool {
     only || changes.iter().all(is_own)
 }
 
-/// Whether changes give other names alone, which open cursors do not mind.
+/// Whether changes give other names alone, which open cursors and what is still to be judged do not mind.
 fn only_names(changes: &[TableChange]) -> bool {
     let names = |change: &TableChange| {
         matches!(
             change,
-            TableChange::Rename(_) | TableChange::RenameColumn(..) | TableChange::Schema(_)
+            TableChange::Rename(_)
+                | TableChange::RenameColumn(..)
+                | TableChange::RenameConstraint(..)
+                | TableChange::Schema(_)
         )
     };
     changes.iter().all(names)

@@ -167,7 +167,10 @@ fn index_of(
     let found = own.indexes.iter().filter(free).find(is_like);
     let name = match found {
         Some(found) => found.name.clone(),
-        None => make(session, view, (&above, index), child)?,
+        None => {
+            super::super::index::must_be_unused(view, child, "CREATE INDEX")?;
+            make(session, view, (&above, index), child)?
+        }
     };
     let own = child_now(view, child)?;
     let schema = own.schema();
