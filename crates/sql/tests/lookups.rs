@@ -63,7 +63,7 @@ select s.id, b is null, b.* is null from small s left join big b on b.id = s.b o
 select s.id, b.id from small s left join big b on b.id = s.b for update of s
 "#;
 
-/// Rows that EXISTS asks for one after the other, and so many of them that their keys are found together.
+/// Rows that EXISTS asks for one by one at first, and enough of them that their keys are found together.
 const MANY: &str = r#"
 create table y (id int primary key, h int, n numeric, f float8, c char(4), t text, u uuid, d date)
 insert into y select i, i % 97, case when i % 3 = 0 then (i % 50) * 1.0 else (i % 50) * 1.00 end, case when i % 11 = 0 then '-0'::float8 when i % 13 = 0 then 'nan' else i % 40 end, 'c' || i % 30, 't' || i % 30, md5((i % 60)::text)::uuid, date '2024-01-01' + i % 45 from generate_series(1, 250) i
