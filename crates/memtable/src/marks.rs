@@ -175,6 +175,7 @@ impl Marks {
 
     /// Clears `keep[i]` where row `rows[i]` (ascending) died at or before `csn`.
     pub fn drop_dead(&self, rows: &[RowId], csn: Csn, keep: &mut [bool]) {
+        assert_eq!(rows.len(), keep.len(), "a flag per row");
         let (Some(&first), Some(&last)) = (rows.first(), rows.last()) else { return };
         if rows.len() <= FEW_ROWS {
             let seen = |row| self.newest <= csn || self.find(row).is_some_and(|m| m.csn <= csn);
@@ -237,6 +238,7 @@ impl Marks {
         let mut all: Vec<Mark> = self.open.iter().map(|(&r, &v)| as_mark((r, v))).collect();
         all.extend(self.pieces.iter().flat_map(|p| p.iter()));
         all.sort_unstable_by_key(|m| m.row);
+        debug_assert_eq!(all.len() as u64, self.marked.len(), "the bitmap has every row once");
         MarkList::of_sorted(all.into_iter())
     }
 

@@ -447,7 +447,7 @@ fn concat(values: &[ArrayRef], ty: &DataType) -> Result<Col> {
     }))
 }
 
-/// Runs a plan to its end, or until it has given so many rows.
+/// Runs a plan to its end, or until it has given `most` rows.
 pub fn run(plan: &Arc<dyn ExecutionPlan>, env: &Env, most: usize) -> Result<Vec<RecordBatch>> {
     let context = env.context.lock().clone();
     let context: Arc<TaskContext> = context.expect("a plan runs with a context");
