@@ -257,7 +257,7 @@ impl Marks {
         let (Some(first), Some(last)) = (self.marked.min(), self.marked.max()) else {
             return lists;
         };
-        let stretches = ((last - first >> 16) + 1).min(self.len() as u64) as usize;
+        let stretches = (((last - first) >> 16) + 1).min(self.len() as u64) as usize;
         lists + self.len() * BITMAP_BYTES.0 + stretches * BITMAP_BYTES.1
     }
 
