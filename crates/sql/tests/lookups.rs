@@ -111,6 +111,15 @@ select count(*) from y left join z on z.id = y.id and exists (select from x wher
 with recursive r (n, s) as (select 0, false union all select n + 1, exists (select from x where x.h = r.n and x.v = 7) from r where n < 90) select count(*) from r where s
 select count(*) from x where exists (select from x o where o.h = x.v and o.v = x.h)
 select count(*) from y where exists (select from x where row(x.h, x.t) = row(y.h, y.t))
+prepare p as select count(*) from y where exists (select from x where x.h = y.h and x.v = 2)
+execute p
+delete from x where v = 2 and h < 30
+execute p
+begin
+insert into x (id, h, v) select 20000 + i, i, 2 from generate_series(0, 20) i
+execute p
+rollback
+execute p
 update y set t = 'seen' where exists (select from x where x.h = y.h and x.v = 6)
 select count(*) from y where t = 'seen'
 delete from y where not exists (select from x where x.h = y.h and x.v = 6)
