@@ -44,6 +44,8 @@ fn what_is_not_done_is_refused() {
         "DO $$ DECLARE a int; BEGIN SELECT a FROM t AS OF COMMIT 1 INTO a; END $$",
         "DO $$ BEGIN EXECUTE 'SELECT a FROM t AS OF COMMIT 1'; END $$",
         "DO $$ DECLARE a int[]; BEGIN a[1:2] := '{1,2}'; END $$",
+        "DO $$ #print_strict_params on\nBEGIN END $$",
+        "DO $$ #option dump\nBEGIN END $$",
         "REVOKE USAGE ON LANGUAGE plpgsql FROM PUBLIC",
     ];
     for statement in refused {

@@ -34,8 +34,14 @@ pub trait Variables {
     /// `42P02`: there is no such parameter.
     fn parameter(&self, number: i32) -> Result<Variable>;
 
-    /// Whether a column hides a variable of its name, as in functions of SQL; otherwise such a name is ambiguous.
+    /// Whether a column hides a variable of its name, as in functions of SQL; otherwise such a name is ambiguous, unless
+    /// variables hide columns.
     fn yields(&self) -> bool {
+        false
+    }
+
+    /// Whether a variable hides a column of its name.
+    fn hides(&self) -> bool {
         false
     }
 }
@@ -48,6 +54,9 @@ impl Binder<'_> {
     pub(super) fn column(&mut self, path: &Path, place: Option<u32>) -> Result<ExprId> {
         let Some(variables) = self.variables else { return self.column_of_query(path, place) };
         let found = variables.find(path, false)?;
+        if let (true, Some(found)) = (variables.hides(), &found) {
+            return self.variable(found.clone(), place);
+        }
         let column = self.column_of_query(path, place);
         match (found, column) {
             (None, column) => column,
@@ -69,6 +78,12 @@ impl Binder<'_> {
         place: Option<u32>,
     ) -> Result<Option<ExprId>> {
         let Some(variables) = self.variables else { return Ok(None) };
+        // A table of its name comes first where columns do.
+        let is_table =
+            || matches!(path.len(), 1 | 2) && matches!(self.item_named(path, place), Ok(Some(_)));
+        if variables.yields() && is_table() {
+            return Ok(None);
+        }
         match variables.find(path, true)? {
             Some(row @ Variable::Row(..)) => self.row_variable(row, place).map(Some),
             _ => Ok(None),

@@ -6,8 +6,10 @@
 use std::sync::Arc;
 
 use onlap_kernels::array::{Array, store_element};
+use onlap_kernels::json::store_part;
 use onlap_kernels::{Datum, output, repr};
 use onlap_pg::catalog::oids;
+use onlap_pg::resolve::{Context, can_convert};
 use onlap_pg::{TypeRef, bind};
 use onlap_query::{Condition, Env};
 
@@ -16,6 +18,9 @@ use super::machine::{Given, Machine};
 use super::values::{Held, Row, Shape, no_row, of_batch, row_of};
 use crate::error::{Result, SqlError, state};
 use crate::query::{Asked, Names, condition_env, sql_error};
+
+/// The type that subscripts lead into by keys.
+const JSONB: u32 = 3802;
 
 /// A conversion, and what calculates it.
 pub struct Cast {
@@ -151,10 +156,10 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// Assigns a value to an element of an array.
+    /// Assigns a value to an element of an array, or to a part of a jsonb value.
     ///
     /// # Errors
-    /// `42804`: it is no array; those of subscripts and of the conversion.
+    /// `42804`: it is neither; those of subscripts and of the conversion.
     pub(super) fn assign_element(
         &mut self,
         target: &Target,
@@ -162,6 +167,12 @@ impl Machine<'_, '_> {
         ty: TypeRef,
         value: Datum<'static>,
     ) -> Result<()> {
+        let (of, held) = self.whole_of(target)?;
+        let catalog = Arc::clone(self.host.view.objects.made_types().catalog());
+        let base = catalog.base(of.oid, of.modifier);
+        if base.0 == JSONB {
+            return self.assign_json_part(target, (&held, subscripts), ty, value);
+        }
         let mut places = Vec::with_capacity(subscripts.len());
         for sql in subscripts {
             let (ty, place) = self.value(sql)?;
@@ -170,23 +181,6 @@ impl Machine<'_, '_> {
                 _ => None,
             });
         }
-        let name = &self.body.slots[target.slot].name;
-        let (of, held) = match (&self.held[target.slot], &target.field) {
-            (Held::Value(ty, value), _) => (*ty, value.clone()),
-            (held, Some(field)) => {
-                let shape = held.shape(name).map_err(|e| sql_error(&e, ""))?;
-                match shape.iter().position(|(known, _)| known == field) {
-                    Some(at) => (shape[at].1, held.field(at)),
-                    None => {
-                        let text = format!("record \"{name}\" has no field \"{field}\"");
-                        return Err(SqlError::new(state::NO_COLUMN, text));
-                    }
-                }
-            }
-            (_, None) => return Err(SqlError::unsupported("a subscript of a row")),
-        };
-        let catalog = Arc::clone(self.host.view.objects.made_types().catalog());
-        let base = catalog.base(of.oid, of.modifier);
         let (Some(element), Some(_)) = (catalog.element(base.0), repr(&catalog, base.0)) else {
             let shown = catalog.shown(of.oid);
             let text =
@@ -208,6 +202,73 @@ impl Machine<'_, '_> {
         let stored = store_element(array.as_ref(), kind, &places, &value, &cx);
         let stored = Datum::bytes(stored.map_err(|e| sql_error(&e, ""))?);
         self.assign(target, TypeRef { oid: base.0, modifier: base.1 }, stored)
+    }
+
+    /// The type and the value of a target.
+    fn whole_of(&self, target: &Target) -> Result<(TypeRef, Datum<'static>)> {
+        let name = &self.body.slots[target.slot].name;
+        match (&self.held[target.slot], &target.field) {
+            (Held::Value(ty, value), _) => Ok((*ty, value.clone())),
+            (held, Some(field)) => {
+                let shape = held.shape(name).map_err(|e| sql_error(&e, ""))?;
+                match shape.iter().position(|(known, _)| known == field) {
+                    Some(at) => Ok((shape[at].1, held.field(at))),
+                    None => {
+                        let text = format!("record \"{name}\" has no field \"{field}\"");
+                        Err(SqlError::new(state::NO_COLUMN, text))
+                    }
+                }
+            }
+            (_, None) => Err(SqlError::unsupported("a subscript of a row")),
+        }
+    }
+
+    /// Assigns to the part of a jsonb value that keys and indexes lead to.
+    fn assign_json_part(
+        &mut self,
+        target: &Target,
+        (held, subscripts): (&Datum<'_>, &[Sql]),
+        ty: TypeRef,
+        value: Datum<'static>,
+    ) -> Result<()> {
+        let mut steps = Vec::with_capacity(subscripts.len());
+        let mut from_index = false;
+        for (at, sql) in subscripts.iter().enumerate() {
+            let (ty, step) = self.value(sql)?;
+            let wanted = self.type_of_step(ty)?;
+            from_index |= at == 0 && wanted == oids::INT4;
+            steps.push(match self.convert(step, ty, TypeRef::new(wanted))? {
+                Datum::Int4(index) => Some(index.to_string()),
+                Datum::Text(key) => Some(key.into_owned()),
+                _ => None,
+            });
+        }
+        let value = self.convert(value, ty, TypeRef::new(JSONB))?;
+        let catalog = Arc::clone(self.host.view.objects.made_types().catalog());
+        let asked = Asked::new(&self.host.view);
+        asked.begin(&self.host.memory());
+        let settings = crate::query::settings_of(&self.host.view);
+        let cx = onlap_kernels::Cx { catalog: &catalog, settings: &settings, session: &asked };
+        let stored = store_part(bytes_of(held), &steps, from_index, bytes_of(&value), &cx);
+        let stored = Datum::bytes(stored.map_err(|e| sql_error(&e, ""))?);
+        self.assign(target, TypeRef::new(JSONB), stored)
+    }
+
+    /// What a subscript of jsonb is taken as: int4 or text.
+    fn type_of_step(&self, ty: TypeRef) -> Result<u32> {
+        let catalog = self.host.view.objects.made_types().catalog();
+        let can = |to| can_convert(catalog, ty.oid, to, Context::Implicit);
+        match (ty.oid, can(oids::INT4), can(oids::TEXT)) {
+            (oids::UNKNOWN, ..) | (_, false, true) => Ok(oids::TEXT),
+            (_, true, false) => Ok(oids::INT4),
+            (_, both, _) => {
+                let text = format!("subscript type {} is not supported", catalog.shown(ty.oid));
+                Err(SqlError::new(state::MISMATCH, text).hint(match both {
+                    true => "jsonb subscript must be coercible to only one type, integer or text.",
+                    false => "jsonb subscript must be coercible to either integer or text.",
+                }))
+            }
+        }
     }
 
     fn assign_field(
@@ -347,5 +408,12 @@ impl Machine<'_, '_> {
             (0..batch.num_rows())
                 .filter_map(move |row| Some(of_batch(&given.catalog, shape?, batch, row)))
         })
+    }
+}
+
+fn bytes_of<'a>(value: &'a Datum<'_>) -> Option<&'a [u8]> {
+    match value {
+        Datum::Bytes(bytes) => Some(bytes),
+        _ => None,
     }
 }

@@ -31,8 +31,22 @@ pub struct Body {
     pub gives: Gives,
     /// What a trigger's function is told.
     pub told: Vec<Slot>,
+    /// What a name means that is a variable and a column.
+    pub conflict: Conflict,
     /// The outermost block.
     pub root: Block,
+}
+
+/// What a name means in SQL that is one of a variable and of a column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Conflict {
+    /// It is ambiguous.
+    #[default]
+    Error,
+    /// The variable.
+    Variable,
+    /// The column, as in functions of SQL.
+    Column,
 }
 
 /// What a routine gives back.

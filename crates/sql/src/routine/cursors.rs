@@ -75,11 +75,7 @@ impl Reader<'_> {
     /// The variable of a cursor.
     pub(super) fn cursor_variable(&mut self) -> Result<Slot> {
         let Some(target) = self.target_or_none()? else {
-            if !self.words.is_name(0) {
-                return Err(self.words.unexpected());
-            }
-            let name = self.words.name()?;
-            return refuse(format!("\"{name}\" is not a known variable"));
+            return Err(self.no_variable());
         };
         let declared = &self.slots[target.slot];
         let refuse = |text: String| Err(SqlError::new(state::MISMATCH, text));

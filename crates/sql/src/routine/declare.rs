@@ -2,13 +2,40 @@
 
 use onlap_pg::grammar::Kind as Token;
 
-use super::body::{Act, Kind, Level, Raise, RaiseOption};
+use super::body::{Act, Conflict, Kind, Level, Raise, RaiseOption};
 use super::conditions;
 use super::read::{Reader, find, no_condition};
 use super::types;
 use crate::error::{Result, SqlError, state};
 
 impl Reader<'_> {
+    /// `#variable_conflict` and other options before the outermost block.
+    pub(super) fn options(&mut self) -> Result<Conflict> {
+        let mut conflict = Conflict::default();
+        while self.words.accept_operator("#") {
+            if self.words.accept("variable_conflict") {
+                conflict = match self.words.word() {
+                    Some("error") => Conflict::Error,
+                    Some("use_variable") => Conflict::Variable,
+                    Some("use_column") => Conflict::Column,
+                    _ => return Err(self.words.unexpected()),
+                };
+                self.words.advance();
+            } else if self.words.accept("print_strict_params") {
+                match self.words.word() {
+                    Some("off") => self.words.advance(),
+                    Some("on") => return Err(SqlError::unsupported("#print_strict_params on")),
+                    _ => return Err(self.words.unexpected()),
+                }
+            } else if self.words.is("option") {
+                return Err(SqlError::unsupported("#option in PL/pgSQL"));
+            } else {
+                return Err(self.words.unexpected());
+            }
+        }
+        Ok(conflict)
+    }
+
     /// Declarations up to BEGIN.
     pub(super) fn declarations(&mut self) -> Result<()> {
         while !self.words.is("begin") && !self.words.is("declare") {

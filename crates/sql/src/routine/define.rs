@@ -75,13 +75,8 @@ pub fn check(view: &View, function: &Function, at: Option<usize>) -> Result<()> 
         if matches!(sql.parsed.body, Kind::Defined | Kind::Other) {
             continue;
         }
-        let seen = Seen {
-            body: &body,
-            held: &held,
-            scope: sql.scope,
-            used: Mutex::default(),
-            yields: true,
-        };
+        let used = Mutex::default();
+        let seen = Seen { body: &body, held: &held, scope: sql.scope, used };
         let bound = Bound::within(view, &sql.parsed, &[], (&seen, &rows));
         let bound = bound.and_then(|bound| bound.must_reach(view).map(|()| bound));
         last = Some(bound.map_err(|e| placed(e, sql.parsed.before))?);

@@ -157,13 +157,8 @@ impl<'a, 'h> Machine<'a, 'h> {
         {
             return Ok(Arc::clone(known));
         }
-        let seen = Seen {
-            body: self.body,
-            held: &self.held,
-            scope: sql.scope,
-            used: Mutex::default(),
-            yields: sql.role == Role::Whole,
-        };
+        let seen =
+            Seen { body: self.body, held: &self.held, scope: sql.scope, used: Mutex::default() };
         let rows = self.body.slots.iter().filter_map(|slot| match slot.kind {
             super::body::Kind::Row(oid, _) => Some(oid),
             _ => None,
@@ -182,7 +177,9 @@ impl<'a, 'h> Machine<'a, 'h> {
             let shape = match &self.held[*slot] {
                 Held::Value(..) => vec![(String::new(), *ty)],
                 // A whole row that is NULL is one value.
-                Held::Row(_, _, None) if field.is_none() => vec![(NULL_ROW.to_string(), *ty)],
+                Held::Row(_, _, None) | Held::Record(None) if field.is_none() => {
+                    vec![(NULL_ROW.to_string(), *ty)]
+                }
                 held => held.shape("").cloned().unwrap_or_default(),
             };
             shapes.push((*slot, shape));
@@ -197,7 +194,9 @@ impl<'a, 'h> Machine<'a, 'h> {
 
     fn has_shape(&self, slot: Slot, shape: &Shape) -> bool {
         match &self.held[slot] {
-            Held::Row(_, _, row) if shape.first().is_some_and(|field| field.0 == NULL_ROW) => {
+            Held::Row(_, _, row) | Held::Record(row)
+                if shape.first().is_some_and(|field| field.0 == NULL_ROW) =>
+            {
                 row.is_none()
             }
             Held::Row(_, _, None) => false,

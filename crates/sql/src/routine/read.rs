@@ -8,8 +8,8 @@ use onlap_pg::catalog::oids;
 use onlap_pg::grammar::{Kind as Token, Tokens};
 
 use super::body::{
-    Act, Block, Body, Condition, Declared, Gives, Handler, Handlers, Kind, Named, Slot, Statement,
-    Target,
+    Act, Block, Body, Condition, Conflict, Declared, Gives, Handler, Handlers, Kind, Named, Slot,
+    Statement, Target,
 };
 use super::conditions;
 use super::words::Words;
@@ -112,7 +112,8 @@ impl Reader<'_> {
         let root = Block { label: None, declared: Vec::new(), body: Vec::new(), handlers: None };
         let (slots, names) = (std::mem::take(&mut reader.slots), std::mem::take(&mut reader.names));
         let gives = around.form.gives.clone();
-        let body = Body { slots, names, found, root, parameters, row, gives, told };
+        let conflict = Conflict::Error;
+        let body = Body { slots, names, found, root, parameters, row, gives, told, conflict };
         (body, reader.scope)
     }
 
@@ -140,6 +141,7 @@ impl Reader<'_> {
     fn whole(&mut self) -> Result<Body> {
         let (parameters, row, told) = self.given();
         let found = self.declare("found", Kind::Scalar(TypeRef::new(oids::BOOL)), 0);
+        let conflict = self.options()?;
         let label = self.label()?;
         let root = self.block(label)?;
         self.words.accept_char(';');
@@ -148,7 +150,7 @@ impl Reader<'_> {
         }
         let (slots, names) = (std::mem::take(&mut self.slots), std::mem::take(&mut self.names));
         let gives = self.around.form.gives.clone();
-        Ok(Body { slots, names, found, root, parameters, row, gives, told })
+        Ok(Body { slots, names, found, root, parameters, row, gives, told, conflict })
     }
 
     /// An error that has no place in the body.
@@ -378,11 +380,7 @@ impl Reader<'_> {
         }
         self.words.back_to(from);
         if matches!(self.words.ahead(1), Token::ColonEquals | Token::Char('=' | '[')) {
-            let name = self.words.name()?;
-            return Err(SqlError::new(
-                state::SYNTAX,
-                format!("\"{name}\" is not a known variable"),
-            ));
+            return Err(self.no_variable());
         }
         if self.words.word().is_none() {
             return Err(self.words.unexpected());
@@ -416,7 +414,7 @@ impl Reader<'_> {
 
     /// A variable, or a field of one; the place stays where it is none.
     pub(super) fn target_or_none(&mut self) -> Result<Option<Target>> {
-        if !matches!(self.words.kind(), Token::Name | Token::Word(_)) {
+        if !matches!(self.words.kind(), Token::Name | Token::Word(_) | Token::Param(_)) {
             return Ok(None);
         }
         let from = self.words.at();
@@ -441,6 +439,17 @@ impl Reader<'_> {
             _ => return Err(SqlError::unsupported("an assignment to a field of a field")),
         };
         Ok(Some(Target { slot, field }))
+    }
+
+    /// What comes next is no variable, though it may be the name of one: `$n` is, too.
+    pub(super) fn no_variable(&mut self) -> SqlError {
+        match self.words.is_name(0) || matches!(self.words.kind(), Token::Param(_)) {
+            true => {
+                let name = self.words.value();
+                SqlError::new(state::SYNTAX, format!("\"{name}\" is not a known variable"))
+            }
+            false => self.words.unexpected(),
+        }
     }
 
     pub(super) fn check_assignable(&self, target: &Target) -> Result<()> {

@@ -9,7 +9,7 @@ use onlap_kernels::array::record;
 use onlap_pg::TypeRef;
 use onlap_pg::catalog::{Catalog, oids};
 
-use super::body::{Block, Body, Gives, Kind, Role, Sql};
+use super::body::{Block, Body, Conflict, Gives, Kind, Role, Sql};
 use super::machine::{Given, Machine};
 use super::read::{Around, Reader};
 use super::values::Held;
@@ -26,6 +26,7 @@ pub fn read(function: &Function, around: &Around<'_>) -> Result<(Body, Vec<Sql>)
     let text = &function.source;
     let all = parse::statements(text).map_err(|e| e.within_text(text, 0))?;
     let (mut body, scope) = Reader::parameters_alone(around);
+    body.conflict = Conflict::Column;
     body.root = Block { label: None, declared: Vec::new(), body: Vec::new(), handlers: None };
     let statements = all.into_iter().enumerate().map(|(number, parsed)| {
         super::texts::no_past(&parsed)?;

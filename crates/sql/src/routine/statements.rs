@@ -263,11 +263,7 @@ impl Reader<'_> {
         let mut targets: Vec<Target> = Vec::new();
         loop {
             let Some(target) = self.target_or_none()? else {
-                if !self.words.is_name(0) {
-                    return Err(self.words.unexpected());
-                }
-                let name = self.words.name()?;
-                return refuse(format!("\"{name}\" is not a known variable"));
+                return Err(self.no_variable());
             };
             self.check_assignable(&target)?;
             let is_row =
@@ -431,8 +427,7 @@ impl Reader<'_> {
         let mut items = Vec::new();
         loop {
             let Some(target) = self.target_or_none()? else {
-                let name = self.words.name()?;
-                return refuse(format!("\"{name}\" is not a known variable"));
+                return Err(self.no_variable());
             };
             self.check_assignable(&target)?;
             if self.words.kind() == Token::ColonEquals {

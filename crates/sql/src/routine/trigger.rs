@@ -75,8 +75,7 @@ pub fn must_be_served(view: &View, relation: u32, text: &str) -> Result<()> {
         kind => Held::of(kind),
     };
     let held: Vec<Held> = body.slots.iter().map(|slot| full(&slot.kind)).collect();
-    let (used, yields) = (Mutex::default(), false);
-    let seen = Seen { body: &body, held: &held, scope: sql.scope, used, yields };
+    let seen = Seen { body: &body, held: &held, scope: sql.scope, used: Mutex::default() };
     let bound = Bound::within(view, &sql.parsed, &[], (&seen, &rows));
     let served = bound.and_then(|bound| {
         bound.must_be_served(view, &sql.parsed.bindable())?;

@@ -8,7 +8,7 @@ use onlap_pg::catalog::{Catalog, oids};
 use onlap_pg::{Error, TypeRef};
 use parking_lot::Mutex;
 
-use super::body::{Body, Kind, Slot};
+use super::body::{Body, Conflict, Kind, Slot};
 use super::read::find;
 use crate::error::{Result, SqlError, state};
 
@@ -94,8 +94,6 @@ pub struct Seen<'a> {
     pub scope: Option<usize>,
     /// Parameters that the text has itself: EXECUTE has no others.
     pub used: Mutex<Vec<(Slot, Option<usize>, TypeRef)>>,
-    /// Whether columns hide them.
-    pub yields: bool,
 }
 
 impl Seen<'_> {
@@ -112,7 +110,11 @@ impl Seen<'_> {
 
 impl Variables for Seen<'_> {
     fn yields(&self) -> bool {
-        self.yields
+        self.body.conflict == Conflict::Column
+    }
+
+    fn hides(&self) -> bool {
+        self.body.conflict == Conflict::Variable
     }
 
     fn find(&self, path: &[Name], star: bool) -> onlap_pg::Result<Option<Variable>> {
@@ -126,6 +128,11 @@ impl Variables for Seen<'_> {
             (Held::Value(..), _) => Ok(None),
             (Held::Row(oid, _, None), []) if !star => {
                 let ty = TypeRef::new(*oid);
+                Ok(Some(Variable::Value(self.number(slot, None, ty), ty)))
+            }
+            // What was never assigned is NULL as a whole.
+            (Held::Record(None), []) if !star => {
+                let ty = TypeRef::new(oids::RECORD);
                 Ok(Some(Variable::Value(self.number(slot, None, ty), ty)))
             }
             (held, []) => {

@@ -454,3 +454,123 @@ DO $$ DECLARE x int; BEGIN x := 1 INTO y; END $$;
 DO $$ BEGIN IF 1 = 1 INTO made_of_if THEN NULL; END IF; END $$;
 
 SELECT count(*) FROM pg_class WHERE relname IN ('x', 'y', 'made_of_if');
+
+CREATE TABLE named (id int PRIMARY KEY, name text NOT NULL, amount numeric(10,2));
+
+CREATE FUNCTION raised(int, OUT int) LANGUAGE plpgsql AS $$ BEGIN $1 := $1 + 1; $2 = $1 * 10; END $$;
+
+SELECT raised(4);
+
+CREATE FUNCTION opened(refcursor) RETURNS refcursor LANGUAGE plpgsql AS $$ BEGIN OPEN $1 FOR SELECT generate_series(1, 3); RETURN $1; END $$;
+
+CREATE FUNCTION fetched(refcursor) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE a int; b int;
+BEGIN
+  PERFORM opened($1);
+  FETCH $1 INTO a;
+  MOVE FORWARD 1 FROM $1;
+  FETCH NEXT FROM $1 INTO b;
+  CLOSE $1;
+  RETURN a * 10 + b;
+END $$;
+
+SELECT fetched('of_a_name');
+
+CREATE FUNCTION taken(int, text[], named) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  SELECT 7 INTO $1;
+  $2[2] := 'set';
+  $3.name := 'a field';
+  GET DIAGNOSTICS $1 = ROW_COUNT;
+  FOR $1 IN 5..6 LOOP RAISE NOTICE '%', $1; END LOOP;
+  RETURN $1 || $2::text || $3.name;
+END $$;
+
+SELECT taken(1, '{a,b,c}', NULL);
+
+CREATE FUNCTION unknown_target(int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN $2 := 1; RETURN 1; END $$;
+
+CREATE FUNCTION unknown_into(int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN SELECT 1 INTO $3; RETURN 1; END $$;
+
+CREATE FUNCTION unknown_cursor(int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN CLOSE $2; RETURN 1; END $$;
+
+CREATE FUNCTION no_cursor(int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN CLOSE $1; RETURN 1; END $$;
+
+INSERT INTO named VALUES (1, 'one', 1), (2, 'two', 2), (3, 'three', 3);
+
+CREATE FUNCTION by_column(id int) RETURNS int LANGUAGE plpgsql AS $$ #variable_conflict use_column
+BEGIN RETURN (SELECT count(*) FROM named WHERE named.id = id); END $$;
+
+CREATE FUNCTION by_variable(id int) RETURNS int LANGUAGE plpgsql AS $$
+#print_strict_params off
+#variable_conflict use_variable
+BEGIN RETURN (SELECT count(*) FROM named WHERE named.id = id); END $$;
+
+CREATE FUNCTION by_neither(id int) RETURNS int LANGUAGE plpgsql AS $$
+#variable_conflict error
+BEGIN RETURN (SELECT count(*) FROM named WHERE named.id = id); END $$;
+
+SELECT by_column(2), by_variable(2);
+
+SELECT by_neither(2);
+
+DO $$
+#variable_conflict use_variable
+DECLARE id int := 9; name text := 'nine';
+BEGIN
+  INSERT INTO named (id, name, amount) VALUES (id, name, 1);
+  UPDATE named SET name = name || '!' WHERE named.id = 3;
+  RAISE NOTICE '%', (SELECT string_agg(named.name, ' ' ORDER BY named.id) FROM named);
+END $$;
+
+DO $$
+#variable_conflict use_column
+DECLARE id int := 9; name text := 'nine'; named record;
+BEGIN
+  SELECT 1 AS other INTO named;
+  RAISE NOTICE '%', (SELECT string_agg(name, ' ' ORDER BY id) FROM named);
+  RAISE NOTICE '%', (SELECT count(*) FROM (SELECT named.* FROM named WHERE id < 3) s (a, b, c));
+END $$;
+
+DO $$ #variable_conflict use_nothing
+BEGIN END $$;
+
+DO $$ #variable_conflicts error
+BEGIN END $$;
+
+DO $$ DECLARE x jsonb := '{"a":1}'; k text := 'c';
+BEGIN
+  x['b'] := '2'; RAISE NOTICE '%', x;
+  x[k] := to_jsonb(array[1, 2]); RAISE NOTICE '%', x;
+  x[k][3] := '"d"'; RAISE NOTICE '% %', x, x[k][0];
+  x['a'] = NULL; RAISE NOTICE '%', x;
+  x['n']['m'] := 5; RAISE NOTICE '%', x;
+  x := NULL; x[1] := 'true'; RAISE NOTICE '%', x;
+  x := NULL; x['1'] := 'true'; RAISE NOTICE '%', x;
+END $$;
+
+DO $$ DECLARE r record; BEGIN SELECT '{"a":[1]}'::jsonb AS j INTO r; r.j['a'][-1] := '"last"'; RAISE NOTICE '%', r; END $$;
+
+DO $$ DECLARE x jsonb := '{"a":1}'; BEGIN x['a']['b'] := '2'; END $$;
+
+DO $$ DECLARE x jsonb := '[1]'; BEGIN x['a'] := '2'; END $$;
+
+DO $$ DECLARE x jsonb := '[1]'; BEGIN x[NULL::text] := '2'; END $$;
+
+DO $$ DECLARE x jsonb := '[1]'; BEGIN x[0] := 'no json'; EXCEPTION WHEN OTHERS THEN RAISE NOTICE '% %', SQLSTATE, SQLERRM; END $$;
+
+DO $$ DECLARE x jsonb := '[1]'; BEGIN x[1.5] := '2'; EXCEPTION WHEN OTHERS THEN RAISE NOTICE '% %', SQLSTATE, SQLERRM; END $$;
+
+DO $$ DECLARE r record; q record; n int;
+BEGIN
+  RAISE NOTICE '% %', r, r IS NULL;
+  q := r; RAISE NOTICE '%', q;
+  RAISE NOTICE '%', row_to_json(r);
+  FOR i IN 1..2 LOOP
+    RAISE NOTICE '%', r;
+    SELECT i AS one, 'x' AS two INTO r;
+    RAISE NOTICE '% %', r, r IS NULL;
+  END LOOP;
+END $$;
+
+DO $$ DECLARE r record; BEGIN RAISE NOTICE '%', r.a; END $$;
