@@ -75,7 +75,7 @@ fn put_known(settings: &mut Configuration, db: &Database) {
     let path = std::path::absolute(settings.text(Id::DataDir)).unwrap_or_default();
     settings.put(Id::DataDirectory, Value::Text(path.to_string_lossy().into_owned()));
     let memory: u64 = db.memory().iter().map(|part| part.limit).sum();
-    settings.put(Id::SharedBuffers, Value::Int((memory >> 10) as i64));
+    settings.put(Id::SharedBuffers, Value::Int((memory >> 13) as i64));
     let jobs = settings.int(Id::BackgroundJobs);
     settings.put(Id::AutovacuumMaxWorkers, Value::Int(jobs));
     settings.put(Id::MaxWorkerProcesses, Value::Int(jobs));

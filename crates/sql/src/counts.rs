@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 
 use crate::calls::Call;
 
-/// Databases without sessions whose counts are kept. Those of databases that were dropped go first where more come.
+/// Databases without sessions whose counts are kept: where more come, all of these are forgotten.
 const MOST: usize = 256;
 
 /// What was done in a database.
@@ -65,9 +65,15 @@ impl Counts {
     /// Counts what a statement read.
     pub fn read(&self, call: &Call) {
         let (entries, rows) = (call.read.index_entries_read, call.read.rows_read);
-        self.returned.fetch_add(entries + rows, Relaxed);
-        self.fetched.fetch_add(rows, Relaxed);
-        self.blocks.fetch_add(call.read.blocks_read, Relaxed);
+        // Sessions share the counters: what adds nothing does not touch them.
+        let add = |counter: &AtomicU64, number: u64| {
+            if number > 0 {
+                counter.fetch_add(number, Relaxed);
+            }
+        };
+        add(&self.returned, entries + rows);
+        add(&self.fetched, rows);
+        add(&self.blocks, call.read.blocks_read);
         if call.temp_bytes > 0 {
             self.temp_files.fetch_add(1, Relaxed);
             self.temp_bytes.fetch_add(call.temp_bytes, Relaxed);
@@ -105,6 +111,11 @@ impl AllCounts {
             all.retain(|_, counts| Arc::strong_count(counts) > 1);
         }
         Arc::clone(all.entry(database.to_owned()).or_default())
+    }
+
+    /// Those of a database in which something was done.
+    pub fn known(&self, database: &str) -> Option<Arc<Counts>> {
+        self.0.lock().get(database).cloned()
     }
 
     /// The database has another name.

@@ -11,7 +11,7 @@ use crate::encoding::Encoding;
 use crate::error::{Result, SqlError, state};
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
 use crate::session::{Session, level_name};
-use crate::settings::{self, Id, SETTINGS, mode};
+use crate::settings::{self, Id, SETTINGS, hidden, is_secret, mode};
 use crate::source::strings;
 use crate::system::classes::is_constraint;
 use crate::types::{PgType, oid};
@@ -243,14 +243,21 @@ pub fn columns(name: Option<&str>) -> Arc<[AnswerColumn]> {
 
 fn show(session: &mut Session, name: Option<&str>) -> Result<Answer> {
     let text = |s: &str| Value::Text(s.to_string());
+    let may_see_all = |session: &mut Session| {
+        session.in_view(|_, view| Ok(view.judge.has_rights_of(oids::PG_READ_ALL_SETTINGS)))
+    };
     let rows = match name {
         None => {
+            let sees_all = may_see_all(session)?;
             let row = |s: &crate::settings::Setting| {
                 vec![text(s.name), text(&session.settings.show_id(s.id)), text(s.text)]
             };
-            SETTINGS.iter().map(row).collect()
+            SETTINGS.iter().filter(|s| sees_all || !is_secret(s.name)).map(row).collect()
         }
         Some(name) => {
+            if is_secret(name) && !may_see_all(session)? {
+                return Err(hidden(name));
+            }
             // The transaction's modes are those of one that is under way.
             session.current()?;
             vec![vec![text(&session.settings.show(name)?)]]

@@ -377,12 +377,17 @@ fn a_statement_that_is_bound_for_long_ends_when_it_is_not_wanted() {
         let joined = (1..n).map(|i| format!(" cross join (select 1) a{i}")).collect::<String>();
         format!("select count(*) from (select 1) a0{joined}")
     };
-    let mut read = |sql: &str| {
+    let parse = |talk: &mut Talk, sql: &str| {
         let read = talk.session.parse("", sql, &[]);
         talk.session.sync(&mut talk.client).expect("the client is here");
         read.map_err(|e| e.state())
     };
-    assert_eq!(read(&joins(500)), Ok(()));
+    assert_eq!(parse(&mut talk, &joins(500)), Ok(()));
+    // Its own time ends it, too.
+    talk.rows("set statement_timeout = '1ms'");
+    assert_eq!(parse(&mut talk, &joins(500)), Err("57014"));
+    talk.rows("reset statement_timeout");
+    let mut read = |sql: &str| parse(&mut talk, sql);
     let cancelled = Arc::new(Stop::new(&Arc::new(AtomicBool::new(true))));
     let _stop = stop::within(&cancelled);
     // One that is short is read to its end: it is the binder that asks.

@@ -52,11 +52,24 @@ select * from pg_ls_tmpdir()
 select * from pg_ls_archive_statusdir()
 select count(*), bool_and(age(datfrozenxid) >= 0) from pg_database where datname = 'postgres'
 select count(*) from pg_stat_bgwriter
+show data_directory
+select current_setting('data_directory')
+select count(*) from pg_settings where name = 'data_directory'
+select * from pg_ls_tmpdir(99999)
 reset role
+select * from pg_ls_tmpdir(99999)
+select count(*) from pg_ls_tmpdir(1663)
+select unit from pg_settings where name = 'shared_buffers'
 grant pg_monitor to unseen
 set role unseen
 select count(*) from pg_ls_archive_statusdir()
 select count(*) > 0 from pg_ls_waldir()
+select current_setting('data_directory') is not null, count(*) from pg_settings where name = 'data_directory'
+begin
+select pg_sleep(0.3)
+commit and chain
+select now() - xact_start < '200 ms' from pg_stat_activity where pid = pg_backend_pid()
+rollback
 reset role
 drop role unseen";
 
@@ -141,4 +154,26 @@ fn who_waits_for_a_row_is_told_and_for_whom() {
     until(&mut looks, "select count(*) from pg_locks where not granted", &["0"]);
     let idle = format!("select state, wait_event from pg_stat_activity where pid = {pid}");
     until(&mut looks, &idle, &["idle|ClientRead"]);
+}
+
+#[test]
+fn each_of_several_waits_for_one_lock() {
+    let fixture = Fixture::new(false);
+    let (mut first, mut looks) = (fixture.session(), fixture.session());
+    first.rows("create table t (a int primary key, b int)");
+    first.rows("insert into t values (1, 0)");
+    first.rows("begin");
+    first.rows("update t set b = 1 where a = 1");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let mut other = fixture.session();
+            scope.spawn(move || other.rows("update t set b = b + 1 where a = 1"));
+        }
+        let waits = "select count(*) from pg_stat_activity where wait_event = 'transactionid'";
+        until(&mut looks, waits, &["4"]);
+        let locks = "select count(*), count(distinct pid) from pg_locks where not granted";
+        until(&mut looks, locks, &["4|4"]);
+        first.rows("commit");
+    });
+    until(&mut looks, "select b from t", &["5"]);
 }

@@ -253,7 +253,10 @@ fn statements_go_on_while_indexes_come_and_go() {
                         if ended.load(Ordering::Relaxed) {
                             break;
                         }
-                        let error = talk.run(sql).error.filter(|(state, _)| state != "40001");
+                        // Rows of its first part may have been given when the second is read.
+                        let is_union = sql.contains("union");
+                        let error = talk.run(sql).error;
+                        let error = error.filter(|(state, _)| !is_union || state != "40001");
                         failed.extend(error.map(|(state, text)| format!("{sql}: {state} {text}")));
                     }
                     failed
@@ -274,4 +277,70 @@ fn statements_go_on_while_indexes_come_and_go() {
         ends.flatten().collect()
     });
     assert_eq!(failed, Vec::<String>::new());
+}
+
+/// What is due is known by the name of its rule: nothing is forgotten where others have that name, or had it.
+#[test]
+fn rules_with_the_names_of_others_are_judged() {
+    let fixture = support::Fixture::new(false);
+    let mut talk = fixture.session();
+    for sql in [
+        "create table p (id int primary key)",
+        "insert into p values (1)",
+        "create table c (id int constraint ck references p deferrable initially deferred, x int)",
+        "create index ck on c (x)",
+        "create table c2 (x int constraint ka references p deferrable initially deferred, \
+         id int constraint kb references p deferrable initially deferred, y int)",
+        "create table q (a int, b int, primary key (a, b))",
+        "create table c3 (id int constraint ck references p deferrable initially deferred, a int, b int)",
+        "create index on c3 (a, b)",
+        "create table d (a int constraint u unique deferrable initially deferred, \
+         b int constraint kd references p deferrable initially deferred)",
+    ] {
+        talk.rows(sql);
+    }
+    // The last statement that succeeds must not leave an orphan or a duplicate.
+    for story in [
+        &["insert into c values (5, 1)", "alter index ck rename to cx"][..],
+        &["insert into c values (5, 1)", "alter table c rename constraint ck to ckk"],
+        &[
+            "insert into c2 values (1, 1, 1)",
+            "set constraints all immediate",
+            "alter table c2 drop constraint ka",
+            "set constraints all deferred",
+            "insert into c2 values (1, 5, 1)",
+            "alter table c2 rename constraint kb to ka",
+            "update c2 set y = 2 where id = 5",
+        ],
+        &[
+            "insert into c3 values (1, 1, 1)",
+            "set constraints all immediate",
+            "set constraints all deferred",
+            "delete from p where id = 1",
+            "alter table c3 drop column id",
+            "alter table c3 add constraint ck foreign key (a, b) references q",
+        ],
+        &[
+            "alter index u rename to kd",
+            "insert into d values (1, 1)",
+            "insert into d values (1, 1)",
+        ],
+    ] {
+        talk.rows("begin");
+        for sql in story {
+            if talk.run(sql).error.is_some() {
+                break;
+            }
+        }
+        talk.run("commit");
+        talk.run("rollback");
+        for orphans in [
+            "select count(*) from c where id <> 1",
+            "select count(*) from c2 where id <> 1 or x <> 1",
+            "select count(*) from c3",
+            "select count(*) - count(distinct a) from d",
+        ] {
+            assert_eq!(talk.lines(&[orphans]), ["0"], "{orphans} after {story:?}");
+        }
+    }
 }

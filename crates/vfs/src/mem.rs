@@ -194,6 +194,10 @@ impl Fs for MemFs {
     fn create(&self, path: &Path, _access: Access) -> Result<Arc<dyn File>> {
         let mut names = self.names.lock();
         names.check_parent("open", path)?;
+        if names.dirs.contains(path) {
+            let message = format!("cannot open {}: it is a directory", path.display());
+            return Err(Error::new(ErrorKind::Io, message));
+        }
         let node = match names.live.get(path) {
             Some(node) => {
                 node.set_len(0);

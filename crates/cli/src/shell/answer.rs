@@ -57,7 +57,7 @@ impl Shell {
                 let tag = message.body.split(|b| *b == 0).next().unwrap_or_default();
                 let tag = String::from_utf8_lossy(tag);
                 self.names_are_old |=
-                    ["CREATE", "ALTER", "DROP", "SET"].iter().any(|word| tag.starts_with(word));
+                    ["CREATE", "ALTER", "DROP"].iter().any(|word| tag.starts_with(word));
                 println!("{tag}");
             }
             _ => {}

@@ -118,7 +118,8 @@ pub(super) fn advice(name: &str, for_programs: bool) -> String {
     let of = match name {
         "" => String::new(),
         name => format!(
-            " WHERE {0} IN (table_name, index_name) OR table_name LIKE '%.' || {0}",
+            " WHERE {0} IN (table_name, index_name) OR table_name LIKE '%.' || {0} \
+             OR kind = 'unfinished'",
             literal(name)
         ),
     };

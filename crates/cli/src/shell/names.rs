@@ -1,7 +1,7 @@
 //! Which names does the Tab key complete?
 //!
 //! Relations, their columns and indexes, as of the last change that this shell made; words of SQL; commands; and files where a command
-//! wants one. The shell asks for names while it waits for a statement anyway, and at most [`NAMES_MOST`] of them.
+//! wants one. The shell asks for names before it waits for a statement, and for at most [`NAMES_MOST`] of them.
 //!
 //! Names with control characters are left out: they would act on the terminal.
 

@@ -155,6 +155,10 @@ impl Plan {
                 if self.schema.index_by_name(to).is_some() {
                     return Err(exists(&self.schema, "an index", to));
                 }
+                let is_unique = self.schema.index_by_name(name).is_some_and(|i| i.is_unique());
+                if is_unique && self.has_rule(to) {
+                    return Err(exists(&self.schema, "a constraint", to));
+                }
                 let index = self.schema.indexes.iter_mut().find(|i| i.name == *name);
                 index.ok_or_else(|| unknown_index(name))?.name = to.clone();
                 Ok(())
@@ -222,8 +226,16 @@ impl Plan {
         Ok(())
     }
 
+    fn has_rule(&self, name: &str) -> bool {
+        let mut checks = self.schema.checks.iter().map(|check| &check.name);
+        checks.any(|n| n == name) || self.schema.foreign_keys.iter().any(|key| key.name == name)
+    }
+
     fn rename_constraint(&mut self, name: &str, to: &str) -> Result<()> {
         check_name("constraint", to)?;
+        if self.schema.index_by_name(to).is_some_and(|index| index.is_unique()) {
+            return Err(exists(&self.schema, "a constraint", to));
+        }
         let schema = &mut self.schema;
         let checks = schema.checks.iter_mut().map(|c| &mut c.name);
         let mut names: Vec<_> =

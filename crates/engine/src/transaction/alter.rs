@@ -243,6 +243,15 @@ impl Transaction {
             false => self.take_judged(table)?,
         }
         let before = Arc::clone(&self.buffer(table)?.schema);
+        for (name, to) in changes.renamed_rules() {
+            // What is due is known by the name of its rule, which an index may have too, or a rule that was dropped.
+            let is_rule = before.checks.iter().any(|check| check.name == name)
+                || before.foreign_keys.iter().any(|key| key.name == name);
+            let is_both = is_rule && before.index_by_name(name).is_some();
+            if is_both || self.due.knows(table.state.id, to) {
+                check_nothing_due(self, table)?;
+            }
+        }
         let mut plan = self.plan(table, &before, changes)?;
         if plan.schema.name != before.name && self.table(&plan.schema.name).is_ok() {
             let text = format!("there is a table named {} already", plan.schema.name);

@@ -330,12 +330,18 @@ impl Buffer {
 
     /// Those of own rows in a range of ordinals that stand in the place of own rows, ascending.
     pub(super) fn heirs(&self, rows: Range<usize>) -> Vec<usize> {
-        let heir = |event: &Event| match *event {
-            Event::Died { successor, .. } => successor.map(|row| row as usize),
-            Event::Marked { .. } => None,
-        };
-        let mut heirs: Vec<usize> =
-            self.events.iter().filter_map(heir).filter(|row| rows.contains(row)).collect();
+        let mut heirs = Vec::new();
+        // Successors come in the order of events: those of a statement are the last.
+        for event in self.events.iter().rev() {
+            let (Event::Died { successor, .. } | Event::Marked { successor, .. }) = *event;
+            let Some(row) = successor.map(|row| row as usize) else { continue };
+            if row < rows.start {
+                break;
+            }
+            if rows.contains(&row) && matches!(event, Event::Died { .. }) {
+                heirs.push(row);
+            }
+        }
         heirs.sort_unstable();
         heirs
     }

@@ -164,7 +164,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Whether a rule is still to be judged for rows of a table: own ones that it brought, or keys that it lost.
+    /// Whether a rule of a table, or one that refers to it, is still to be judged.
     pub fn has_due(&self, table: &Table) -> bool {
         let id = table.state.id;
         let refers = |rule: &DueRule| {
@@ -173,7 +173,7 @@ impl Transaction {
             schema.foreign_keys.iter().any(|key| *key.name == *rule.name && key.parent == id)
         };
         self.due.rules.iter().any(|rule| {
-            rule.has_rows() && rule.table.state.id == id || rule.has_lost() && refers(rule)
+            rule.is_open() && (rule.table.state.id == id || rule.has_lost() && refers(rule))
         })
     }
 

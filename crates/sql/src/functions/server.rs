@@ -16,6 +16,7 @@ use crate::exported::Known;
 use crate::instance::Instance;
 use crate::rights::Judge;
 use crate::scope::Scope;
+use crate::settings::{hidden, is_secret};
 use crate::system::figures::statements;
 use crate::system::rows::Datum;
 use crate::system::{locks, monitored};
@@ -199,8 +200,12 @@ fn must_signal(judge: &Judge, other: u32, terminate: bool) -> Result<()> {
 
 fn setting(view: &View) -> Function {
     let settings = Arc::clone(&view.settings);
+    let sees_all = view.judge.has_rights_of(oids::PG_READ_ALL_SETTINGS);
     Function::new(move |a| {
         let wanted = a.first().map(Datum::text).unwrap_or_default();
+        if is_secret(&wanted) && !sees_all {
+            return Err(hidden(&wanted));
+        }
         let optional = a.get(1) == Some(&Datum::Bool(true));
         match settings(&wanted.to_lowercase()) {
             Some(value) => Ok(value.into()),

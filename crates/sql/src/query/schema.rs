@@ -382,7 +382,6 @@ impl Schema for Names<'_> {
     }
 }
 
-/// A composite type as the binder knows it; `None` of other types.
 /// Lets a catalog have the type of a relation's rows, and that of arrays of them.
 pub(super) fn add_row(view: &View, catalog: &Catalog, row: Oid, name: &Name) {
     let mut ty = Type::made(row, &name.name, TypeKind::Composite, b'C', row + 1);
@@ -396,6 +395,7 @@ pub(super) fn add_row(view: &View, catalog: &Catalog, row: Oid, name: &Name) {
     catalog.name_type(array);
 }
 
+/// A composite type as the binder knows it; `None` of other types.
 fn composite(made: &Made, catalog: &Catalog) -> Option<Relation> {
     let of = made.composite()?;
     let column = |(name, ty): &(String, PgType)| Column {

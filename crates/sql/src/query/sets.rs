@@ -30,6 +30,9 @@ const LOG_FILES: Oid = 3354;
 /// pg_ls_tmpdir(), pg_ls_tmpdir(oid), pg_ls_archive_statusdir().
 const NO_FILES: [Oid; 3] = [5029, 5030, 5031];
 
+/// pg_default and pg_global.
+const TABLESPACES: [Oid; 2] = [1663, 1664];
+
 /// Whether a function is one of them.
 pub fn has(proc: Oid) -> bool {
     matches!(proc, INFO | STATEMENTS | ADVISE | CHANGES | SYSTEM | LOG_FILES)
@@ -55,8 +58,15 @@ pub fn call(
         (ADVISE, []) => advise::rows(view).map_err(|e| of_sql(&e))?,
         (SYSTEM, []) => monitored::system(view),
         (LOG_FILES, []) => monitored::log_files(view).map_err(|e| of_sql(&e))?,
-        (function, _) if NO_FILES.contains(&function) => {
-            monitored::no_files(view, &proc.name).map_err(|e| of_sql(&e))?
+        (function, args) if NO_FILES.contains(&function) => {
+            let rows = monitored::no_files(view, &proc.name).map_err(|e| of_sql(&e))?;
+            match args {
+                [Datum::Oid(space)] if !TABLESPACES.contains(space) => {
+                    let text = format!("tablespace with OID {space} does not exist");
+                    return Err(onlap_pg::Error::new("42704", text));
+                }
+                _ => rows,
+            }
         }
         _ => return Ok(None),
     };

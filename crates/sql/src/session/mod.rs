@@ -547,6 +547,8 @@ impl Session {
     /// There is no such statement; `25P02`.
     pub fn describe_statement(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
         let prepared = self.statement(name)?;
+        // A cancel that came between statements ends none.
+        self.cancel.store(false, Ordering::Relaxed);
         if prepared.columns.is_some() {
             self.must_answer(&prepared)?;
         }
@@ -574,6 +576,7 @@ impl Session {
         result_formats: &[i16],
     ) -> Result<()> {
         let prepared = self.statement(statement)?;
+        self.cancel.store(false, Ordering::Relaxed);
         if values.len() != prepared.parameters.len() {
             let text = format!(
                 "bind message supplies {} parameters, but prepared statement \"{statement}\" \
@@ -862,18 +865,18 @@ impl Session {
     /// Counts a statement that has ended, by what its tag says of rows.
     fn count(&self, fingerprint: &Arc<Fingerprint>, tag: &str) {
         self.between.counts().changed(tag, &fingerprint.text);
-        if self.settings.text(Id::TrackStatements) == "none" {
-            return;
-        }
-        let digits = tag.bytes().rev().take_while(u8::is_ascii_digit).count();
-        let rows = tag[tag.len() - digits..].parse().unwrap_or(0);
-        let ns = SystemClock.monotonic_ns().saturating_sub(self.begun_ns);
-        let path = self.settings.path();
-        let mut call = Call { rows, ns, native: self.native, path, ..Call::default() };
+        let mut call = Call::default();
         if let Some(block) = self.block.as_ref().filter(|_| self.measured) {
             block.scope.measure(&mut call);
             self.between.counts().read(&call);
         }
+        if self.settings.text(Id::TrackStatements) == "none" {
+            return;
+        }
+        let digits = tag.bytes().rev().take_while(u8::is_ascii_digit).count();
+        call.rows = tag[tag.len() - digits..].parse().unwrap_or(0);
+        call.ns = SystemClock.monotonic_ns().saturating_sub(self.begun_ns);
+        (call.native, call.path) = (self.native, self.settings.path());
         self.instance.calls.add(fingerprint, self.roles.current, &self.database, &call);
     }
 

@@ -90,6 +90,9 @@ impl Session {
     pub(super) fn begin_block(&mut self, modes: Modes, explicit: bool) -> Result<&mut Block> {
         let mut block = self.new_block(modes)?;
         block.explicit = explicit;
+        // One that follows another in a message, or is chained to it, begins now.
+        let since = &self.presence.since.transaction_us;
+        since.store(block.scope.began_us(), std::sync::atomic::Ordering::Relaxed);
         self.show_modes(modes);
         Ok(self.block.insert(block))
     }

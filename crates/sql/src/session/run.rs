@@ -148,11 +148,11 @@ impl Session {
             if answer.is_ok() || !self.is_outdated() || self.may_have_sent(parsed) {
                 break;
             }
-            // Nothing was done yet: the table that it is about changed while it waited for it, or before it was read. What the
+            // Nothing was written or sent yet, though locks stay: the table that it is about changed while it waited for it, or before it was read. What the
             // catalog says of it is there when the commit has ended that changed it.
             drop(self.instance.newest_objects());
             self.between.undo_statement();
-            self.begin_statement(!sees_nothing(parsed))?;
+            self.begin_anew(!sees_nothing(parsed))?;
             answer = self.run_to_rows(prepared, parsed, values, client);
         }
         self.ended(answer)
@@ -194,10 +194,15 @@ impl Session {
         if self.block()?.failed {
             return Err(in_failed_transaction());
         }
+        self.limit_time();
+        self.begin_anew(looks)
+    }
+
+    /// The same of a statement that is begun once more, which has the time that is left.
+    fn begin_anew(&mut self, looks: bool) -> Result<()> {
         if looks {
             self.block()?.look()?;
         }
-        self.limit_time();
         self.temporary.is_private = false;
         self.allow_temporary()?;
         let text = self.room.clone();

@@ -33,7 +33,7 @@ mod tests;
 pub use configuration::{Configuration, Origin};
 pub use page::{default_file, page};
 pub use registry::{Id, SETTINGS};
-pub use rows::SettingRow;
+pub use rows::{SettingRow, hidden, is_secret};
 pub use session::{Mark, Settings, checked, may_be};
 pub use value::{Unit, Value};
 

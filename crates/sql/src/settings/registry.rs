@@ -312,7 +312,7 @@ settings! {
             "There are no prepared transactions.";
         DataChecksums "data_checksums" Flag, "on", Fixed, "Every block has a checksum.";
         DataDirectory "data_directory" Text, "", Fixed, "The whole path of data_dir.";
-        SharedBuffers "shared_buffers" Number(Unit::Kb, 0, i64::MAX >> 10), "0", Fixed,
+        SharedBuffers "shared_buffers" Number(Unit::Blocks, 0, i64::MAX >> 13), "0", Fixed,
             "What memory_limit says, for monitors.";
         Autovacuum "autovacuum" Flag, "on", Fixed, "Dead rows are removed in the background.";
         AutovacuumMaxWorkers "autovacuum_max_workers" Number(Unit::None, 0, 64), "2", Fixed,

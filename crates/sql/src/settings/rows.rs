@@ -2,6 +2,7 @@
 
 use super::registry::SETTINGS;
 use super::{Context, Kind, Origin, Settings, value};
+use crate::error::{SqlError, state};
 
 /// A row of pg_settings; the columns that are not here are NULL (extra_desc, sourceline) or false
 /// (pending_restart).
@@ -35,6 +36,22 @@ pub struct SettingRow {
     pub reset_val: String,
     /// sourcefile
     pub sourcefile: Option<String>,
+}
+
+/// Settings that tell of the machine, which only those with the rights of pg_read_all_settings may see.
+const SECRET: [&str; 3] = ["data_dir", "data_directory", "password_file"];
+
+/// Whether a setting is such a one.
+pub fn is_secret(name: &str) -> bool {
+    SECRET.iter().any(|secret| secret.eq_ignore_ascii_case(name))
+}
+
+/// What is said to who may not see one.
+pub fn hidden(name: &str) -> SqlError {
+    let text = format!(
+        "must be superuser or have privileges of pg_read_all_settings to examine \"{name}\""
+    );
+    SqlError::new(state::NO_PRIVILEGE, text)
 }
 
 impl Settings {

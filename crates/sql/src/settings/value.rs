@@ -29,6 +29,8 @@ pub enum Unit {
     Bytes,
     /// 1024 bytes.
     Kb,
+    /// 8192 bytes.
+    Blocks,
     /// Milliseconds.
     Ms,
     /// Seconds.
@@ -97,6 +99,7 @@ impl Unit {
             Unit::None => (&[], 1),
             Unit::Bytes => (&MEMORY, 1),
             Unit::Kb => (&MEMORY, 1 << 10),
+            Unit::Blocks => (&MEMORY, 8 << 10),
             Unit::Ms => (&TIME, 1000),
             Unit::S => (&TIME, 1_000_000),
         }
@@ -116,6 +119,7 @@ impl Unit {
             Unit::None => None,
             Unit::Bytes => Some("B"),
             Unit::Kb => Some("kB"),
+            Unit::Blocks => Some("8kB"),
             Unit::Ms => Some("ms"),
             Unit::S => Some("s"),
         }

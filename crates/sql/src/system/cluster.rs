@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::rights::ask::database_oid;
 use crate::rights::{Class, Key};
 use crate::row;
+use crate::settings::{SettingRow, is_secret};
 use crate::view::View;
 
 /// The rows of a table of this module.
@@ -145,13 +146,19 @@ fn databases(view: &View) -> Rows {
     rows
 }
 
+/// Rows of pg_settings that the role may see.
+pub fn settings_seen(view: &View) -> impl Iterator<Item = SettingRow> {
+    let sees_all = view.judge.has_rights_of(oids::PG_READ_ALL_SETTINGS);
+    (view.setting_rows)().into_iter().filter(move |row| sees_all || !is_secret(row.name))
+}
+
 fn settings(view: &View) -> Rows {
     let mut rows = Rows::of(
         "name setting unit category short_desc context vartype source min_val max_val enumvals \
          boot_val reset_val sourcefile pending_restart",
     );
     let words = |all: &[&str]| all.iter().map(|w| (*w).to_string()).collect::<Vec<_>>();
-    for row in (view.setting_rows)() {
+    for row in settings_seen(view) {
         rows.push(row![
             row.name,
             row.setting,

@@ -274,7 +274,7 @@ fn merges(figures: &Figures) -> Rows {
 
 fn settings(view: &View) -> Rows {
     let mut rows = Rows::of("name setting unit source context description");
-    for row in (view.setting_rows)() {
+    for row in super::cluster::settings_seen(view) {
         rows.push(row![row.name, row.setting, row.unit, row.source, row.context, row.short_desc]);
     }
     rows

@@ -4,7 +4,7 @@
 //! a transaction waits for them, as PostgreSQL shows them: the one waits for the end of the other. What writers share without being asked is
 //! not shown.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 
 use onlap::{AdvisoryKey, LockMode, TableId};
@@ -32,13 +32,31 @@ struct Lock {
     granted: bool,
 }
 
-fn all(view: &View) -> Vec<Lock> {
-    let (mut owners, mut transactions) = (HashMap::new(), HashMap::new());
-    for session in view.instance.sessions() {
-        let pid = i64::from(session.key.pid);
-        owners.insert(session.locks, pid);
-        transactions.insert(session.tx.load(Ordering::Relaxed), pid);
+/// Sessions by what the engine calls them: owners of locks, and transactions.
+struct Sessions {
+    owners: HashMap<u64, i64>,
+    transactions: HashMap<u64, i64>,
+}
+
+impl Sessions {
+    fn of(view: &View) -> Sessions {
+        let (mut owners, mut transactions) = (HashMap::new(), HashMap::new());
+        for session in view.instance.sessions() {
+            let pid = i64::from(session.key.pid);
+            owners.insert(session.locks, pid);
+            transactions.insert(session.tx.load(Ordering::Relaxed), pid);
+        }
+        Sessions { owners, transactions }
     }
+
+    fn pid_of(&self, id: u64) -> Option<i64> {
+        self.transactions.get(&id).or_else(|| self.owners.get(&id)).copied()
+    }
+}
+
+fn all(view: &View) -> Vec<Lock> {
+    let sessions = Sessions::of(view);
+    let Sessions { owners, transactions } = &sessions;
     let db = &view.instance.db;
     let numbers = db.advisory_locks().into_iter().filter_map(|lock| {
         let pid = *owners.get(&lock.owner)?;
@@ -49,20 +67,20 @@ fn all(view: &View) -> Vec<Lock> {
         Some(Lock { what: What::Table(lock.table), pid, mode: lock.mode, granted: lock.granted })
     });
     let mut found: Vec<Lock> = tables.chain(numbers).collect();
-    let pid_of = |id: &u64| transactions.get(id).or_else(|| owners.get(id)).copied();
+    let mut waiting: HashSet<i64> =
+        found.iter().filter(|lock| !lock.granted).map(|lock| lock.pid).collect();
+    let mut held = HashSet::new();
     for (waiter, blockers) in db.lock_waits() {
-        let Some(pid) = pid_of(&waiter) else { continue };
-        if found.iter().any(|lock| lock.pid == pid && !lock.granted) {
-            continue;
-        }
-        let holders = blockers.iter().filter_map(|id| Some((*id, pid_of(id)?)));
-        for (id, holder) in holders.filter(|(_, holder)| *holder != pid) {
-            let what = What::End(id);
-            found.push(Lock { what, pid, mode: LockMode::Share, granted: false });
-            let is_known = |lock: &Lock| lock.what == what && lock.granted;
-            if !found.iter().any(is_known) {
-                found.push(Lock { what, pid: holder, mode: LockMode::Exclusive, granted: true });
-            }
+        let pid = sessions.pid_of(waiter).filter(|pid| !waiting.contains(pid));
+        let Some(pid) = pid else { continue };
+        let mut holders = blockers.iter().filter_map(|id| Some((*id, sessions.pid_of(*id)?)));
+        // As in PostgreSQL it waits for one of them at a time.
+        let Some((id, holder)) = holders.find(|(_, holder)| *holder != pid) else { continue };
+        waiting.insert(pid);
+        found.push(Lock { what: What::End(id), pid, mode: LockMode::Share, granted: false });
+        if held.insert(id) {
+            let (what, mode) = (What::End(id), LockMode::Exclusive);
+            found.push(Lock { what, pid: holder, mode, granted: true });
         }
     }
     found
@@ -149,6 +167,13 @@ pub fn blockers(view: &View, pid: i64) -> Vec<i64> {
         };
         pids.extend(all.iter().filter(blocks).map(|lock| lock.pid));
     }
+    let sessions = Sessions::of(view);
+    for (waiter, blockers) in view.instance.db.lock_waits() {
+        if sessions.pid_of(waiter) == Some(pid) {
+            pids.extend(blockers.iter().filter_map(|id| sessions.pid_of(*id)));
+        }
+    }
+    pids.retain(|other| *other != pid);
     pids.sort_unstable();
     pids.dedup();
     pids

@@ -86,7 +86,7 @@ fn activity(view: &View) -> Rows {
             sees.then_some(state),
             number,
             if sees { text } else { "<insufficient privilege>".to_string() },
-            "client backend",
+            sees.then_some("client backend"),
         ]);
     }
     rows
@@ -103,7 +103,7 @@ fn databases(view: &View, stats: &Stats) -> Rows {
     let missed = stats.cache_misses as f64 / stats.reads.blocks_read.max(1) as f64;
     for (oid, name) in database_oids(view) {
         let here = sessions.iter().filter(|s| s.database == name).count();
-        let counts = view.instance.counts.of(&name);
+        let counts = view.instance.counts.known(&name).unwrap_or_default();
         let number = |counter: &std::sync::atomic::AtomicU64| int(counter.load(Relaxed));
         let blocks = counts.blocks.load(Relaxed);
         let read = ((blocks as f64 * missed) as u64).min(blocks);

@@ -179,12 +179,15 @@ fn resume_counters(written: &Written, state: &ManifestState) {
     }
 }
 
+/// No database has come to this number of a file of samples: a name with a larger one is planted.
+const SAMPLE_FILES: u64 = 1 << 32;
+
 /// Bytes of samples that were written so far, by the place that their files have come to: all but the newest were filled.
 fn samples_written(context: &StorageContext) -> Result<u64> {
     let mut newest = 0;
     for name in context.fs.list(&context.dir)? {
         match FileKind::parse(&name) {
-            Some(FileKind::Samples(number)) if number < u64::MAX / 2 => newest = number.max(newest),
+            Some(FileKind::Samples(number)) if number < SAMPLE_FILES => newest = number.max(newest),
             _ => {}
         }
     }

@@ -187,7 +187,12 @@ impl Due {
     /// Whether a rule of a table has rows to judge.
     pub(in crate::transaction) fn is_open(&self, table: TableId, name: &str) -> bool {
         let is_it = |rule: &&DueRule| rule.table.state.id == table && *rule.name == *name;
-        self.rules.iter().find(is_it).is_some_and(DueRule::is_open)
+        self.rules.iter().filter(is_it).any(DueRule::is_open)
+    }
+
+    /// Whether something was due of a rule of this name, of a dropped one too.
+    pub(in crate::transaction) fn knows(&self, table: TableId, name: &str) -> bool {
+        self.rules.iter().any(|rule| rule.table.state.id == table && *rule.name == *name)
     }
 
     /// A rule of a table has another name from now on.

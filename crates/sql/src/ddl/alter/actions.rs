@@ -154,7 +154,8 @@ impl<'a> Actions<'a> {
 
     fn rename_constraint(&mut self, from: &str, to: &str) -> Result<()> {
         let changes = TableChanges::new();
-        let is_index = self.schema.index_by_name(from).is_some();
+        // An index that is no constraint may have the name of one.
+        let is_index = self.schema.index_by_name(from).is_some_and(|index| index.is_unique());
         self.change(match is_index {
             true => {
                 naming::check_free(self.view, &Name::new(&self.name.schema, to))?;
