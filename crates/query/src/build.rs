@@ -158,7 +158,7 @@ impl Compiler<'_> {
         condition: Node,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let condition = self.physical(condition, TypeRef::new(onlap_pg::catalog::oids::BOOL))?;
-        Ok(crate::filter::filter(plan, condition))
+        Ok(crate::filter::filter(plan, condition, false))
     }
 
     /// A value's key as a node: what is compared for equality and order.

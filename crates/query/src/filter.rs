@@ -1,7 +1,8 @@
 //! Which rows meet a condition?
 //!
 //! Rows of several batches are given together once there are enough: few at first, so that a LIMIT above sees the first ones
-//! soon, and twice as many each time.
+//! soon, and twice as many each time. Where the condition does something, as a lock does, a row is asked for when it is wanted
+//! and not before: a LIMIT above must not lock what it does not give.
 //!
 //! Thread safety: a stream belongs to one thread.
 
@@ -25,14 +26,15 @@ type Plan = Arc<dyn ExecutionPlan>;
 /// Rows that are given together, at most.
 const TOGETHER: usize = 4096;
 
-/// A step that leaves the rows of which a condition is true.
-pub fn filter(plan: Plan, condition: Arc<dyn PhysicalExpr>) -> Plan {
+/// A step that leaves the rows of which a condition is true; `acts`: asking it does something.
+pub fn filter(plan: Plan, condition: Arc<dyn PhysicalExpr>, acts: bool) -> Plan {
     let schema = plan.schema();
     let out = Arc::clone(&schema);
     let run = move |inputs: Vec<Plan>, context: Arc<TaskContext>| {
         let input = inputs[0].execute(0, context)?;
         let condition = Arc::clone(&condition);
-        let work = Work { input, condition, schema: Arc::clone(&out), together: 1 };
+        let schema = Arc::clone(&out);
+        let work = Work { input, condition, schema, together: 1, acts, left: None };
         let batches = futures::stream::unfold(Some(work), |work| async {
             let mut work = work?;
             match work.next().await {
@@ -51,10 +53,16 @@ struct Work {
     condition: Arc<dyn PhysicalExpr>,
     schema: SchemaRef,
     together: usize,
+    acts: bool,
+    /// Rows that were not asked for.
+    left: Option<RecordBatch>,
 }
 
 impl Work {
     async fn next(&mut self) -> Result<Option<RecordBatch>> {
+        if self.acts {
+            return self.next_row().await;
+        }
         let (mut kept, mut rows) = (Vec::new(), 0);
         while rows < self.together {
             let Some(batch) = self.input.next().await else { break };
@@ -70,6 +78,26 @@ impl Work {
             1 => kept.pop(),
             _ => Some(concat_batches(&self.schema, &kept)?),
         })
+    }
+
+    async fn next_row(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            let batch = match self.left.take() {
+                Some(left) => left,
+                None => match self.input.next().await {
+                    Some(batch) => batch?,
+                    None => return Ok(None),
+                },
+            };
+            if batch.num_rows() == 0 {
+                continue;
+            }
+            self.left = Some(batch.slice(1, batch.num_rows() - 1));
+            let row = self.kept(batch.slice(0, 1))?;
+            if row.num_rows() > 0 {
+                return Ok(Some(row));
+            }
+        }
     }
 
     fn kept(&self, batch: RecordBatch) -> Result<RecordBatch> {

@@ -14,6 +14,7 @@ use datafusion_physical_plan::joins::utils::{ColumnIndex, JoinFilter};
 use datafusion_physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, PartitionMode};
 use onlap_pg::ast::JoinKind;
 use onlap_pg::bound::{EntryKind, Expr, ExprId, JoinNode, JoinTree, Op, QueryId};
+use onlap_pg::catalog::oids;
 use onlap_pg::{Result, TypeRef};
 
 use crate::compile::{Compiler, constant_bool};
@@ -513,11 +514,29 @@ impl Compiler<'_> {
         let Part { plan, layout, rows } = part;
         let before = std::mem::replace(&mut self.frame().layout, layout);
         let ids: Vec<ExprId> = conditions.iter().map(|c| c.id).collect();
-        let node = self.conjunction(&ids);
+        // What comes before a condition that does something is asked of many rows together.
+        let acts = ids.iter().position(|id| self.acts(*id)).unwrap_or(ids.len());
+        let plan = self.asked_in_parts(plan, ids.split_at(acts));
         let layout = std::mem::replace(&mut self.frame().layout, before);
-        let plan = self.filter(plan, node?)?;
+        let plan = plan?;
         let rows = rows * SELECTIVITY.powi(conditions.len().min(3) as i32);
         Ok(Part { plan, layout, rows: rows.max(1.0) })
+    }
+
+    fn asked_in_parts(
+        &mut self,
+        plan: Plan,
+        (first, rest): (&[ExprId], &[ExprId]),
+    ) -> Result<Plan> {
+        let mut plan = plan;
+        for (ids, acts) in [(first, false), (rest, true)] {
+            if !ids.is_empty() {
+                let node = self.conjunction(ids)?;
+                let condition = self.physical(node, TypeRef::new(oids::BOOL))?;
+                plan = crate::filter::filter(plan, condition, acts);
+            }
+        }
+        Ok(plan)
     }
 
     /// All of some conditions as one.

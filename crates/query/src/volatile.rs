@@ -1,10 +1,14 @@
 //! What may give something else each time, or do something?
 
+use onlap_pg::Oid;
 use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, Part, QueryId};
 use onlap_pg::catalog::{Catalog, Volatility};
 
 use crate::compile::Compiler;
 use crate::env::Tables;
+
+/// random(), clock_timestamp(), timeofday(), gen_random_uuid(): they give something else each time, and that is all.
+const HARMLESS: [Oid; 4] = [1598, 2649, 274, 3432];
 
 /// Views within each other that are looked into; deeper ones count as volatile.
 const DEEPEST: usize = 64;
@@ -18,6 +22,22 @@ impl Compiler<'_> {
     /// Whether a query does.
     pub fn is_query_volatile(&self, query: QueryId) -> bool {
         self.is_part_volatile(Part::Query(query))
+    }
+
+    /// Whether calculating an expression may do something: it calls a function that gives something else each time, and is not
+    /// known to do no more than that.
+    pub fn acts(&self, id: ExprId) -> bool {
+        let mut acts = false;
+        self.bound.visit(id, 0, &mut |id, _| {
+            acts |= called(self.bound, id).is_some_and(|proc| {
+                let proc = self.env.catalog.proc(proc);
+                proc.is_some_and(|p| {
+                    p.volatility == Volatility::Volatile && !HARMLESS.contains(&p.oid)
+                })
+            });
+            !acts
+        });
+        acts
     }
 
     fn is_part_volatile(&self, part: Part) -> bool {
@@ -66,10 +86,16 @@ fn is_volatile(
 
 /// Whether an expression itself is a call that may give something else each time.
 fn is_volatile_call(bound: &Bound, id: ExprId, catalog: &Catalog) -> bool {
-    let proc = match bound.expr(id) {
-        Expr::Call(call) => call.proc,
-        Expr::Op(op) | Expr::Distinct(op) | Expr::NullIf(op) | Expr::ArrayOp(op, _) => op.proc,
-        _ => return false,
-    };
-    catalog.proc(proc).is_some_and(|proc| proc.volatility == Volatility::Volatile)
+    let proc = called(bound, id).and_then(|proc| catalog.proc(proc));
+    proc.is_some_and(|proc| proc.volatility == Volatility::Volatile)
+}
+
+fn called(bound: &Bound, id: ExprId) -> Option<Oid> {
+    match bound.expr(id) {
+        Expr::Call(call) => Some(call.proc),
+        Expr::Op(op) | Expr::Distinct(op) | Expr::NullIf(op) | Expr::ArrayOp(op, _) => {
+            Some(op.proc)
+        }
+        _ => None,
+    }
 }

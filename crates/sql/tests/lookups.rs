@@ -120,6 +120,16 @@ insert into x (id, h, v) select 20000 + i, i, 2 from generate_series(0, 20) i
 execute p
 rollback
 execute p
+create sequence sq
+select count(*) from (select id from x where h = 33 and nextval('sq') > 0 limit 1) q
+select nextval('sq')
+select exists (select from x where nextval('sq') > 0)
+select nextval('sq')
+with r as materialized (select id from x where h = 35 order by id limit 10) select id from r where pg_try_advisory_lock(id) limit 1
+select count(*) from pg_locks where locktype = 'advisory'
+select pg_advisory_unlock_all()
+select count(*) from x where h < 40 and pg_try_advisory_xact_lock(id) and v = 3
+select count(*) > 900 from x where random() < 0.9
 update y set t = 'seen' where exists (select from x where x.h = y.h and x.v = 6)
 select count(*) from y where t = 'seen'
 delete from y where not exists (select from x where x.h = y.h and x.v = 6)

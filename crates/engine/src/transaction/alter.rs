@@ -21,7 +21,7 @@ use onlap_format::{
 };
 
 use super::change::SetRow;
-use super::due::check_nothing_due;
+use super::due::{check_name_not_due, check_nothing_due};
 use super::parents::{Parent, no_parent};
 use super::{Isolation, Transaction};
 use crate::database::Table;
@@ -123,6 +123,7 @@ impl Transaction {
                 tx.take_alone(&parent)?;
                 key.build(&schema, &tx.buffer(&parent)?.schema)?
             };
+            check_name_not_due(tx, table, &key.name)?;
             schema.foreign_keys.push(key.clone());
             tx.set_schema(table, schema)?;
             if key.unproven { Ok(()) } else { tx.prove_key(table, &key) }

@@ -164,7 +164,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Whether a rule of a table, or one that refers to it, is still to be judged.
+    /// Whether a rule is still to be judged for rows of a table: own ones that it brought, or keys that it lost.
     pub fn has_due(&self, table: &Table) -> bool {
         let id = table.state.id;
         let refers = |rule: &DueRule| {
@@ -173,7 +173,7 @@ impl Transaction {
             schema.foreign_keys.iter().any(|key| *key.name == *rule.name && key.parent == id)
         };
         self.due.rules.iter().any(|rule| {
-            rule.is_open() && (rule.table.state.id == id || rule.has_lost() && refers(rule))
+            rule.has_rows() && rule.table.state.id == id || rule.has_lost() && refers(rule)
         })
     }
 
@@ -379,11 +379,18 @@ impl<'a> Found<'a> {
 /// # Errors
 /// [`ErrorKind::InUse`].
 pub(super) fn check_nothing_due(tx: &Transaction, table: &Table) -> Result<()> {
-    match tx.has_due(table) {
-        true => {
-            let text = format!("rules of table {} are still to be judged", table.name());
-            Err(Error::new(ErrorKind::InUse, text))
-        }
-        false => Ok(()),
-    }
+    if tx.has_due(table) { Err(in_use(table)) } else { Ok(()) }
+}
+
+/// A rule cannot have the name of one that was dropped while that has something to judge: it would judge it.
+///
+/// # Errors
+/// [`ErrorKind::InUse`].
+pub(super) fn check_name_not_due(tx: &Transaction, table: &Table, name: &str) -> Result<()> {
+    if tx.due.is_open(table.state.id, name) { Err(in_use(table)) } else { Ok(()) }
+}
+
+fn in_use(table: &Table) -> Error {
+    let text = format!("rules of table {} are still to be judged", table.name());
+    Error::new(ErrorKind::InUse, text)
 }
