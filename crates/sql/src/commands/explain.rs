@@ -212,7 +212,7 @@ fn analyze(
         }
         Answer::Rows(mut rows) => {
             let mut n = 0;
-            while let Some(chunk) = rows.source.next()? {
+            while let Some(chunk) = rows.next_of_source()? {
                 n += chunk.len() as u64;
             }
             n

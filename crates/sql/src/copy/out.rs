@@ -171,7 +171,7 @@ impl<'a> Out<'a> {
             client.reply().copy_data(&encoding.encoded(&self.line)?);
         }
         let mut n = 0;
-        while let Some(chunk) = rows.source.next()? {
+        while let Some(chunk) = rows.next_of_source()? {
             for row in 0..chunk.len() {
                 self.line.clear();
                 self.line.append(&mut header);

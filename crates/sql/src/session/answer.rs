@@ -96,8 +96,8 @@ pub enum Answer {
 pub struct RowsAnswer {
     /// The columns.
     pub columns: Arc<[AnswerColumn]>,
-    /// Where rows come from.
-    pub source: Box<dyn Source>,
+    /// Where rows come from, behind those that were asked for first.
+    source: Box<dyn Source>,
     /// First word of the tag: `SELECT`, `INSERT 0`, `UPDATE`, `FETCH`.
     pub tag: &'static str,
     /// Whether a simple query's client gets them in binary form: they are of a cursor that says so.
@@ -175,6 +175,11 @@ impl RowsAnswer {
         RowsAnswer { scope, ..self }
     }
 
+    /// The same rows as those of a cursor, whose client is told by others what routines tell.
+    pub fn of_cursor(self) -> RowsAnswer {
+        RowsAnswer { tag: "FETCH", scope: None, ..self }
+    }
+
     /// Asks for the first rows and keeps what comes, an error too, for those who send it; the error, where `begins_anew` says
     /// that the statement does.
     ///
@@ -195,7 +200,11 @@ impl RowsAnswer {
         }
     }
 
-    fn next_of_source(&mut self) -> Result<Option<Chunk>> {
+    /// The next rows, without what routines tell: those that [`RowsAnswer::begin`] has asked for come first.
+    ///
+    /// # Errors
+    /// Those of the statement.
+    pub fn next_of_source(&mut self) -> Result<Option<Chunk>> {
         self.first.take().unwrap_or_else(|| self.source.next())
     }
 

@@ -157,7 +157,7 @@ impl Session {
         };
         let rows = self.bound_text(view, text, values);
         let (rows, tables) = rows.map_err(|e| source.within(declare.span, e))?;
-        let mut rows = RowsAnswer::new(rows.columns, rows.source, "FETCH");
+        let mut rows = rows.of_cursor();
         let mut bytes = 0;
         if hold {
             let chunks = rows.take(usize::MAX)?;
