@@ -148,8 +148,8 @@ impl Session {
             if answer.is_ok() || !self.is_outdated() || self.may_have_sent(parsed) {
                 break;
             }
-            // Nothing was written or sent yet, though locks stay: the table that it is about changed while it waited for it, or before it was read. What the
-            // catalog says of it is there when the commit has ended that changed it.
+            // Nothing was written or sent yet, though locks stay: the table that it is about changed while it waited for
+            // it, or before it was read. What the catalog says of it is there when the commit has ended that changed it.
             drop(self.instance.newest_objects());
             self.between.undo_statement();
             self.begin_anew(!sees_nothing(parsed))?;
