@@ -44,6 +44,13 @@ impl BytesVec {
         self.data.extend_from_slice(s);
         self.offsets.push(u32::try_from(self.data.len()).expect("byte vectors stay below 4 GiB"));
     }
+    /// Appends strings, with room for all of them made at once.
+    pub fn extend<'a>(&mut self, strings: impl Iterator<Item = &'a [u8]> + Clone) {
+        let (count, bytes) = strings.clone().fold((0, 0), |(n, bytes), s| (n + 1, bytes + s.len()));
+        self.offsets.reserve(count);
+        self.data.reserve(bytes);
+        strings.for_each(|s| self.push(s));
+    }
     /// Appends strings `range` of another vector.
     pub fn extend_range(&mut self, other: &BytesVec, range: std::ops::Range<usize>) {
         let (from, to) = (other.offsets[range.start], other.offsets[range.end]);

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use onlap_base::RowId;
-use onlap_format::{Batch, Column, NullMask, Vector};
+use onlap_format::{Batch, BytesVec, Column, NullMask, Vector};
 
 use super::lists::{PostingCells, Postings};
 
@@ -186,10 +186,7 @@ pub(crate) fn gather_chunks(chunks: &[&Chunk], column: usize, picks: &[Pick], ou
             }
         }
         Vector::Bytes(out) => {
-            for (chunk, row) in all.clone() {
-                let Vector::Bytes(v) = &column_of(chunk).data else { mixed() };
-                out.push(v.get(row));
-            }
+            out.extend(all.clone().map(|(chunk, row)| texts(column_of(chunk)).get(row)));
         }
     }
     if out.nulls.is_some() || all.clone().any(|(chunk, _)| column_of(chunk).nulls.is_some()) {
@@ -218,13 +215,10 @@ pub(crate) fn gather_columns(columns: &[&Column], picks: &[Pick], out: &mut Colu
                 scales.push(s[row]);
             }
         }
-        Vector::Bytes(out) => {
-            for &p in picks {
-                let (chunk, row) = picked(p);
-                let Vector::Bytes(v) = &columns[chunk].data else { mixed() };
-                out.push(v.get(row));
-            }
-        }
+        Vector::Bytes(out) => out.extend(picks.iter().map(|&p| {
+            let (chunk, row) = picked(p);
+            texts(columns[chunk]).get(row)
+        })),
     }
     if out.nulls.is_some() || columns.iter().any(|c| c.nulls.is_some()) {
         let mask = out.nulls.get_or_insert_with(|| NullMask::none(before));
@@ -252,6 +246,13 @@ pub(crate) fn ints(column: &Column) -> &[i64] {
 #[inline]
 pub(crate) fn wides(column: &Column) -> &[i128] {
     let Vector::Wide(v) = &column.data else { mixed() };
+    v
+}
+
+/// The strings of a bytes column.
+#[inline]
+fn texts(column: &Column) -> &BytesVec {
+    let Vector::Bytes(v) = &column.data else { mixed() };
     v
 }
 

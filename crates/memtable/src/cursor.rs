@@ -166,6 +166,9 @@ impl MemtableCursor {
     }
 
     fn choose_plan(&mut self) {
+        if self.sources.len() < 2 {
+            return;
+        }
         let orders: Vec<&Arc<Order>> = self.sources.iter().map(|s| &s.order).collect();
         self.plan = common_plan(&orders).or_else(|| {
             let planned = orders.iter().all(|o| matches!(***o, Order::Sorted { .. }));
@@ -230,6 +233,10 @@ impl MemtableCursor {
             self.picks.push(top.pick + first_chunk);
             let Some(head) = self.advance(number) else {
                 self.heap.swap_remove(0);
+                if self.heap.len() == 1 {
+                    // Nothing is compared any more.
+                    self.plan = None;
+                }
                 return;
             };
             top = head;

@@ -174,6 +174,9 @@ struct Shared {
 }
 
 impl Memtable {
+    /// Most rows of [`Memtable::drop_dead_few`].
+    pub const FEW_ROWS: usize = marks::FEW_ROWS;
+
     /// An empty memtable whose first row gets the id `first_row`.
     pub fn new(schema: Arc<TableSchema>, first_row: RowId, tuning: Tuning) -> Memtable {
         tuning.check();
@@ -230,6 +233,11 @@ impl Memtable {
     /// Number of marks it holds.
     pub fn marks(&self) -> usize {
         self.shared.marks.read().len()
+    }
+
+    /// Whether there are marks; takes no lock.
+    pub fn has_marks(&self) -> bool {
+        self.shared.marked.load(Ordering::Acquire)
     }
 
     /// Whether it holds neither rows nor marks nor column changes.
@@ -319,6 +327,15 @@ impl Memtable {
         debug_assert!(rows.is_sorted());
         if self.shared.marked.load(Ordering::Acquire) {
             self.shared.marks.read().drop_dead(rows, csn, keep);
+        }
+    }
+
+    /// Clears `keep[i]` where row `rows[i]`, of at most [`Memtable::FEW_ROWS`] in any order, was deleted at or before
+    /// `csn`.
+    pub fn drop_dead_few(&self, rows: &[RowId], csn: Csn, keep: &mut [bool]) {
+        assert!(rows.len() <= Self::FEW_ROWS, "more rows are looked up in order");
+        if self.shared.marked.load(Ordering::Acquire) {
+            self.shared.marks.read().drop_dead_few(rows, csn, keep);
         }
     }
 

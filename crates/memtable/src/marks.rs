@@ -27,7 +27,7 @@ pub(crate) const OPEN_MARKS: usize = 1024;
 pub(super) const LOOKUP: usize = 4;
 
 /// Rows up to which each is looked up by itself: more of them are met with the sorted marks, in one walk over both.
-const FEW_ROWS: usize = 256;
+pub(super) const FEW_ROWS: usize = 256;
 
 /// Bytes of the bitmap per mark, and per stretch of 65,536 rows with a mark.
 const BITMAP_BYTES: (usize, usize) = (4, 64);
@@ -178,11 +178,7 @@ impl Marks {
         assert_eq!(rows.len(), keep.len(), "a flag per row");
         let (Some(&first), Some(&last)) = (rows.first(), rows.last()) else { return };
         if rows.len() <= FEW_ROWS {
-            let seen = |row| self.newest <= csn || self.find(row).is_some_and(|m| m.csn <= csn);
-            for (&row, keep) in rows.iter().zip(keep) {
-                *keep &= !(self.marked.contains(row) && seen(row));
-            }
-            return;
+            return self.drop_dead_few(rows, csn, keep);
         }
         // Few rows are looked up: a row that was replaced lies far from its neighbours by key, and all marks
         // of the table lie in between.
@@ -214,6 +210,15 @@ impl Marks {
                     keep[row] = false;
                 }
             });
+        }
+    }
+
+    /// Clears `keep[i]` where row `rows[i]`, of few in any order, died at or before `csn`.
+    pub fn drop_dead_few(&self, rows: &[RowId], csn: Csn, keep: &mut [bool]) {
+        assert_eq!(rows.len(), keep.len(), "a flag per row");
+        let seen = |row| self.newest <= csn || self.find(row).is_some_and(|m| m.csn <= csn);
+        for (&row, keep) in rows.iter().zip(keep) {
+            *keep &= !(self.marked.contains(row) && seen(row));
         }
     }
 

@@ -368,3 +368,39 @@ select * from f
 fn small_commands_say_what_they_say_in_postgresql() {
     compared::compare(OTHERS);
 }
+
+/// Defaults are shown, and read anew, as they were written, whatever the column's type makes of them.
+const WRITTEN: &str = r#"
+create table d (a numeric(12,2) default '0', b float8 default 1.5, c numeric(12,2) default 0, e float8 default 0, f real default 0.1, h smallint default -1, g bigint default -5, i numeric(5,1) default 7.25, k char(4) default 'ab', l varchar(9) default 'x', m float8 default -1.5, n text default 5::text, o numeric default '0010', p numeric default 2.50, q int default 3, r bigint default 4, s bool default true, t text default 'x'::varchar, u int default 2.6, v date default '2024-01-01', w timestamp(0) default '2024-01-01 10:00:00.6', x numeric(4,2) default 1e1, y int default '7', z smallint default 9)
+insert into d default values
+select * from d
+select column_name, column_default from information_schema.columns where table_name = 'd' order by column_name
+alter table d alter i type numeric(6,2), alter u type numeric(5,1), alter b type real, alter h type numeric(4,2), alter k type char(6), alter w type timestamp(3), alter a type int
+insert into d default values
+select * from d order by i
+select column_name, column_default from information_schema.columns where table_name = 'd' order by column_name
+create table l (like d including defaults)
+create table c () inherits (d)
+insert into l default values
+insert into c default values
+select column_name, column_default, table_name from information_schema.columns where table_name in ('l', 'c') and column_name in ('a', 'i', 'u', 'b') order by 1, 3
+select i, u, a, b from l union all select i, u, a, b from c
+alter table d alter i set default 5, alter u drop default, alter b set default 2, alter c set default 0.50
+alter table d add column aa numeric(5,1) default 1.25, add column ab float8 default 3
+select column_name, column_default from information_schema.columns where table_name = 'd' and column_name in ('i', 'u', 'b', 'c', 'aa', 'ab') order by 1
+alter table d alter aa type numeric(5,2), alter ab type numeric(5,3)
+insert into d (a) values (2)
+select i, u, b, c, aa, ab from d order by i, a
+alter table d alter i set default 1e3
+alter table d alter i type int
+alter table d alter i type text
+select pg_get_expr(adbin, adrelid) from pg_attrdef join pg_attribute on attrelid = adrelid and attnum = adnum where adrelid = 'd'::regclass and attname = 'i'
+alter table d alter c type boolean
+alter table d alter c drop default
+select column_name, column_default from information_schema.columns where table_name = 'd' and column_name in ('i', 'c') order by 1
+"#;
+
+#[test]
+fn defaults_are_shown_and_read_anew_as_they_were_written() {
+    compared::compare(WRITTEN);
+}

@@ -6,6 +6,7 @@
 
 use onlap_base::{ColumnId, Error, PROVISIONAL_BASE, Result, RowId, stop};
 use onlap_format::{Batch, DataType, Row, convert};
+use onlap_memtable::Memtable;
 use onlap_storage::marks::ChangeScratch;
 
 use super::ReadView;
@@ -16,7 +17,7 @@ use crate::table::TableView;
 impl TableView {
     /// Whether any row is marked as deleted.
     pub(super) fn has_marks(&self) -> bool {
-        self.version.has_marks() || self.memtables_newest_first().any(|m| m.marks() > 0)
+        self.version.has_marks() || self.memtables_newest_first().any(|m| m.has_marks())
     }
 }
 
@@ -143,6 +144,9 @@ impl ReadView {
             }
             return Ok(!all_below);
         }
+        if rows.len() <= Memtable::FEW_ROWS && !self.has_marks_elsewhere() {
+            return Ok(self.pick_of_few(rows, picks));
+        }
         let mut order: Vec<(RowId, u32)> =
             rows.iter().zip(0..).map(|(&row, i)| (row, i)).filter(|e| self.in_sight(e.0)).collect();
         order.sort_unstable();
@@ -156,6 +160,29 @@ impl ReadView {
         picks.extend(order.iter().zip(keep).filter(|(_, keep)| *keep).map(|(e, _)| e.1));
         picks.sort_unstable();
         Ok(true)
+    }
+
+    /// Whether rows are marked in files or by the transaction itself, which are asked in the order of ids.
+    fn has_marks_elsewhere(&self) -> bool {
+        self.own.as_ref().is_some_and(|own| own.has_marks()) || self.view.version.has_marks()
+    }
+
+    /// [`ReadView::pick_visible`] of few rows, where the memtables of the table alone have marks.
+    fn pick_of_few(&self, rows: &[RowId], picks: &mut Vec<u32>) -> bool {
+        let mut keep = [true; Memtable::FEW_ROWS];
+        let keep = &mut keep[..rows.len()];
+        for (keep, &row) in keep.iter_mut().zip(rows) {
+            *keep = self.in_sight(row);
+        }
+        for memtable in self.view.memtables_newest_first() {
+            memtable.drop_dead_few(rows, self.csn, keep);
+        }
+        if keep.iter().all(|&keep| keep) {
+            return false;
+        }
+        picks.clear();
+        picks.extend(keep.iter().zip(0..).filter(|(keep, _)| **keep).map(|(_, i)| i));
+        true
     }
 
     /// Appends the rows with these ids, which are visible and ascend.

@@ -94,9 +94,9 @@ impl OwnRows {
         Ok(dead)
     }
 
-    fn has_marks(&self) -> bool {
+    pub(super) fn has_marks(&self) -> bool {
         !self.hidden.is_empty()
-            || self.memtable.marks() > 0
+            || self.memtable.has_marks()
             || self.files.as_ref().is_some_and(|files| files.has_marks())
     }
 }

@@ -247,7 +247,7 @@ pub(super) fn take_column(from: &Column, picks: &[u32], out: &mut Column) {
             out.extend(picks.iter().map(|i| m[at(i)]));
             scales.extend(picks.iter().map(|i| s[at(i)]));
         }
-        (Vector::Bytes(v), Vector::Bytes(out)) => picks.iter().for_each(|i| out.push(v.get(at(i)))),
+        (Vector::Bytes(v), Vector::Bytes(out)) => out.extend(picks.iter().map(|i| v.get(at(i)))),
         _ => panic!("columns of different physical form are never joined"),
     }
     if from.nulls.is_some() || out.nulls.is_some() {

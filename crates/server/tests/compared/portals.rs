@@ -288,3 +288,27 @@ fn prepared_statements_know_the_catalog_of_their_transaction() {
 fn closed(name: &str) -> Vec<u8> {
     framed(b'C', &[b"S", name.as_bytes(), b"\0"].concat())
 }
+
+#[test]
+fn portals_of_fetch_and_execute_have_the_columns_of_what_has_the_name_by_now() {
+    is_as_postgresql(|wire, said| {
+        said.push(ask(wire, &[parse("f", "fetch 2 in c"), describe("S", "f")]));
+        said.push(ask(wire, &[parse("m", "move 1 in c"), parse("e", "execute q")]));
+        each(wire, said, &["begin", "declare c cursor for select n from generate_series(1, 3) n"]);
+        let of_fetch = [bind("", "f"), describe("P", ""), execute("", 0)];
+        said.push(ask(wire, &of_fetch));
+        said.push(ask(wire, &[bind("", "m"), describe("P", ""), execute("", 0)]));
+        each(wire, said, &["close c", "declare c cursor for select 'x'::text b, 2 d"]);
+        said.push(ask(wire, &of_fetch));
+        // One that fetches from one that is bound.
+        said.push(ask(wire, &[bind("c2", "f"), parse("", "fetch all in c2"), bind("", "")]));
+        each(wire, said, &["rollback"]);
+        said.push(ask(wire, &[bind("", "f"), describe("P", ""), execute("", 0)]));
+        let of_execute = [bind("", "e"), describe("P", ""), execute("", 0)];
+        said.push(ask(wire, &of_execute));
+        each(wire, said, &["prepare q as select 7 x"]);
+        said.push(ask(wire, &of_execute));
+        each(wire, said, &["deallocate q", "prepare q as select 'a'::text y, 1.5 z"]);
+        said.push(ask(wire, &of_execute));
+    });
+}

@@ -20,9 +20,10 @@ use crate::catalog::extensions;
 use crate::catalog::frozen::{self, Edit};
 use crate::catalog::names::quote;
 use crate::columns::{ColumnType, Form};
+use crate::deep::Depth;
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
-use crate::query::{Names, Reader, sql_error};
+use crate::query::{Names, Reader, domains, sql_error};
 use crate::source::{Source, strings};
 use crate::types::{Cell, PgType, oid, text_value};
 use crate::view::View;
@@ -33,8 +34,8 @@ pub enum Default {
     /// NULL.
     #[default]
     None,
-    /// This value.
-    Constant(Value),
+    /// This value, and what was written where the value alone does not say that: `7.25` of a numeric(5,1).
+    Constant(Value, Option<String>),
     /// The next value of a sequence that is there, by the engine's name.
     Sequence(String),
     /// What an expression gives.
@@ -298,7 +299,16 @@ pub fn default_of(
     }
     Ok(match constant(view, source, said.expr, ty.engine)? {
         Some(Value::Null) => Default::None,
-        Some(value) => Default::Constant(value),
+        Some(value) if says_all(view, source, said.expr, ty.engine) => {
+            Default::Constant(value, None)
+        }
+        Some(value) => {
+            let written = match source.tree.expr(said.expr) {
+                Expr::Literal(Literal::Text(text)) => typed(view, ty, text)?,
+                _ => text(),
+            };
+            Default::Constant(value, Some(written))
+        }
         None => Default::Computed(text()),
     })
 }
@@ -404,6 +414,53 @@ pub fn value_of(literal: &Literal) -> Result<Option<Value>> {
     }))
 }
 
+/// A literal with its type, whose length is not part of it.
+fn typed(view: &View, ty: ColumnType, text: &str) -> Result<String> {
+    let shown = Reader::new(view).fixed_text(PgType::new(ty.pg.oid), text)?.replace('\'', "''");
+    let name = match ty.engine {
+        DataType::Char(_) => "bpchar".to_string(),
+        _ => extensions::written(view, PgType::new(ty.pg.oid)),
+    };
+    Ok(format!("'{shown}'::{name}"))
+}
+
+/// Whether a constant of a column says what was written: PostgreSQL shows that, and reads it anew for another type.
+fn says_all(view: &View, source: Source<'_>, expr: ExprId, ty: DataType) -> bool {
+    let has_length = matches!(
+        ty,
+        DataType::Numeric(_) | DataType::Char(_) | DataType::Float4 | DataType::Float8
+    );
+    match source.tree.expr(expr) {
+        Expr::Literal(Literal::Int(n)) => {
+            ty == DataType::Int4 || *n >= 0 && matches!(ty, DataType::Int2 | DataType::Int8)
+        }
+        Expr::Literal(Literal::Text(_)) => !has_length,
+        Expr::Literal(literal) => !matches!(literal, Literal::Number(_)),
+        Expr::Cast(inner, to) => {
+            let same = |(to, _): (ColumnType, bool)| to.is_own() && to.engine == ty;
+            column_type(view, source, to).is_ok_and(same)
+                && matches!(source.tree.expr(*inner), Expr::Literal(Literal::Text(_)))
+                && !has_length
+        }
+        _ => false,
+    }
+}
+
+/// The constant that a text is which was kept of a default, as a column of another type has it.
+///
+/// # Errors
+/// It is none of the type.
+pub fn constant_of(view: &View, sql: &str, ty: DataType) -> Result<Option<Value>> {
+    let wrong = |e: onlap_pg::Error| sql_error(&e, "").nowhere();
+    let (tree, expr) = domains::expression(&format!("({sql})")).map_err(wrong)?;
+    let source = Source { tree: &tree, text: sql, written: sql, depth: Depth::default() };
+    constant(view, source, expr, ty)
+}
+
+fn both_numeric(a: DataType, b: DataType) -> bool {
+    matches!((a, b), (DataType::Numeric(_), DataType::Numeric(_)))
+}
+
 /// A default that is a constant.
 fn constant(view: &View, source: Source<'_>, expr: ExprId, ty: DataType) -> Result<Option<Value>> {
     match source.tree.expr(expr) {
@@ -428,6 +485,13 @@ fn constant(view: &View, source: Source<'_>, expr: ExprId, ty: DataType) -> Resu
                     if to == ty || text(to) && text(ty) =>
                 {
                     constant(view, source, *inner, ty)
+                }
+                Ok((to, _)) if to.is_own() && both_numeric(to.engine, ty) => {
+                    let Expr::Literal(Literal::Text(text)) = source.tree.expr(*inner) else {
+                        return Ok(None);
+                    };
+                    let value = Reader::new(view).column_value(to, text)?;
+                    assign(Cell::of_value(&value), ty).map(Some)
                 }
                 _ => Ok(None),
             }

@@ -7,6 +7,9 @@ use onlap::{
     Column, ColumnDefault, ColumnId, ColumnSchema, DataType, Row, Table, TableId, Value, convert,
 };
 
+use serde_json::{Value as Json, json};
+
+use super::columns::Default;
 use crate::assign::assign;
 use crate::catalog::{Kind, extensions};
 use crate::columns::{ColumnType, Types};
@@ -28,6 +31,21 @@ pub fn key(table: TableId, column: ColumnId) -> String {
 pub fn expression(view: &View, table: TableId, column: ColumnId) -> Option<String> {
     let object = view.objects.get(Kind::Default, &key(table, column))?;
     object.body["sql"].as_str().map(str::to_string)
+}
+
+/// What was written of a default whose value the engine knows, where the value does not say that.
+pub fn written(view: &View, table: TableId, column: ColumnId) -> Option<String> {
+    let object = view.objects.get(Kind::Default, &key(table, column))?;
+    object.body["written"].as_str().map(str::to_string)
+}
+
+/// What is noted of a column's default, if the engine does not know all of it.
+pub fn note(default: &Default) -> Option<Json> {
+    match default {
+        Default::Computed(sql) => Some(json!({ "sql": sql })),
+        Default::Constant(_, Some(written)) => Some(json!({ "written": written })),
+        Default::Constant(_, None) | Default::None | Default::Sequence(_) => None,
+    }
 }
 
 /// The expression that computes what a row gets in a column that it leaves out; `None` where the engine knows it. What goes

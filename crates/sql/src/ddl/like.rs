@@ -105,7 +105,9 @@ impl Like {
         made.collation = types.own_collation(at);
         made.default = match &column.default {
             _ if !self.defaults || identity.is_some() => Default::None,
-            Some(ColumnDefault::Constant(value)) => Default::Constant(value.clone()),
+            Some(ColumnDefault::Constant(value)) => {
+                Default::Constant(value.clone(), defaults::written(view, schema.id, column.id))
+            }
             Some(ColumnDefault::NextVal(_)) => {
                 sequence().map_or(Default::None, |s| Default::Sequence(s.name().to_string()))
             }

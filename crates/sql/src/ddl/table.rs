@@ -336,7 +336,7 @@ impl Making<'_> {
                 made.push((column.name.clone(), sequence));
             }
             match &column.default {
-                Default::Constant(value) => spec = spec.default(&column.name, value.clone()),
+                Default::Constant(value, _) => spec = spec.default(&column.name, value.clone()),
                 Default::Sequence(sequence) => {
                     spec = spec.default_sequence(&column.name, sequence);
                 }
@@ -383,8 +383,8 @@ fn note_columns(
         if let Some(body) = column_types::body(declared.ty, declared.collation) {
             session.put(Kind::ColumnType, &key, Some(body))?;
         }
-        if let Default::Computed(sql) = &declared.default {
-            session.put(Kind::Default, &key, Some(json!({ "sql": sql })))?;
+        if let Some(body) = defaults::note(&declared.default) {
+            session.put(Kind::Default, &key, Some(body))?;
         }
         if let Some(always) = declared.sequence.as_ref().and_then(|s| s.identity) {
             session.put(Kind::Identity, &key, Some(json!({ "always": always })))?;

@@ -82,8 +82,8 @@ impl Session {
     /// # Errors
     /// There is no such portal.
     pub fn shape(&mut self, portal: &str) -> Result<Option<Arc<Shape>>> {
-        let columns = self.portals.get(portal).ok_or_else(|| no_portal(portal))?;
-        let Some(columns) = columns.prepared.columns.clone() else { return Ok(None) };
+        let portal = self.portals.get(portal).ok_or_else(|| no_portal(portal))?;
+        let Some(columns) = portal.columns.clone() else { return Ok(None) };
         self.in_view(|_, view| {
             Ok(Some(Arc::new(Shape::new(view.objects.made_types().catalog(), &columns))))
         })

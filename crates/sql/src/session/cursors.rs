@@ -212,7 +212,8 @@ impl Session {
         let columns = Some(Arc::clone(&rows.columns));
         let (name, binary, hold) = (listed.name.clone(), listed.binary, listed.hold);
         let portal = Portal {
-            prepared: Arc::new(Prepared { columns, ..Prepared::simple(parsed) }),
+            prepared: Arc::new(Prepared::simple(parsed)),
+            columns,
             listed: Some(listed),
             values: Vec::new(),
             formats: Vec::new(),
@@ -352,7 +353,7 @@ impl Session {
         let Some(portal) = self.portals.get_mut(name).filter(is_bound) else { return Ok(()) };
         if portal.answer.is_none() {
             let (prepared, values) = (Arc::clone(&portal.prepared), portal.values.clone());
-            if prepared.columns.is_none() {
+            if portal.columns.is_none() {
                 return Err(cannot_run(name));
             }
             if self.running.len() >= MOST_WITHIN {
@@ -405,7 +406,7 @@ impl Session {
     /// Columns of what FETCH gives.
     pub(crate) fn columns_of_fetch(&self, name: &str) -> Option<Arc<[AnswerColumn]>> {
         match self.portals.get(name) {
-            Some(portal) => portal.prepared.columns.clone(),
+            Some(portal) => portal.columns.clone(),
             None => self.columns_lent(name),
         }
     }

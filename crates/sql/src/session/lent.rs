@@ -445,7 +445,7 @@ impl Session {
     /// The columns of a cursor that is lent.
     pub(super) fn columns_lent(&self, name: &str) -> Option<Arc<[AnswerColumn]>> {
         let inner = self.block.as_ref()?.scope.lent().0.lock();
-        inner.cursors.get(name)?.prepared.columns.clone()
+        inner.cursors.get(name)?.columns.clone()
     }
 
     /// Hands on what routines have told the client.

@@ -168,6 +168,8 @@ pub(crate) struct Roles {
 /// A statement with its values, and how much of its answer was sent.
 pub(crate) struct Portal {
     prepared: Arc<Prepared>,
+    /// Columns of its answer, if it gives rows: those of FETCH and EXECUTE are known when it is made.
+    columns: Option<Arc<[AnswerColumn]>>,
     values: Vec<Parameter>,
     formats: Vec<i16>,
     answer: Option<Answer>,
@@ -606,7 +608,9 @@ impl Session {
             let text = format!("cursor \"{portal}\" already exists");
             return Err(SqlError::new(state::DUPLICATE_CURSOR, text));
         }
-        values::check_formats(&prepared, values.len(), (formats, result_formats))?;
+        let columns = run::columns_when_bound(self, &prepared);
+        let wanted = (columns.as_deref().map(<[_]>::len), result_formats);
+        values::check_formats((values.len(), formats), wanted)?;
         let bytes = values.iter().flatten().map(|value| value.len()).sum();
         if !prepared.is_native() {
             self.check_values(bytes)?;
@@ -635,6 +639,7 @@ impl Session {
         });
         let made = Portal {
             prepared,
+            columns,
             listed,
             values: given,
             formats: result_formats.to_vec(),
@@ -669,10 +674,10 @@ impl Session {
     pub fn describe_portal(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
         self.reclaim_cursors();
         let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
-        if portal.prepared.columns.is_some() {
+        if portal.columns.is_some() {
             self.must_answer(&portal.prepared)?;
         }
-        describe(portal.prepared.columns.as_deref(), &portal.formats, client);
+        describe(portal.columns.as_deref(), &portal.formats, client);
         Ok(())
     }
 

@@ -80,6 +80,20 @@ pub(super) fn columns_of_other(
     Ok(commands::columns_of(session, parsed.source(&text)))
 }
 
+/// Columns of what a statement gives that is bound now: those of FETCH and EXECUTE are of what has the name by now.
+pub(super) fn columns_when_bound(
+    session: &Session,
+    prepared: &Prepared,
+) -> Option<Arc<[AnswerColumn]>> {
+    if let Some(parsed) = &prepared.parsed
+        && let ast::Statement::Utility(utility) = parsed.statement()
+        && let Utility::Fetch(_) | Utility::Execute(_) = **utility
+    {
+        return commands::columns_of(session, parsed.source(&parsed.bindable()));
+    }
+    prepared.columns.clone()
+}
+
 /// Whether a statement changes rows.
 fn changes_rows(body: Body) -> bool {
     matches!(body, Body::Change | Body::Upsert)

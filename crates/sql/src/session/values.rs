@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use onlap::Value;
 
-use super::{Prepared, Session};
+use super::Session;
 use crate::encoding::{Encoding, Form};
 use crate::error::{Result, SqlError, state};
 use crate::query::Reader;
@@ -23,11 +23,9 @@ pub struct Parameter {
 
 /// Formats are none, one for all, or one each.
 pub(super) fn check_formats(
-    prepared: &Prepared,
-    values: usize,
-    (given, wanted): (&[i16], &[i16]),
+    (values, given): (usize, &[i16]),
+    (columns, wanted): (Option<usize>, &[i16]),
 ) -> Result<()> {
-    let columns = prepared.columns.as_ref().map(|columns| columns.len());
     let text = match columns {
         _ if given.len() > 1 && given.len() != values => {
             let given = given.len();

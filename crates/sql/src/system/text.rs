@@ -416,7 +416,7 @@ pub fn default(
     }
     let key = format!("{}:{}", table.id.0, column.id.0);
     if let Some(object) = view.objects.get(Kind::Default, &key) {
-        let sql = object.body["sql"].as_str()?;
+        let sql = object.body["sql"].as_str().or_else(|| object.body["written"].as_str())?;
         return Some(shortened(view, table, column, sql).unwrap_or_else(|| sql.to_string()));
     }
     if super::classes::identity(view, table, column).is_some() {

@@ -120,7 +120,7 @@ impl<'a> Actions<'a> {
         }
         match &column.default {
             Default::Sequence(_) => Ok(true),
-            Default::Constant(_) => Ok(false),
+            Default::Constant(..) => Ok(false),
             Default::Computed(sql) => self.calls_volatile(sql),
             Default::None => match defaults::of_domain(self.view, column.ty.pg) {
                 Some(sql) => self.calls_volatile(&sql),
@@ -140,7 +140,7 @@ impl<'a> Actions<'a> {
     /// What rows that are there get in a new column, all of them the same.
     fn value_of_rows(&self, column: &Declared<'_>) -> Result<Option<Value>> {
         match &column.default {
-            Default::Constant(value) => Ok(Some(value.clone())),
+            Default::Constant(value, _) => Ok(Some(value.clone())),
             Default::Computed(sql) => {
                 if self.is_empty()? {
                     return Ok(None);
@@ -163,6 +163,8 @@ impl<'a> Actions<'a> {
     fn default_steps(&mut self, column: &Declared<'_>, fills: bool) -> Result<()> {
         let name = column.name.clone();
         let fill = |values: Filled| Step::Fill(name.clone(), values);
+        let note = defaults::note(&column.default);
+        self.steps.extend(note.map(|body| Step::Note(Kind::Default, name.clone(), Some(body))));
         match &column.default {
             Default::Sequence(sequence) => {
                 let changes = TableChanges::new().set_default_sequence(&name, sequence);
@@ -170,8 +172,6 @@ impl<'a> Actions<'a> {
                 self.steps.extend(fills.then(|| fill(Filled::BySequence)));
             }
             Default::Computed(sql) => {
-                let body = json!({ "sql": sql });
-                self.steps.push(Step::Note(Kind::Default, name.clone(), Some(body)));
                 let by = || Filled::ByExpression(column.ty, sql.clone());
                 self.steps.extend(fills.then(|| fill(by())));
             }
@@ -444,17 +444,15 @@ impl<'a> Actions<'a> {
         let column = &self.schema.columns[at];
         let name = column.name.clone();
         let changes = TableChanges::new();
-        let mut note = None;
+        let note = defaults::note(&default);
         let changes = match default {
             Default::None => changes.drop_default(&name),
-            Default::Constant(value) => changes.set_default(&name, value),
+            Default::Constant(value, _) => changes.set_default(&name, value),
             Default::Sequence(sequence) => changes.set_default_sequence(&name, sequence),
-            Default::Computed(sql) => {
-                note = Some(json!({ "sql": sql }));
-                changes.drop_default(&name)
-            }
+            Default::Computed(_) => changes.drop_default(&name),
         };
-        let known = defaults::expression(self.view, self.schema.id, column.id).is_some();
+        let key = defaults::key(self.schema.id, column.id);
+        let known = self.view.objects.get(Kind::Default, &key).is_some();
         self.steps.push(Step::Changes(changes));
         if known || note.is_some() {
             self.steps.push(Step::Note(Kind::Default, name, note));

@@ -26,6 +26,7 @@ use super::steps::Step;
 use crate::catalog::names::quote;
 use crate::catalog::{Kind, Name, column_types};
 use crate::columns::{self, ColumnType};
+use crate::ddl::columns::constant_of;
 use crate::ddl::types::column_type;
 use crate::ddl::{constraints, defaults};
 use crate::error::{Result, SqlError, state};
@@ -55,7 +56,11 @@ impl Actions<'_> {
         let made = made.ok_or_else(|| self.no_cast(at, goal))?;
         let is_plain = goal.using.is_none_or(|(expr, _)| self.is_plain_cast(expr, &name, ty));
         let stays = is_plain && (old == ty || stays(old, ty) || old.is_same_below(ty));
-        let default = self.other_default(at, ty, stays)?;
+        let written = self.written_default(at, ty)?;
+        let default = match &written {
+            Some(_) => None,
+            None => self.other_default(at, ty, stays)?,
+        };
         self.must_be_unread(at)?;
         if old == ty && stays {
             if self.types.own_collation(at) != goal.collation {
@@ -79,7 +84,7 @@ impl Actions<'_> {
         if stays {
             changes = changes.set_type(&name, ty.engine);
         } else {
-            if default.is_some() {
+            if default.is_some() || written.is_some() {
                 changes = changes.drop_default(&name);
             }
             let reads = made.reads.iter().map(|at| self.schema.columns[*at].name.clone());
@@ -89,6 +94,9 @@ impl Actions<'_> {
                 by: made,
             };
             changes = changes.convert(&name, ty.engine, by);
+        }
+        if let Some(value) = written {
+            changes = changes.set_default(&name, value);
         }
         self.steps.push(Step::Changes(changes));
         if let Some(sql) = default {
@@ -211,6 +219,16 @@ impl Actions<'_> {
         }
     }
 
+    /// The constant that the column's default is in its new type, of what was written.
+    fn written_default(&self, at: usize, ty: ColumnType) -> Result<Option<Value>> {
+        let written = defaults::written(self.view, self.schema.id, self.schema.columns[at].id);
+        let Some(sql) = written.filter(|_| ty.is_native()) else { return Ok(None) };
+        match self.is_assigned(&sql, ty)? {
+            true => constant_of(self.view, &sql, ty.engine),
+            false => Ok(None),
+        }
+    }
+
     /// The expression of the default that a column of another type has, where it is kept in another way; it is assigned to the type,
     /// and USING says nothing of it.
     fn other_default(&self, at: usize, ty: ColumnType, stays: bool) -> Result<Option<String>> {
@@ -255,7 +273,10 @@ impl Actions<'_> {
             Some(ColumnDefault::Constant(_)) if stays && ty.is_native() => Ok(None),
             Some(default @ ColumnDefault::Constant(_)) => {
                 // It stays the constant that it is, and is assigned when a row needs it.
-                let sql = text::kept_default(&Model::of(self.view)?, column, default);
+                let sql = match defaults::written(self.view, self.schema.id, column.id) {
+                    Some(sql) => Some(sql),
+                    None => text::kept_default(&Model::of(self.view)?, column, default),
+                };
                 let sql = sql.ok_or_else(|| SqlError::defect("a default has no text"))?;
                 match self.is_assigned(&sql, ty)? {
                     true => Ok(Some(sql)),

@@ -114,10 +114,15 @@ pub fn run(session: &mut Session, view: &View, table: Table, steps: Vec<Step>) -
     let is_again = |step: &Step| matches!(step, Step::Again(_));
     let (mut again, steps): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(is_again);
     again.sort_by_key(|step| !matches!(step, Step::Again(of) if of.is_index));
+    let noted = steps.iter().filter_map(|step| match step {
+        Step::Note(Kind::Default, column, _) => Some(column.clone()),
+        _ => None,
+    });
+    let noted: Vec<String> = noted.collect();
     for step in steps {
         one(session, view, &mut name, step)?;
     }
-    move_notes(session, view, &before, &name)?;
+    move_notes(session, view, (&before, &name), &noted)?;
     again.into_iter().try_for_each(|step| one(session, view, &mut name, step))
 }
 
@@ -313,8 +318,8 @@ fn move_notes_of_indexes(
 fn move_notes(
     session: &mut Session,
     view: &View,
-    before: &onlap::TableSchema,
-    name: &str,
+    (before, name): (&onlap::TableSchema, &str),
+    noted: &[String],
 ) -> Result<()> {
     let after = view.scope.tx()?.table(name)?.schema();
     move_notes_of_indexes(session, view, (before, &after))?;
@@ -327,8 +332,13 @@ fn move_notes(
             let key = defaults::key(before.id, old.id);
             let Some(object) = view.objects.get(kind, &key) else { continue };
             session.put(kind, &key, None)?;
-            // Who changes a type notes what it is now.
-            if let Some(new) = new.filter(|_| kind != Kind::ColumnType) {
+            // Who changes a type notes what it is now, and what the default is where that is another.
+            let is_noted = match kind {
+                Kind::ColumnType => true,
+                Kind::Default => noted.contains(&old.name),
+                _ => false,
+            };
+            if let Some(new) = new.filter(|_| !is_noted) {
                 session.put(kind, &defaults::key(after.id, new), Some(object.body.clone()))?;
             }
         }

@@ -45,7 +45,9 @@ pub fn inherited_by(
     let default = match &column.default {
         // What fills an identity column is the table's own.
         _ if is_identity => Default::None,
-        Some(ColumnDefault::Constant(value)) => Default::Constant(value.clone()),
+        Some(ColumnDefault::Constant(value)) => {
+            Default::Constant(value.clone(), defaults::written(view, schema.id, column.id))
+        }
         Some(ColumnDefault::NextVal(id)) => {
             let sequences = view.scope.tx().map(|tx| tx.sequences()).unwrap_or_default();
             let found = sequences.iter().find(|s| s.schema().id == *id);
@@ -102,7 +104,7 @@ fn same_generation(one: &Declared<'_>, other: &Declared<'_>) -> Result<()> {
 fn same_default(one: &Default, other: &Default) -> bool {
     match (one, other) {
         (Default::None, Default::None) => true,
-        (Default::Constant(a), Default::Constant(b)) => a == b,
+        (Default::Constant(a, _), Default::Constant(b, _)) => a == b,
         (Default::Sequence(a), Default::Sequence(b)) => a == b,
         // Blanks between words are no difference.
         (Default::Computed(a), Default::Computed(b)) => {
