@@ -210,7 +210,10 @@ impl Compiler<'_> {
             (plan, self.frame().layout) = (one.plan, one.layout);
         }
         if let Some(having) = query.having {
-            let node = self.node(having)?;
+            let mut all = Vec::new();
+            self.conditions_in(having, &mut all);
+            self.cheapest_first(&mut all);
+            let node = self.conjunction(&all)?;
             plan = self.filter(plan, node)?;
         }
         if query.has_windows {
@@ -222,6 +225,14 @@ impl Compiler<'_> {
         self.finish(id, plan)
     }
 
+    /// The conditions that a conjunction is of.
+    pub fn conditions_in(&self, id: ExprId, out: &mut Vec<ExprId>) {
+        match self.bound.expr(id) {
+            Expr::And(all) => all.iter().for_each(|part| self.conditions_in(*part, out)),
+            _ => out.push(id),
+        }
+    }
+
     /// DISTINCT, ORDER BY, LIMIT, and the targets.
     ///
     /// # Errors
@@ -230,9 +241,11 @@ impl Compiler<'_> {
         let bound = self.bound;
         let query = bound.query(id);
         let mut plan = plan;
-        // Targets that may differ at each call, or cost much, are calculated for the rows that are left alone.
+        // Targets that may differ at each call, or cost much, are calculated for the rows that are left alone; and so are all
+        // where LIMIT takes rows as they come.
         let may_be_late = query.distinct.is_empty() || query.distinct_on && !query.order.is_empty();
-        let late = may_be_late && self.has_late_targets(query);
+        let is_cut = query.order.is_empty() && (query.limit.is_some() || query.offset.is_some());
+        let late = may_be_late && (is_cut || self.has_late_targets(query));
         if !late {
             plan = self.target_columns(query, plan, |_| true)?;
         } else {

@@ -54,6 +54,17 @@ fn passes(query: &Query) -> bool {
         && query.modify.is_none()
 }
 
+/// Whether a set operation gives all rows of its parts, in any order.
+fn keeps_all(query: &Query) -> bool {
+    let mut open: Vec<&SetNode> = query.set.iter().collect();
+    let mut keeps_all = passes(query) && query.order.is_empty();
+    while let Some(SetNode::Both { kind, all, left, right, .. }) = open.pop() {
+        keeps_all &= *all && *kind == SetKind::Union;
+        open.extend([&**left, &**right].into_iter().filter(|side| is_both(side)));
+    }
+    keeps_all
+}
+
 fn is_both(node: &SetNode) -> bool {
     matches!(node, SetNode::Both { .. })
 }
@@ -118,19 +129,13 @@ impl Compiler<'_> {
         let is_same = |restriction: &&Restriction| same(restriction.column as usize - 1);
         let given = frame.told.given.iter().filter(is_same).cloned().collect();
         let unused = frame.told.unused.iter().copied().filter(|at| same(*at)).collect();
-        Told { given, unused, rows_only: false }
+        Told { given, unused, rows_only: frame.told.rows_only && keeps_all(query) }
     }
 
     /// Forgets which columns nothing asks for, except where all parts of a set operation keep all their rows in any order: those
     /// need not know the columns either.
     pub fn ask_for_all_parts(&mut self, query: &Query) {
-        let mut open: Vec<&SetNode> = query.set.iter().collect();
-        let mut keeps_all = passes(query) && query.order.is_empty();
-        while let Some(SetNode::Both { kind, all, left, right, .. }) = open.pop() {
-            keeps_all &= *all && *kind == SetKind::Union;
-            open.extend([&**left, &**right].into_iter().filter(|side| is_both(side)));
-        }
-        if !keeps_all {
+        if !keeps_all(query) {
             self.frame().told.unused.clear();
         }
     }
@@ -148,7 +153,8 @@ impl Compiler<'_> {
         if self.is_bare(query) {
             return query.targets.iter().any(|target| target.value == value);
         }
-        if frame.told.unused.is_empty() || query.set.is_some() || !query.distinct.is_empty() {
+        let all_count = query.set.is_some() || !query.distinct.is_empty() && !query.distinct_on;
+        if frame.told.unused.is_empty() || all_count {
             return false;
         }
         // The same expression may stand in several places.
