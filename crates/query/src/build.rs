@@ -212,8 +212,12 @@ impl Compiler<'_> {
         if let Some(having) = query.having {
             let mut all = Vec::new();
             self.conditions_in(having, &mut all);
+            let written = all.clone();
             self.cheapest_first(&mut all);
-            let node = self.conjunction(&all)?;
+            let node = match all == written {
+                true => self.node(having)?,
+                false => self.conjunction(&all)?,
+            };
             plan = self.filter(plan, node)?;
         }
         if query.has_windows {
@@ -289,7 +293,13 @@ impl Compiler<'_> {
         for target in visible(query).filter(|_| keys.is_empty()) {
             let ty = bound.ty(target.value);
             let node = match self.is_unused(query, target.value) {
-                true => self.nothing(ty)?,
+                true => {
+                    // Its error comes when the plan is made, as that of any constant.
+                    if self.frame().told.of_set() && self.is_plain(target.value) {
+                        self.node(target.value)?;
+                    }
+                    self.nothing(ty)?
+                }
                 false => self.node(target.value)?,
             };
             exprs.push(self.physical(node, ty)?);

@@ -26,12 +26,19 @@ pub struct Told {
     unused: Vec<usize>,
     /// Whether only that it has rows is asked.
     rows_only: bool,
+    /// Whether it is a part of a set operation.
+    of_set: bool,
 }
 
 impl Told {
     /// That only whether it has rows is asked.
     pub fn rows_only() -> Told {
         Told { rows_only: true, ..Told::default() }
+    }
+
+    /// Whether it is told so as a part of a set operation.
+    pub fn of_set(&self) -> bool {
+        self.of_set
     }
 }
 
@@ -94,7 +101,7 @@ impl Compiler<'_> {
         let width = query.entries[entry - 1].types.len();
         let is_used = |at: &usize| used.contains(&(*at as i32 + 1));
         let unused = (0..width).filter(|at| !is_used(at)).collect();
-        Ok(Told { given, unused, rows_only: false })
+        Ok(Told { given, unused, rows_only: false, of_set: false })
     }
 
     /// The restrictions that an entry has from the query around this one.
@@ -129,7 +136,8 @@ impl Compiler<'_> {
         let is_same = |restriction: &&Restriction| same(restriction.column as usize - 1);
         let given = frame.told.given.iter().filter(is_same).cloned().collect();
         let unused = frame.told.unused.iter().copied().filter(|at| same(*at)).collect();
-        Told { given, unused, rows_only: frame.told.rows_only && keeps_all(query) }
+        let rows_only = frame.told.rows_only && keeps_all(query);
+        Told { given, unused, rows_only, of_set: true }
     }
 
     /// Forgets which columns nothing asks for, except where all parts of a set operation keep all their rows in any order: those

@@ -255,7 +255,7 @@ select x from safe where a = 1
 create function leaks(int) returns boolean language plpgsql stable cost 0.0001 as 'begin if $1 = 0 then raise ''saw %'', $1; end if; return true; end'
 select a from safe where leaks(b)
 create view unsafe as select a, b from u where b > 0
-select a from unsafe where leaks(b)
+select a from unsafe where leaks(b) order by a
 select a from (select a, b from u where b > 0 limit 9) s where leaks(b)
 create table kept (a int, b int)
 insert into kept values (1, 1), (2, 0)
