@@ -109,5 +109,6 @@ impl Compiler<'_> {
     }
 }
 
-type Begun =
-    std::pin::Pin<Box<dyn Future<Output = Run<datafusion_execution::SendableRecordBatchStream>> + Send>>;
+type Begun = std::pin::Pin<
+    Box<dyn Future<Output = Run<datafusion_execution::SendableRecordBatchStream>> + Send>,
+>;

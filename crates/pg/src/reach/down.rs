@@ -131,7 +131,8 @@ impl Reach<'_> {
             join.condition = self.all_of(on);
             // An outer join has a condition.
             if join.condition.is_none() && join.kind != JoinKind::Inner {
-                let (literal, bool) = (crate::bound::Literal::Bool(true), crate::catalog::oids::BOOL);
+                let (literal, bool) =
+                    (crate::bound::Literal::Bool(true), crate::catalog::oids::BOOL);
                 join.condition = Some(self.tree.literal(literal, TypeRef::new(bool)));
             }
             changed = true;
@@ -143,7 +144,8 @@ impl Reach<'_> {
     fn push_one(&mut self, child: QueryId, entry: usize, id: ExprId) -> bool {
         let Some(columns) = self.columns_asked(entry, id) else { return false };
         let Some(into) = self.takers(child) else { return false };
-        let safe = into.iter().all(|of| columns.iter().all(|column| self.is_safe(child, *of, *column)));
+        let safe =
+            into.iter().all(|of| columns.iter().all(|column| self.is_safe(child, *of, *column)));
         if !safe || self.is_volatile(Part::Expr(id)) || self.tree.exprs() > self.most {
             return false;
         }
@@ -223,8 +225,7 @@ impl Reach<'_> {
             && !self.gives_sets(target.value)
             && !self.is_volatile(Part::Expr(target.value))
             && !(query.distinct_on && !is_key(&query.distinct))
-            && !(query.has_windows
-                && !query.windows.iter().all(|window| is_key(&window.partition)))
+            && !(query.has_windows && !query.windows.iter().all(|window| is_key(&window.partition)))
     }
 
     fn gives_sets(&self, value: ExprId) -> bool {

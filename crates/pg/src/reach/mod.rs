@@ -3,8 +3,8 @@
 //! A statement says what its answer is, not which rows a target or a condition is calculated for; but an error of one that
 //! meets no wanted row should not come. This is what PostgreSQL's planner does before it looks for a plan, so that the same
 //! rows are reached: queries in FROM, views and queries of WITH that add nothing but names are merged with the query around
-//! them ([`up`]): their targets are calculated where they are used, and their conditions stand with its own. Into others
-//! conditions are moved ([`down`]), and from HAVING to WHERE.
+//! them (`up`): their targets are calculated where they are used, and their conditions stand with its own. Into others
+//! conditions are moved (`down`), and from HAVING to WHERE.
 //!
 //! A statement is changed after its rights were asked for, and for its carrying out alone: what prints it or says what it
 //! reads sees it as it was bound. Entries keep their numbers; one that was merged stays as a list without rows.
@@ -120,7 +120,8 @@ impl Reach<'_> {
             Part::Expr(id) => self.asked_in(id),
         };
         while let Some(query) = open.pop() {
-            let is_view = |entry: &Entry| matches!(entry.kind, EntryKind::Relation { kind: b'v', .. });
+            let is_view =
+                |entry: &Entry| matches!(entry.kind, EntryKind::Relation { kind: b'v', .. });
             if self.tree.query(query).entries.iter().any(is_view) {
                 return true;
             }

@@ -16,6 +16,9 @@ use crate::bound::{
 const RED_ZONE: usize = 128 << 10;
 const MORE_STACK: usize = 2 << 20;
 
+/// Entries that a query may come to have: each merge looks at all of it.
+const MOST_ENTRIES: usize = 256;
+
 /// Items of FROM, and what their rows must meet.
 type Items = (Vec<JoinTree>, Vec<ExprId>);
 
@@ -46,7 +49,9 @@ impl Reach<'_> {
             }
             around.pop();
             if !self.is_closed(query) {
-                while let Some((entry, child)) = self.next_merged(query) {
+                while let Some((entry, child)) = self.next_merged(query)
+                    && self.tree.query(query).entries.len() <= MOST_ENTRIES
+                {
                     self.take_in(query, entry, child);
                     self.changed = true;
                 }
@@ -58,7 +63,7 @@ impl Reach<'_> {
     fn is_closed(&self, query: QueryId) -> bool {
         let query = self.tree.query(query);
         let merges = query.modify.as_deref().is_some_and(|modify| modify.kind == ModifyKind::Merge);
-        !query.sets.is_empty() || merges
+        !query.sets.is_empty() || merges || query.entries.len() > MOST_ENTRIES
     }
 
     /// Puts the query of a view, or of WITH, in the place of its name.
@@ -206,9 +211,8 @@ impl Reach<'_> {
         let types = &self.entry(query, entry).types;
         let same = types.len() == values.len()
             && types.iter().zip(values).all(|(ty, id)| ty.oid == self.tree.ty(*id).oid);
-        let known = |(_, column, _): &(ExprId, i32, u32)| {
-            *column > 0 && *column as usize <= values.len()
-        };
+        let known =
+            |(_, column, _): &(ExprId, i32, u32)| *column > 0 && *column as usize <= values.len();
         if !same || !uses.iter().all(known) {
             return false;
         }

@@ -309,13 +309,9 @@ impl Bound {
         let columns = columns_of(&bound, query, &tables, &catalog);
         let is_whole = |stage: &rules::Stage| stage.query == query;
         let plain = matches!(&ruled.stages[..], [one] if is_whole(one));
-        let settled = match plain {
-            true => settled(&bound, query, &catalog, &others),
-            false => None,
-        };
         let made = Bound {
+            settled: plain.then(|| settled(&bound, query, &catalog, &others)).flatten(),
             tree: Arc::new(bound),
-            settled: settled.map(Arc::new),
             query,
             tables: Arc::new(tables),
             others: Arc::new(others),
@@ -769,7 +765,8 @@ impl Bound {
             || self.viewed(part).is_some();
         let of = Whole { statement: self.query, part, fired };
         let carried = self.carried(course);
-        let change = compile_change(self.carried_out(), of, &self.sources(view), &course.env, carried);
+        let change =
+            compile_change(self.carried_out(), of, &self.sources(view), &course.env, carried);
         let change = change.map_err(|e| sql_error(&e, text))?;
         let (env, asked) = (Arc::clone(&course.env), Arc::clone(&course.asked));
         Ok(Changing { change, env, asked, depth: self.depth })
@@ -788,7 +785,8 @@ impl Bound {
     fn own_steps(&self, view: &View, course: &Course, text: &str) -> Result<crate::plan::Steps> {
         let _entered = view.instance.runner.handle().enter();
         let carried = self.carried(course);
-        let output = compile(self.carried_out(), self.query, &self.sources(view), &course.env, carried);
+        let output =
+            compile(self.carried_out(), self.query, &self.sources(view), &course.env, carried);
         Ok(Deep::new(output.map_err(|e| sql_error(&e, text))?.plan, self.depth))
     }
 
@@ -913,12 +911,12 @@ fn settled(
     query: QueryId,
     catalog: &Catalog,
     others: &Others,
-) -> Option<onlap_pg::bound::Bound> {
+) -> Option<Arc<onlap_pg::bound::Bound>> {
     let view = |oid| {
         let view = others.views.get(&oid).filter(|view| !view.barrier)?;
         Some((&view.query.0, view.query.1))
     };
-    onlap_pg::reach::settled(bound, query, catalog, &view)
+    onlap_pg::reach::settled(bound, query, catalog, &view).map(Arc::new)
 }
 
 /// The columns of a query's answer.

@@ -211,8 +211,18 @@ impl Names<'_> {
         let secured = others.reads_secured(&bound);
         let (query, checked) = (Arc::new((bound, query)), Checked::of(&object.body));
         let (schema, barrier) = (name.schema.clone(), is_barrier(&object.body));
-        let bodied =
-            Bodied { query, owner, schema, relation, needs, weight, depth, checked, secured, barrier };
+        let bodied = Bodied {
+            query,
+            owner,
+            schema,
+            relation,
+            needs,
+            weight,
+            depth,
+            checked,
+            secured,
+            barrier,
+        };
         Ok(bodied)
     }
 }
