@@ -4,7 +4,7 @@
 //! within or a function of a user's. It is PostgreSQL's `order_qual_clauses`: by procost, and as they were written where that is
 //! the same. A condition that names no column of the query's FROM is asked once, before anything is read.
 //!
-//! Thread safety: pure, but for the steps.
+//! Thread safety: pure, except for the steps.
 
 use std::sync::Arc;
 
