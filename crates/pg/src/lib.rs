@@ -17,6 +17,7 @@ pub mod catalog;
 mod error;
 pub mod grammar;
 pub mod print;
+pub mod reach;
 pub mod resolve;
 pub mod value;
 

@@ -233,29 +233,37 @@ impl SubQuery {
         rows: &Rows<'_>,
         env: &Env,
     ) -> Result<Col> {
-        let mut left = Vec::with_capacity(sides.len());
-        for (side, ty) in sides {
-            let array = side.eval(rows, env)?.spread(rows.count, env)?;
-            left.push(keys(env, *ty, &array)?);
-        }
         let mut found = Vec::with_capacity(rows.count);
         let mut key = Vec::new();
+        // What a value is looked up in may be empty; the value is not calculated then.
+        let is_there = |side: &Node| matches!(side, Node::Column(_) | Node::Const(_));
+        let same_for_all = params.is_empty() || params.iter().all(|param| param.is_const);
+        let together = same_for_all && !self.results.runs_for_each(params);
+        let together = together || sides.iter().all(|(side, _)| is_there(side));
+        let mut whole = None;
         for row in 0..rows.count {
             let given = self.given(params, row, env)?;
             let (known, has_null) = given.hashed.as_ref().expect("it was hashed when it was run");
-            found.push(if known.is_empty() && !has_null {
-                Some(false)
-            } else if left.iter().any(|column| column.is_null(row)) {
+            if known.is_empty() && !has_null {
+                found.push(Some(false));
+                continue;
+            }
+            let (left, at) = match (&whole, together) {
+                (Some(left), true) => (Arc::clone(left), row),
+                (None, true) => (Arc::clone(whole.insert(left_keys(sides, rows, env)?)), row),
+                (_, false) => (left_keys_of(sides, rows, row, env)?, 0),
+            };
+            found.push(if left.iter().any(|column| column.is_null(at)) {
                 // A row of several columns may differ in the others; only the slow way knows.
-                if sides.len() == 1 { None } else { self.slowly(&given, &left, row, env)? }
+                if sides.len() == 1 { None } else { self.slowly(&given, &left, at, env)? }
             } else {
                 key.clear();
-                left.iter().for_each(|column| key_bytes(column, row, &mut key));
+                left.iter().for_each(|column| key_bytes(column, at, &mut key));
                 match known.contains(&key) {
                     true => Some(true),
                     false if !has_null => Some(false),
                     false if sides.len() == 1 => None,
-                    false => self.slowly(&given, &left, row, env)?,
+                    false => self.slowly(&given, &left, at, env)?,
                 }
             });
         }
@@ -387,6 +395,32 @@ impl Results {
         };
         Ok(Given { columns, rows, hashed })
     }
+}
+
+/// The keys of the values that rows look up.
+fn left_keys(sides: &[(Node, Oid)], rows: &Rows<'_>, env: &Env) -> Result<Arc<Vec<ArrayRef>>> {
+    let mut left = Vec::with_capacity(sides.len());
+    for (side, ty) in sides {
+        let array = side.eval(rows, env)?.spread(rows.count, env)?;
+        left.push(keys(env, *ty, &array)?);
+    }
+    Ok(Arc::new(left))
+}
+
+/// The same of one row.
+fn left_keys_of(
+    sides: &[(Node, Oid)],
+    rows: &Rows<'_>,
+    row: usize,
+    env: &Env,
+) -> Result<Arc<Vec<ArrayRef>>> {
+    let mut columns = rows.columns.to_vec();
+    for used in sides.iter().flat_map(|(side, _)| side.columns()) {
+        if let Some(column) = columns.get_mut(used).filter(|column| column.len() == rows.count) {
+            *column = rows.columns[used].slice(row, 1);
+        }
+    }
+    left_keys(sides, &Rows { columns: &columns, count: 1 }, env)
 }
 
 /// Whether one of some values is this one: NULL where none is and one is NULL. For `false` it is whether all are true.

@@ -210,7 +210,14 @@ impl Compiler<'_> {
             (plan, self.frame().layout) = (one.plan, one.layout);
         }
         if let Some(having) = query.having {
-            let node = self.node(having)?;
+            let mut all = Vec::new();
+            self.conditions_in(having, &mut all);
+            let written = all.clone();
+            self.cheapest_first(&mut all);
+            let node = match all == written {
+                true => self.node(having)?,
+                false => self.conjunction(&all)?,
+            };
             plan = self.filter(plan, node)?;
         }
         if query.has_windows {
@@ -222,6 +229,14 @@ impl Compiler<'_> {
         self.finish(id, plan)
     }
 
+    /// The conditions that a conjunction is of.
+    pub fn conditions_in(&self, id: ExprId, out: &mut Vec<ExprId>) {
+        match self.bound.expr(id) {
+            Expr::And(all) => all.iter().for_each(|part| self.conditions_in(*part, out)),
+            _ => out.push(id),
+        }
+    }
+
     /// DISTINCT, ORDER BY, LIMIT, and the targets.
     ///
     /// # Errors
@@ -230,9 +245,11 @@ impl Compiler<'_> {
         let bound = self.bound;
         let query = bound.query(id);
         let mut plan = plan;
-        // Targets that may differ at each call, or cost much, are calculated for the rows that are left alone.
+        // Targets that may differ at each call, or cost much, are calculated for the rows that are left alone; and so are all
+        // where LIMIT takes rows as they come.
         let may_be_late = query.distinct.is_empty() || query.distinct_on && !query.order.is_empty();
-        let late = may_be_late && self.has_late_targets(query);
+        let is_cut = query.order.is_empty() && (query.limit.is_some() || query.offset.is_some());
+        let late = may_be_late && (is_cut || self.has_late_targets(query));
         if !late {
             plan = self.target_columns(query, plan, |_| true)?;
         } else {
@@ -276,7 +293,13 @@ impl Compiler<'_> {
         for target in visible(query).filter(|_| keys.is_empty()) {
             let ty = bound.ty(target.value);
             let node = match self.is_unused(query, target.value) {
-                true => self.nothing(ty)?,
+                true => {
+                    // Its error comes when the plan is made, as that of any constant.
+                    if self.frame().told.of_set() && self.is_plain(target.value) {
+                        self.node(target.value)?;
+                    }
+                    self.nothing(ty)?
+                }
                 false => self.node(target.value)?,
             };
             exprs.push(self.physical(node, ty)?);

@@ -73,16 +73,21 @@ impl Compiler<'_> {
             conditions.retain(|asked| links.iter().all(|link| link.condition != asked.id));
             self.cut(&mut conditions)?;
         }
-        if query.from.is_empty() {
-            let mut part = self.one_row()?;
-            part = self.asked(part, &conditions)?;
-            self.frame().layout = part.layout;
-            return Ok(part.plan);
-        }
-        let trees: Vec<&JoinTree> = query.from.iter().collect();
-        let part = self.inner(&trees, conditions)?;
+        // What names none of the entries is the same for all rows.
+        let once = |condition: &Condition| condition.entries.is_empty() && !condition.volatile;
+        let (once, conditions): (Vec<_>, Vec<_>) = conditions.into_iter().partition(once);
+        let part = match query.from.is_empty() {
+            true => {
+                let part = self.one_row()?;
+                self.asked(part, &conditions)?
+            }
+            false => {
+                let trees: Vec<&JoinTree> = query.from.iter().collect();
+                self.inner(&trees, conditions)?
+            }
+        };
         self.frame().layout = part.layout;
-        Ok(part.plan)
+        self.asked_once(part.plan, once.iter().map(|condition| condition.id).collect())
     }
 
     /// The conditions that a conjunction is of.
@@ -513,9 +518,10 @@ impl Compiler<'_> {
         }
         let Part { plan, layout, rows } = part;
         let before = std::mem::replace(&mut self.frame().layout, layout);
-        let ids: Vec<ExprId> = conditions.iter().map(|c| c.id).collect();
+        let mut ids: Vec<ExprId> = conditions.iter().map(|c| c.id).collect();
         // What comes before a condition that does something is asked of many rows together.
         let acts = ids.iter().position(|id| self.acts(*id)).unwrap_or(ids.len());
+        self.cheapest_first(&mut ids[..acts]);
         let plan = self.asked_in_parts(plan, ids.split_at(acts));
         let layout = std::mem::replace(&mut self.frame().layout, before);
         let plan = plan?;
@@ -540,7 +546,7 @@ impl Compiler<'_> {
     }
 
     /// All of some conditions as one.
-    fn conjunction(&mut self, ids: &[ExprId]) -> Result<Node> {
+    pub fn conjunction(&mut self, ids: &[ExprId]) -> Result<Node> {
         let mut nodes = self.nodes(ids)?;
         Ok(match nodes.len() {
             1 => nodes.remove(0),
@@ -598,6 +604,7 @@ impl Compiler<'_> {
         let width = left_layout.width();
         let layout = left_layout.beside(&right_layout);
         let before = std::mem::replace(&mut self.frame().layout, layout);
+        self.cheapest_first(&mut rest);
         let filter = match rest.is_empty() {
             true => Ok(None),
             false => self
@@ -763,8 +770,10 @@ impl Compiler<'_> {
         if ids.is_empty() {
             return Ok(None);
         }
+        let mut ids = ids.to_vec();
+        self.cheapest_first(&mut ids);
         let before = std::mem::replace(&mut self.frame().layout, layout.clone());
-        let node = self.conjunction(ids);
+        let node = self.conjunction(&ids);
         self.frame().layout = before;
         node.map(Some)
     }

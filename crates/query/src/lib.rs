@@ -13,6 +13,7 @@
 
 mod aggregates;
 mod apply;
+mod asked;
 mod build;
 mod carried;
 mod change;

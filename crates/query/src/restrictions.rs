@@ -146,7 +146,7 @@ impl Compiler<'_> {
     }
 
     /// Whether a query uses columns of those around it.
-    fn is_correlated(&self, query: QueryId) -> bool {
+    pub fn is_correlated(&self, query: QueryId) -> bool {
         let mut found = false;
         self.bound.visit_query(query, 1, &mut |id, inside| {
             found |= matches!(self.bound.expr(id), Expr::Var { up, .. } if *up >= inside);

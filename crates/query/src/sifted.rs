@@ -92,7 +92,8 @@ impl Sifted {
             compiler.frame().layout.add_var((entry, *column), ty);
         }
         let Some(gives) = gives(&mut compiler, bound.query(query))? else { return Ok(None) };
-        let condition = compiler.node(filter)?;
+        compiler.cheapest_first(&mut conditions);
+        let condition = compiler.conjunction(&conditions)?;
         let env = Arc::clone(env);
         Ok(Some(Sifted { table, columns, restrictions, keyed, implied, condition, gives, env }))
     }

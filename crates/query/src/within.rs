@@ -26,12 +26,19 @@ pub struct Told {
     unused: Vec<usize>,
     /// Whether only that it has rows is asked.
     rows_only: bool,
+    /// Whether it is a part of a set operation.
+    of_set: bool,
 }
 
 impl Told {
     /// That only whether it has rows is asked.
     pub fn rows_only() -> Told {
         Told { rows_only: true, ..Told::default() }
+    }
+
+    /// Whether it is told so as a part of a set operation.
+    pub fn of_set(&self) -> bool {
+        self.of_set
     }
 }
 
@@ -52,6 +59,17 @@ fn passes(query: &Query) -> bool {
         && !query.has_windows
         && !query.distinct_on
         && query.modify.is_none()
+}
+
+/// Whether a set operation gives all rows of its parts, in any order.
+fn keeps_all(query: &Query) -> bool {
+    let mut open: Vec<&SetNode> = query.set.iter().collect();
+    let mut keeps_all = passes(query) && query.order.is_empty();
+    while let Some(SetNode::Both { kind, all, left, right, .. }) = open.pop() {
+        keeps_all &= *all && *kind == SetKind::Union;
+        open.extend([&**left, &**right].into_iter().filter(|side| is_both(side)));
+    }
+    keeps_all
 }
 
 fn is_both(node: &SetNode) -> bool {
@@ -83,7 +101,7 @@ impl Compiler<'_> {
         let width = query.entries[entry - 1].types.len();
         let is_used = |at: &usize| used.contains(&(*at as i32 + 1));
         let unused = (0..width).filter(|at| !is_used(at)).collect();
-        Ok(Told { given, unused, rows_only: false })
+        Ok(Told { given, unused, rows_only: false, of_set: false })
     }
 
     /// The restrictions that an entry has from the query around this one.
@@ -118,19 +136,14 @@ impl Compiler<'_> {
         let is_same = |restriction: &&Restriction| same(restriction.column as usize - 1);
         let given = frame.told.given.iter().filter(is_same).cloned().collect();
         let unused = frame.told.unused.iter().copied().filter(|at| same(*at)).collect();
-        Told { given, unused, rows_only: false }
+        let rows_only = frame.told.rows_only && keeps_all(query);
+        Told { given, unused, rows_only, of_set: true }
     }
 
     /// Forgets which columns nothing asks for, except where all parts of a set operation keep all their rows in any order: those
     /// need not know the columns either.
     pub fn ask_for_all_parts(&mut self, query: &Query) {
-        let mut open: Vec<&SetNode> = query.set.iter().collect();
-        let mut keeps_all = passes(query) && query.order.is_empty();
-        while let Some(SetNode::Both { kind, all, left, right, .. }) = open.pop() {
-            keeps_all &= *all && *kind == SetKind::Union;
-            open.extend([&**left, &**right].into_iter().filter(|side| is_both(side)));
-        }
-        if !keeps_all {
+        if !keeps_all(query) {
             self.frame().told.unused.clear();
         }
     }
@@ -148,7 +161,8 @@ impl Compiler<'_> {
         if self.is_bare(query) {
             return query.targets.iter().any(|target| target.value == value);
         }
-        if frame.told.unused.is_empty() || query.set.is_some() || !query.distinct.is_empty() {
+        let all_count = query.set.is_some() || !query.distinct.is_empty() && !query.distinct_on;
+        if frame.told.unused.is_empty() || all_count {
             return false;
         }
         // The same expression may stand in several places.

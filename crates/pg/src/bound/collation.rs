@@ -88,6 +88,16 @@ impl Bound {
         self.collations.note(id, Noted { own, input: 0 });
     }
 
+    /// Lets an expression have what is noted of another one of the tree.
+    pub(crate) fn note_like(&mut self, id: ExprId, copy: ExprId) {
+        if let Some(noted) = self.collations.noted.get(id.index()).copied() {
+            self.collations.note(copy, noted);
+        }
+        if let Some(all) = self.collations.rows.get(&id.index()).cloned() {
+            self.collations.rows.insert(copy.index(), all);
+        }
+    }
+
     /// Lets a copy have what is noted of an expression.
     pub(crate) fn copy_collation(&mut self, from: &Bound, id: ExprId, copy: ExprId) {
         if let Some(noted) = from.collations.noted.get(id.index()) {

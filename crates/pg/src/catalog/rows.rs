@@ -180,6 +180,8 @@ pub struct Proc {
     pub retset: bool,
     /// What its result depends on.
     pub volatility: Volatility,
+    /// What a call costs (procost), in hundredths of an operator's.
+    pub cost: u32,
     /// proallargtypes, OUT arguments included, as an array's text; or `\N`.
     pub all_types: &'static str,
     /// proargmodes as an array's text; or `\N`.

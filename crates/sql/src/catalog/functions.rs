@@ -244,6 +244,7 @@ impl Function {
                 's' => Volatility::Stable,
                 _ => Volatility::Volatile,
             },
+            cost: (self.cost * 100.0) as u32,
             all_types: "\\N",
             modes: "\\N",
             names: "\\N",

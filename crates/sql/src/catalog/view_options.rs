@@ -1,9 +1,9 @@
 //! What is said of a view by WITH and SET?
 //!
-//! Parameters are judged as in PostgreSQL and kept in the view's body as `name=value`, for the catalogs and for pg_dump. Two of
-//! them mean something: with `check_option` rows that are written must be seen, and what a view with `security_invoker` reads is
-//! read by the role of the statement and not by the view's owner. A view's condition is asked before all that a statement asks
-//! of its rows, with `security_barrier` and without.
+//! Parameters are judged as in PostgreSQL and kept in the view's body as `name=value`, for the catalogs and for pg_dump. With
+//! `check_option` rows that are written must be seen; what a view with `security_invoker` reads is read by the role of the
+//! statement and not by the view's owner; the condition of a view with `security_barrier` is asked before all that a statement
+//! asks of its rows.
 //!
 //! Thread safety: plain data.
 
@@ -128,7 +128,14 @@ impl Options {
 
 /// Whether what a view reads is read by the role of the statement.
 pub fn is_of_invoker(body: &Json) -> bool {
-    Options::kept(body)
-        .get("security_invoker")
-        .is_some_and(|value| boolean::parse(value) == Ok(true))
+    is_on(body, "security_invoker")
+}
+
+/// Whether a view's conditions come before all that is asked of its rows.
+pub fn is_barrier(body: &Json) -> bool {
+    is_on(body, "security_barrier")
+}
+
+fn is_on(body: &Json, option: &str) -> bool {
+    Options::kept(body).get(option).is_some_and(|value| boolean::parse(value) == Ok(true))
 }

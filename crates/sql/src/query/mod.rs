@@ -86,6 +86,8 @@ const HELD_BYTES: usize = 4 << 20;
 #[derive(Clone)]
 pub struct Bound {
     tree: Arc<onlap_pg::bound::Bound>,
+    /// What is carried out, where that is not the tree as it was bound.
+    settled: Option<Arc<onlap_pg::bound::Bound>>,
     query: QueryId,
     tables: Arc<Known>,
     others: Arc<Others>,
@@ -308,6 +310,7 @@ impl Bound {
         let is_whole = |stage: &rules::Stage| stage.query == query;
         let plain = matches!(&ruled.stages[..], [one] if is_whole(one));
         let made = Bound {
+            settled: plain.then(|| settled(&bound, query, &catalog, &others)).flatten(),
             tree: Arc::new(bound),
             query,
             tables: Arc::new(tables),
@@ -377,6 +380,11 @@ impl Bound {
         let has = |family: &Family, oid| family.members.iter().any(|member| member.oid == oid);
         self.tables.family(oid).is_some_and(|family| has(family, written))
             || self.tables.family(written).is_some_and(|family| has(family, oid))
+    }
+
+    /// The tree that steps are made of.
+    fn carried_out(&self) -> &onlap_pg::bound::Bound {
+        self.settled.as_deref().unwrap_or(&self.tree)
     }
 
     /// What it changes itself, if it does.
@@ -757,7 +765,8 @@ impl Bound {
             || self.viewed(part).is_some();
         let of = Whole { statement: self.query, part, fired };
         let carried = self.carried(course);
-        let change = compile_change(&self.tree, of, &self.sources(view), &course.env, carried);
+        let change =
+            compile_change(self.carried_out(), of, &self.sources(view), &course.env, carried);
         let change = change.map_err(|e| sql_error(&e, text))?;
         let (env, asked) = (Arc::clone(&course.env), Arc::clone(&course.asked));
         Ok(Changing { change, env, asked, depth: self.depth })
@@ -776,7 +785,8 @@ impl Bound {
     fn own_steps(&self, view: &View, course: &Course, text: &str) -> Result<crate::plan::Steps> {
         let _entered = view.instance.runner.handle().enter();
         let carried = self.carried(course);
-        let output = compile(&self.tree, self.query, &self.sources(view), &course.env, carried);
+        let output =
+            compile(self.carried_out(), self.query, &self.sources(view), &course.env, carried);
         Ok(Deep::new(output.map_err(|e| sql_error(&e, text))?.plan, self.depth))
     }
 
@@ -812,7 +822,7 @@ impl Bound {
     fn steps(&self, view: &View, values: &[Datum<'static>], text: &str) -> Result<Made> {
         let (env, asked) = self.env(view, values);
         let _entered = view.instance.runner.handle().enter();
-        let output = compile(&self.tree, self.query, &self.sources(view), &env, None);
+        let output = compile(self.carried_out(), self.query, &self.sources(view), &env, None);
         let output = output.map_err(|e| sql_error(&e, text))?;
         Ok((Deep::new(output.plan, self.depth), env, asked))
     }
@@ -893,6 +903,20 @@ impl Changing {
             self.asked.begin(context.memory_pool());
         })
     }
+}
+
+/// A statement whose queries are merged with those around them, where that may be done and there are any.
+fn settled(
+    bound: &onlap_pg::bound::Bound,
+    query: QueryId,
+    catalog: &Catalog,
+    others: &Others,
+) -> Option<Arc<onlap_pg::bound::Bound>> {
+    let view = |oid| {
+        let view = others.views.get(&oid).filter(|view| !view.barrier)?;
+        Some((&view.query.0, view.query.1))
+    };
+    onlap_pg::reach::settled(bound, query, catalog, &view).map(Arc::new)
 }
 
 /// The columns of a query's answer.

@@ -24,7 +24,7 @@ use super::tables::Known;
 use super::through::Checked;
 use super::{catalogs, needs, sequences, transition};
 use crate::catalog::objects::Object;
-use crate::catalog::view_options::is_of_invoker;
+use crate::catalog::view_options::{is_barrier, is_of_invoker};
 use crate::catalog::{Name, oids};
 use crate::deep::{Depth, too_deep};
 use crate::error::{SqlError, state};
@@ -58,6 +58,8 @@ pub struct Bodied {
     pub checked: Option<Checked>,
     /// Whether it reads tables whose policies count.
     pub secured: bool,
+    /// Whether its conditions come before all that is asked of its rows.
+    pub barrier: bool,
 }
 
 /// What a statement reads that is no table of the engine, by OID.
@@ -208,8 +210,20 @@ impl Names<'_> {
         depth.check().map_err(|e| of_sql(&e))?;
         let secured = others.reads_secured(&bound);
         let (query, checked) = (Arc::new((bound, query)), Checked::of(&object.body));
-        let schema = name.schema.clone();
-        Ok(Bodied { query, owner, schema, relation, needs, weight, depth, checked, secured })
+        let (schema, barrier) = (name.schema.clone(), is_barrier(&object.body));
+        let bodied = Bodied {
+            query,
+            owner,
+            schema,
+            relation,
+            needs,
+            weight,
+            depth,
+            checked,
+            secured,
+            barrier,
+        };
+        Ok(bodied)
     }
 }
 
