@@ -33,3 +33,13 @@ fn cursors_of_routines_are_those_of_postgresql() {
 fn triggers_that_are_constraints_are_those_of_postgresql() {
     compare(include_str!("../testdata/routines/constraint_triggers.sql"));
 }
+
+#[test]
+fn triggers_of_rows_that_actions_of_foreign_keys_change_are_those_of_postgresql() {
+    compare(include_str!("../testdata/routines/actions.sql"));
+}
+
+#[test]
+fn foreign_keys_and_triggers_are_put_off_in_the_order_of_postgresql() {
+    compare(include_str!("../testdata/routines/due_order.sql"));
+}
