@@ -18,6 +18,7 @@ mod text;
 use onlap_pg::ast::{CopyOf, CopyRows, CopyWith, ExprId};
 
 use crate::catalog::Name;
+use crate::change::deferred::Mark;
 use crate::change::queue::Queue;
 use crate::columnar::input;
 use crate::ddl;
@@ -105,6 +106,14 @@ fn positions(name: &Name, schema: &onlap::TableSchema, columns: &[String]) -> Re
     Ok(positions)
 }
 
+/// Judges what the rows have brought, at the end of the statement.
+fn judge(view: &View, put_off: &Mark) -> Result<()> {
+    let mut tx = view.scope.tx()?;
+    tx.judge_held()?;
+    view.scope.deferred().end_statement(put_off, || tx.due_place());
+    Ok(())
+}
+
 fn copy_in(
     session: &mut Session,
     view: &View,
@@ -159,12 +168,7 @@ fn copy_in(
     let taken = sink.begin().and_then(|()| take(view, client, (&mut *decoder, binary), &mut sink));
     let taken = taken.and_then(|()| sink.finish());
     let taken = match taken.and_then(|rows| due.run(view).map(|()| rows)) {
-        Ok(rows) => {
-            let mut tx = view.scope.tx()?;
-            let judged = tx.judge_held();
-            view.scope.deferred().end_statement(&put_off, || tx.due_place());
-            judged.map(|()| rows).map_err(SqlError::from)
-        }
+        Ok(rows) => judge(view, &put_off).map(|()| rows),
         Err(e) => {
             view.scope.tx()?.forget_held();
             Err(e)
