@@ -40,6 +40,10 @@ id!(
     IndexId(u32)
 );
 id!(
+    /// A foreign key of one table; never reused within it while the database is open.
+    ForeignKeyId(u32)
+);
+id!(
     /// A sequence; unique within the database.
     SequenceId(u32)
 );

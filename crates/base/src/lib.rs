@@ -29,7 +29,9 @@ pub mod times;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use defect::Defect;
 pub use error::{Error, ErrorKind, OtherEnd, Result, Subject};
-pub use ids::{ColumnId, Csn, FileId, IndexId, PROVISIONAL_BASE, RowId, SequenceId, TableId};
+pub use ids::{
+    ColumnId, Csn, FileId, ForeignKeyId, IndexId, PROVISIONAL_BASE, RowId, SequenceId, TableId,
+};
 pub use lock_mode::LockMode;
 pub use memory::{Charge, Memory, Part};
 pub use rng::Rng;

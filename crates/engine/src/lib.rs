@@ -102,7 +102,9 @@ pub use spec::{
 pub use stats::{
     IndexStats, KeyEstimates, QUANTILE_PARTS, RunStats, Stats, TableStats, TransactionStats,
 };
-pub use transaction::{Aside, Isolation, Savepoint, Transaction, TransactionOptions};
+pub use transaction::{
+    Aside, DuePlace, ForeignKeyOf, Isolation, LostKey, Savepoint, Transaction, TransactionOptions,
+};
 
 /// Names and versions of the file formats that this release writes; it reads these and all below.
 pub const FORMAT_VERSIONS: [(&str, u32); 7] = [

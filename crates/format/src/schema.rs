@@ -3,7 +3,7 @@
 //! Plain descriptions, as the manifest stores them. Checks (names unique, limits, key types) are the
 //! engine's, at the edge.
 
-use onlap_base::{ColumnId, Csn, IndexId, SequenceId, TableId};
+use onlap_base::{ColumnId, Csn, ForeignKeyId, IndexId, SequenceId, TableId};
 
 use crate::expr::Expr;
 use crate::types::DataType;
@@ -196,6 +196,8 @@ pub enum Action {
 /// Columns whose values, where none is NULL, are the key of a row of a parent table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignKeySchema {
+    /// What it is known by, whatever its name: [`TableSchema::add_foreign_key`] gives it, and files do not have it.
+    pub id: ForeignKeyId,
     /// Name, unique among the constraints of the table.
     pub name: String,
     /// The child's columns, in the order of the parent index's key.
@@ -244,6 +246,8 @@ pub struct TableSchema {
     pub checks: Vec<CheckSchema>,
     /// Foreign keys of which this table is the child, in creation order.
     pub foreign_keys: Vec<ForeignKeySchema>,
+    /// Next free id of a foreign key. Files do not have it: what asks for a rule by its id ends with the process.
+    pub next_foreign_key: u32,
     /// How far back the table may be read, in microseconds; 0 for not at all.
     pub history_us: u64,
     /// Whether rows may come and go by their primary key without a look at the rows before.
@@ -328,6 +332,13 @@ impl TableSchema {
             || self.indexes.iter().any(|i| i.judged.is_some() || i.keys != KeysKept::Full)
             || self.checks.iter().any(|check| check.unproven || check.own)
             || self.foreign_keys.iter().any(more)
+    }
+    /// Adds a foreign key, which gets an id.
+    pub fn add_foreign_key(&mut self, key: ForeignKeySchema) {
+        let id = ForeignKeyId(self.next_foreign_key);
+        debug_assert!(self.foreign_keys.iter().all(|key| key.id < id));
+        self.foreign_keys.push(ForeignKeySchema { id, ..key });
+        self.next_foreign_key += 1;
     }
     /// Position of a column by id; of a derived one, behind the others.
     pub fn position(&self, id: ColumnId) -> Option<usize> {

@@ -2,7 +2,7 @@
 
 mod golden_files;
 
-use onlap_base::{ColumnId, FileId, IndexId, SequenceId, TableId};
+use onlap_base::{ColumnId, FileId, ForeignKeyId, IndexId, SequenceId, TableId};
 use onlap_format::log::LogBegun;
 use onlap_format::manifest::SequencePoint::{After, Next};
 use onlap_format::manifest::{
@@ -108,7 +108,8 @@ fn ruled() -> TableSchema {
             own: false,
         });
     }
-    schema.foreign_keys.push(ForeignKeySchema {
+    schema.add_foreign_key(ForeignKeySchema {
+        id: ForeignKeyId::default(),
         name: "parent".into(),
         columns: vec![ColumnId(4)],
         parent: T,

@@ -164,8 +164,11 @@ fn characteristics(session: &mut Session, modes: &[Mode]) -> Result<()> {
 fn constraints(view: &View, names: &[Path], put_off: bool) -> Result<()> {
     let deferred = view.scope.deferred();
     if names.is_empty() {
-        view.scope.tx()?.set_all_constraints(put_off)?;
         deferred.set_all(put_off);
+        if !put_off {
+            deferred.run(view, true)?;
+        }
+        view.scope.tx()?.set_all_constraints(put_off)?;
     } else {
         let mut found = Found::default();
         for path in names {
@@ -175,8 +178,11 @@ fn constraints(view: &View, names: &[Path], put_off: bool) -> Result<()> {
         }
         view.scope.tx()?.set_constraints(&found.own, put_off)?;
         deferred.set(&found.triggers, put_off);
+        if !put_off {
+            deferred.run(view, false)?;
+        }
     }
-    if put_off { Ok(()) } else { deferred.run(view, false) }
+    Ok(())
 }
 
 /// Constraints that can be put off.

@@ -198,6 +198,133 @@ create index on w (lower(k)) where length(k) < 10
 select count(*) from w
 "#;
 
+/// Rules get the names that others have, or had, while something of them is to be judged.
+const SWAPPED: &str = r#"
+create table p (id int primary key, u int)
+insert into p values (1, 1)
+create table c (a int constraint ka references p deferrable initially deferred, b int constraint kb references p deferrable)
+create table d (a int constraint ua unique deferrable initially deferred, b int constraint ub unique deferrable)
+begin
+insert into c values (5, 1)
+alter table c rename constraint ka to t
+alter table c rename constraint kb to ka
+alter table c rename constraint t to kb
+savepoint s
+set constraints ka immediate
+set constraints kb immediate
+rollback to s
+commit
+begin
+insert into c values (5, 1)
+alter table c rename constraint ka to t
+alter table c rename constraint kb to ka
+alter table c rename constraint t to kb
+update c set a = 1
+insert into c values (1, 6)
+commit
+select * from c
+begin
+insert into c values (5, 1)
+set constraints ka deferred
+alter table c rename constraint ka to t
+alter table c rename constraint kb to ka
+savepoint s
+insert into c values (1, 6)
+rollback to s
+alter table c rename constraint t to kb
+set constraints ka deferred
+insert into c values (1, 6)
+insert into p values (6, 6)
+savepoint s
+set constraints all immediate
+rollback to s
+set constraints ka immediate
+set constraints kb immediate
+rollback
+begin
+insert into d values (1, 1), (1, 2)
+alter index ua rename to t
+alter index ub rename to ua
+alter index t rename to ub
+savepoint s
+set constraints ua immediate
+set constraints ub immediate
+rollback to s
+delete from d where b = 2
+commit
+select * from d
+begin
+set constraints ub deferred
+insert into d values (1, 3)
+alter table d rename constraint ua to t
+alter table d rename constraint ub to ua
+savepoint s
+alter table d rename constraint t to ub
+rollback to s
+savepoint s
+set constraints t immediate
+rollback to s
+set constraints ua immediate
+rollback
+begin
+insert into c values (7, 1)
+alter table c rename constraint ka to k7
+create table c2 (x int constraint ka references p deferrable initially deferred)
+insert into c2 values (8)
+alter table c rename to c7
+alter table c2 rename to c
+alter table c rename constraint ka to k8
+alter table c7 rename constraint k7 to ka
+savepoint s
+set constraints ka immediate
+rollback to s
+set constraints k8 immediate
+rollback
+begin
+insert into c values (7, 1)
+create schema moved
+alter table c set schema moved
+alter schema moved rename to moved2
+savepoint s
+set constraints moved2.ka immediate
+rollback to s
+insert into p values (7, 7)
+set constraints moved2.ka immediate
+alter table moved2.c drop constraint ka
+alter table moved2.c add constraint ka foreign key (a) references p deferrable initially deferred
+insert into moved2.c values (8, 1)
+savepoint s
+alter table moved2.c rename constraint ka to kx
+rollback to s
+commit
+select * from c
+begin
+insert into c values (9, 1)
+set constraints all deferred
+update c set a = 1 where a = 9
+set constraints all immediate
+alter table c drop constraint ka
+alter table c rename constraint kb to ka
+set constraints all deferred
+insert into c values (10, 10)
+alter table c rename constraint ka to kb
+commit
+select * from c
+begin
+insert into c values (1, 1)
+set constraints all immediate
+savepoint s
+alter table c drop constraint ka
+alter table c add constraint ka foreign key (b) references p deferrable initially deferred
+insert into c values (33, 1)
+insert into c values (33, 34)
+rollback to s
+set constraints ka deferred
+insert into c values (35, 1)
+commit
+select * from c
+"#;
+
 fn states(outcome: &Outcome) -> String {
     let state = outcome.error.as_ref().map(|error| &error.0);
     format!("{:?} {state:?} {:?}", outcome.tags, outcome.rows)
@@ -206,6 +333,11 @@ fn states(outcome: &Outcome) -> String {
 #[test]
 fn names_change_while_rows_of_children_are_to_be_judged() {
     compared::compare(CHILDREN);
+}
+
+#[test]
+fn rules_are_known_whatever_their_names() {
+    compared::compare(SWAPPED);
 }
 
 #[test]
@@ -229,8 +361,21 @@ fn a_key_that_is_too_long_fails_its_statement_alone() {
 /// Sessions read and write a table while another makes and drops its indexes.
 #[test]
 fn statements_go_on_while_indexes_come_and_go() {
+    go_on_while_indexes_come_and_go(&[]);
+}
+
+#[test]
+fn they_do_so_where_the_database_has_functions() {
+    go_on_while_indexes_come_and_go(&[
+        "create function twice(n int) returns int language plpgsql immutable as \
+         $$ begin return n * 2; end $$",
+    ]);
+}
+
+fn go_on_while_indexes_come_and_go(made: &[&str]) {
     let fixture = support::Fixture::new(false);
     let mut talk = fixture.session();
+    made.iter().for_each(|sql| drop(talk.rows(sql)));
     talk.rows("create table h (id int primary key, k int, v int)");
     talk.rows("insert into h select i, i % 10, 0 from generate_series(1, 1000) i");
     let (ended, end) = (AtomicBool::new(false), Instant::now() + Duration::from_secs(3));
@@ -247,6 +392,7 @@ fn statements_go_on_while_indexes_come_and_go() {
                         "select count(*) from h a join h b on a.k = b.k where a.id = 7",
                         "select count(*) from h where k = 1 union all select v from h where k = 2",
                         "delete from h where k = 77",
+                        "copy (select * from h where k = 6) to stdout",
                     ];
                     let mut failed = Vec::new();
                     for sql in statements.iter().cycle().skip(n) {
@@ -279,7 +425,7 @@ fn statements_go_on_while_indexes_come_and_go() {
     assert_eq!(failed, Vec::<String>::new());
 }
 
-/// What is due is known by the name of its rule: nothing is forgotten where others have that name, or had it.
+/// Nothing is forgotten where others have the name of a rule, or had it.
 #[test]
 fn rules_with_the_names_of_others_are_judged() {
     let fixture = support::Fixture::new(false);

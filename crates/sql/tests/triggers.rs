@@ -9,6 +9,8 @@
 mod compared;
 mod support;
 
+use std::thread;
+
 fn compare(script: &str) {
     let differ = compared::differences(script.split("\n\n"), "", compared::all_but_columns);
     assert!(differ.is_empty(), "{}", differ.join("\n"));
@@ -32,4 +34,72 @@ fn cursors_of_routines_are_those_of_postgresql() {
 #[test]
 fn triggers_that_are_constraints_are_those_of_postgresql() {
     compare(include_str!("../testdata/routines/constraint_triggers.sql"));
+}
+
+#[test]
+fn triggers_of_rows_that_actions_of_foreign_keys_change_are_those_of_postgresql() {
+    compare(include_str!("../testdata/routines/actions.sql"));
+}
+
+/// Sessions insert rows that name others, and delete those: each row that an action has deleted was told to the trigger, and none
+/// names a row that is gone.
+#[test]
+fn actions_that_fire_triggers_meet_rows_of_other_sessions() {
+    let fixture = support::Fixture::new(false);
+    let mut talk = fixture.session();
+    for sql in [
+        "create table p (id int primary key)",
+        "create table c (id serial primary key, pid int references p on delete cascade on update cascade)",
+        "create index on c (pid)",
+        "create table gone (id int)",
+        "create function note() returns trigger language plpgsql as \
+         $$ begin insert into gone values (old.id); return null; end $$",
+        "create trigger n after delete on c for each row execute function note()",
+        "insert into p select generate_series(0, 4)",
+    ] {
+        talk.rows(sql);
+    }
+    let inserted: usize = thread::scope(|scope| {
+        let sessions: Vec<_> = (0..3)
+            .map(|n| {
+                let mut talk = fixture.session();
+                scope.spawn(move || {
+                    let mut inserted = 0;
+                    for round in 0..60 {
+                        let id = (round * 7 + n) % 5;
+                        let insert = format!("insert into c (pid) values ({id}), ({id})");
+                        let moved = (id + 1) % 5;
+                        for sql in [
+                            insert.clone(),
+                            format!("delete from p where id = {id}"),
+                            format!("insert into p values ({id}) on conflict do nothing"),
+                            insert.clone(),
+                            format!("update p set id = {id} where id = {moved}"),
+                        ] {
+                            match talk.run(&sql).error {
+                                None if sql == insert => inserted += 2,
+                                None => {}
+                                Some((state, text)) => {
+                                    let known = ["23503", "23505", "40P01", "40001"];
+                                    assert!(known.contains(&&*state), "{sql}: {state} {text}");
+                                }
+                            }
+                        }
+                    }
+                    inserted
+                })
+            })
+            .collect();
+        sessions.into_iter().map(|session| session.join().expect("it ends")).sum()
+    });
+    let orphans = "select count(*) from c where not exists (select from p where id = pid)";
+    assert_eq!(talk.lines(&[orphans]), ["0"]);
+    let all = "select (select count(*) from c) + (select count(distinct id) from gone)";
+    assert_eq!(talk.lines(&[all]), [inserted.to_string()]);
+    assert_ne!(talk.lines(&["select count(*) from gone"]), ["0"]);
+}
+
+#[test]
+fn foreign_keys_and_triggers_are_put_off_in_the_order_of_postgresql() {
+    compare(include_str!("../testdata/routines/due_order.sql"));
 }

@@ -90,7 +90,7 @@ pub(crate) fn add_foreign_key(
     }
     let columns = key.columns.clone();
     let add_to = |schema: &mut TableSchema| {
-        schema.foreign_keys.push(key.clone());
+        schema.add_foreign_key(key.clone());
         if parent_version() == version { Ok(()) } else { Err(changed()) }
     };
     let mut judge = |rows: &TableSchema, batch: &Batch, may_wait: bool| match key.unproven {

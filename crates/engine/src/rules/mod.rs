@@ -99,7 +99,7 @@ pub(crate) fn complete(
         } else {
             spec.build(schema, &*parents(spec.parent())?)?
         };
-        schema.foreign_keys.push(key);
+        schema.add_foreign_key(key);
     }
     Ok(())
 }

@@ -167,15 +167,6 @@ impl TableChanges {
         };
         self.0.iter().all(renames)
     }
-    /// Rules that get another name, by that before and that after.
-    pub(crate) fn renamed_rules(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().filter_map(|change| match change {
-            TableChange::RenameConstraint { name, to } | TableChange::RenameIndex { name, to } => {
-                Some((name.as_str(), to.as_str()))
-            }
-            _ => None,
-        })
-    }
     /// Whether a column gets another type.
     pub fn sets_types(&self) -> bool {
         self.0.iter().any(|c| matches!(c, TableChange::SetType { .. }))

@@ -3,7 +3,7 @@
 //! As for the rest of a table, names become ids and everything is checked here; nothing below sees a
 //! default of the wrong type, a condition that makes no sense, or a foreign key without its index.
 
-use onlap_base::{ColumnId, Error, ErrorKind, Result, SequenceId, limits};
+use onlap_base::{ColumnId, Error, ErrorKind, ForeignKeyId, Result, SequenceId, limits};
 use onlap_format::{
     Action, CheckSchema, Column, ColumnDefault, ColumnSchema, DataType, Expr, ForeignKeySchema,
     IndexSchema, TableSchema, Time, Value, convert,
@@ -264,6 +264,7 @@ impl ForeignKeySpec {
             return Err(self.bad(format!("column {other} is to be set and is not of the key")));
         }
         Ok(ForeignKeySchema {
+            id: ForeignKeyId(child.next_foreign_key),
             name: self.name.clone(),
             columns: ordered,
             parent: parent.id,

@@ -21,7 +21,7 @@ use onlap_format::{
 };
 
 use super::change::SetRow;
-use super::due::{check_name_not_due, check_nothing_due};
+use super::due::check_nothing_due;
 use super::parents::{Parent, no_parent};
 use super::{Isolation, Transaction};
 use crate::database::Table;
@@ -123,8 +123,7 @@ impl Transaction {
                 tx.take_alone(&parent)?;
                 key.build(&schema, &tx.buffer(&parent)?.schema)?
             };
-            check_name_not_due(tx, table, &key.name)?;
-            schema.foreign_keys.push(key.clone());
+            schema.add_foreign_key(key.clone());
             tx.set_schema(table, schema)?;
             if key.unproven { Ok(()) } else { tx.prove_key(table, &key) }
         })
@@ -244,15 +243,6 @@ impl Transaction {
             false => self.take_judged(table)?,
         }
         let before = Arc::clone(&self.buffer(table)?.schema);
-        for (name, to) in changes.renamed_rules() {
-            // What is due is known by the name of its rule, which an index may have too, or a rule that was dropped.
-            let is_rule = before.checks.iter().any(|check| check.name == name)
-                || before.foreign_keys.iter().any(|key| key.name == name);
-            let is_both = is_rule && before.index_by_name(name).is_some();
-            if is_both || self.due.knows(table.state.id, to) {
-                check_nothing_due(self, table)?;
-            }
-        }
         let mut plan = self.plan(table, &before, changes)?;
         if plan.schema.name != before.name && self.table(&plan.schema.name).is_ok() {
             let text = format!("there is a table named {} already", plan.schema.name);
@@ -280,9 +270,6 @@ impl Transaction {
             self.regenerate(table, &before)?;
         }
         self.set_schema(table, plan.schema)?;
-        for (name, to) in changes.renamed_rules() {
-            self.due.rename(table.state.id, name, to);
-        }
         for index in &built {
             self.build_index(table, index)?;
             if index.is_unique() {

@@ -22,7 +22,7 @@ use onlap_format::{Action, DataType, Row, TableSchema, Value, convert};
 
 use super::buffer::Found;
 use super::change::lock_for;
-use super::due::Loss;
+use super::due::{Left, Loss};
 use super::parents::{Parent, named_values};
 use super::rows::Settled;
 use super::{Isolation, MARK_BYTES, Transaction};
@@ -38,6 +38,8 @@ use crate::unique::key_texts;
 pub(super) struct Losses {
     /// Whether anybody refers to the table.
     pub wanted: bool,
+    /// Foreign keys whose actions the caller carries out.
+    left: Option<Left>,
     rows: Vec<(Row, Option<Row>)>,
 }
 
@@ -57,7 +59,7 @@ pub(super) struct Lost {
     /// In the order of the parent's index.
     pub(super) values: Vec<Value>,
     /// What children get in these columns; nothing where they go.
-    new: Vec<(ColumnId, Value)>,
+    pub(super) new: Vec<(ColumnId, Value)>,
     /// Whether it matters not who else has the key by now.
     pub(super) strict: bool,
 }
@@ -72,7 +74,7 @@ impl Lost {
 /// What following the losses has led to.
 #[derive(Default)]
 struct Wake {
-    open: VecDeque<(Table, Row, Option<Row>)>,
+    open: VecDeque<Loss>,
     /// Judged when all others have followed.
     restricted: Vec<Lost>,
     /// Tables with new rows in memory from this one on, and the columns that were set.
@@ -83,7 +85,7 @@ impl Transaction {
     /// Where a statement notes what parent rows it deletes or replaces.
     pub(super) fn losses(&self, table: &Table) -> Losses {
         let wanted = self.references_to(table.state.id).is_some();
-        Losses { wanted, rows: Vec::new() }
+        Losses { wanted, left: self.due.left.clone(), rows: Vec::new() }
     }
 
     /// The same for an update that locked rows in this mode: keys stay where it is no `Update`.
@@ -108,7 +110,9 @@ impl Transaction {
 
     /// At the end of a statement: lets the children follow, or refuses.
     pub(super) fn follow(&mut self, table: &Table, losses: Losses) -> Result<()> {
-        let all = losses.rows.into_iter().map(|(old, new)| (table.clone(), old, new));
+        let (parent, left) = (table, losses.left);
+        let loss = |(old, new)| Loss { parent: parent.clone(), old, new, left: left.clone() };
+        let all = losses.rows.into_iter().map(loss);
         match self.hold_losses(all.collect())? {
             Some(losses) => self.follow_all(losses),
             None => Ok(()),
@@ -118,10 +122,14 @@ impl Transaction {
     /// Lets the children of parent rows that are deleted or replaced follow, or refuses.
     pub(super) fn follow_all(&mut self, losses: Vec<Loss>) -> Result<()> {
         let mut wake = Wake { open: losses.into(), ..Wake::default() };
-        while let Some((parent, old, new)) = wake.open.pop_front() {
-            let references = self.references_to(parent.state.id);
+        while let Some(loss) = wake.open.pop_front() {
+            let references = self.references_to(loss.parent.state.id);
             for reference in references.iter().flat_map(|r| r.iter()) {
-                self.follow_one(reference, &old, new.as_ref(), &mut wake)?;
+                let id = (reference.child, reference.key.id);
+                if loss.left.as_ref().is_some_and(|left| left.contains(&id)) {
+                    continue;
+                }
+                self.follow_one(reference, &loss.old, loss.new.as_ref(), &mut wake)?;
             }
         }
         for (child, from, columns) in &wake.changed {
@@ -146,6 +154,30 @@ impl Transaction {
         new: Option<&Row>,
         wake: &mut Wake,
     ) -> Result<()> {
+        let Some((action, mut lost, new)) = self.lose(reference, old, new)? else { return Ok(()) };
+        match action {
+            Action::NoAction => wake.restricted.push(lost),
+            Action::Restrict => wake.restricted.push(Lost { strict: true, ..lost }),
+            Action::Cascade | Action::SetNull | Action::SetDefault => {
+                lost.new = self.new_values(action, &lost, new)?;
+                self.cascade(&lost, wake)?;
+                if action == Action::SetDefault {
+                    // The defaults may be what the parent has lost.
+                    self.restrict(&lost)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a foreign key does about a parent row that goes, or becomes another one: its action, the key that is lost, which is
+    /// locked, and the key that the row has then. Nothing where it keeps its key.
+    pub(super) fn lose(
+        &mut self,
+        reference: &Reference,
+        old: &Row,
+        new: Option<&Row>,
+    ) -> Result<Option<(Action, Lost, Option<Vec<Value>>)>> {
         let parent = Parent::of(self, &reference.key)?;
         let schema = parent.table.schema();
         let value = |row: &Row, i: usize| {
@@ -155,7 +187,7 @@ impl Transaction {
         let key_of = |row: &Row| (0..parent.index.key.len()).map(|i| value(row, i)).collect();
         let values: Vec<Value> = key_of(old);
         if values.contains(&Value::Null) {
-            return Ok(());
+            return Ok(None);
         }
         let key = parent.def.encode_values(&values)?;
         let new: Option<Vec<Value>> = new.map(key_of);
@@ -166,7 +198,7 @@ impl Transaction {
             let follows = reference.key.on_update == Action::Cascade
                 && format!("{new:?}") != format!("{values:?}");
             if !follows {
-                return Ok(());
+                return Ok(None);
             }
         }
         self.lock_parent_key(&parent, &key, RowLock::Update)?;
@@ -174,54 +206,40 @@ impl Transaction {
             None => reference.key.on_delete,
             Some(_) => reference.key.on_update,
         };
-        let lost = Lost::to_judge(reference.clone(), key, values);
-        let columns = match (&new, &reference.key.set_columns[..]) {
-            (None, some) if !some.is_empty() => some,
-            _ => &reference.key.columns[..],
-        };
-        self.act(action, columns, (lost, new), wake)
+        Ok(Some((action, Lost::to_judge(reference.clone(), key, values), new)))
     }
 
-    /// What becomes of the children of a key that is lost, or becomes another one.
-    fn act(
+    /// What an action sets in the children of a key that is lost, or becomes another one; nothing where they go.
+    pub(super) fn new_values(
         &mut self,
         action: Action,
-        columns: &[ColumnId],
-        (mut lost, new): (Lost, Option<Vec<Value>>),
-        wake: &mut Wake,
-    ) -> Result<()> {
-        match action {
-            Action::NoAction => wake.restricted.push(lost),
-            Action::Restrict => wake.restricted.push(Lost { strict: true, ..lost }),
-            Action::Cascade => {
-                let values = new.into_iter().flatten();
-                lost.new = columns.iter().copied().zip(values).collect();
-                let child = self.child_table(&lost.reference)?;
-                let schema = Arc::clone(&self.buffer(&child)?.schema);
-                for (column, value) in &lost.new {
-                    let at = schema.position(*column).expect("a key names columns of its table");
-                    must_fit(value, schema.columns[at].ty)?;
-                }
-                self.cascade(&lost, wake)?;
-            }
-            Action::SetNull => {
-                lost.new = columns.iter().map(|column| (*column, Value::Null)).collect();
-                self.cascade(&lost, wake)?;
-            }
-            Action::SetDefault => {
-                let child = self.child_table(&lost.reference)?;
-                let schema = Arc::clone(&self.buffer(&child)?.schema);
-                for column in columns {
-                    let at = schema.position(*column).expect("a key names columns of its table");
-                    let value = default_value(&self.shared, &schema.columns[at])?;
-                    lost.new.push((*column, value));
-                }
-                self.cascade(&lost, wake)?;
-                // The defaults may be what the parent has lost.
-                self.restrict(&lost)?;
-            }
+        lost: &Lost,
+        new: Option<Vec<Value>>,
+    ) -> Result<Vec<(ColumnId, Value)>> {
+        let key = &lost.reference.key;
+        let columns = match (&new, &key.set_columns[..]) {
+            (None, some) if !some.is_empty() => some,
+            _ => &key.columns[..],
+        };
+        if action == Action::SetNull {
+            return Ok(columns.iter().map(|column| (*column, Value::Null)).collect());
         }
-        Ok(())
+        let child = self.child_table(&lost.reference)?;
+        let schema = Arc::clone(&self.buffer(&child)?.schema);
+        let column = |id: &ColumnId| {
+            let at = schema.position(*id).expect("a key names columns of its table");
+            &schema.columns[at]
+        };
+        if action == Action::SetDefault {
+            let default = |id: &ColumnId| Ok((*id, default_value(&self.shared, column(id))?));
+            return columns.iter().map(default).collect();
+        }
+        let values = columns.iter().zip(new.into_iter().flatten());
+        let fit = |(id, value): (&ColumnId, Value)| {
+            must_fit(&value, column(id).ty)?;
+            Ok((*id, value))
+        };
+        values.map(fit).collect()
     }
 
     /// Refuses that a key goes while children name it.
@@ -277,7 +295,7 @@ impl Transaction {
             if lost.new.is_empty() {
                 self.check_room(MARK_BYTES)?;
                 self.buffer(&child)?.delete(Found::of(row));
-                wake.open.push_back((child.clone(), old, None));
+                wake.open.push_back(Loss { parent: child.clone(), old, new: None, left: None });
                 continue;
             }
             let mut new = old.clone();
@@ -289,8 +307,8 @@ impl Transaction {
             let keeps = lock_for(&schema, &names) == RowLock::NoKeyUpdate;
             self.replace(&child, Found::of(row), &new, &names, keeps)?;
             let at = self.buffer(&child)?.end() - 1;
-            let new = self.read_found(&child, Found::Own(at))?;
-            wake.open.push_back((child.clone(), old, Some(new)));
+            let new = Some(self.read_found(&child, Found::Own(at))?);
+            wake.open.push_back(Loss { parent: child.clone(), old, new, left: None });
         }
         if !lost.new.is_empty() {
             wake.changed.push((child, from, names));
@@ -299,7 +317,7 @@ impl Transaction {
     }
 
     /// The children of a key in their newest versions, locked.
-    fn lock_children(&mut self, child: &Table, lost: &Lost) -> Result<Vec<RowId>> {
+    pub(super) fn lock_children(&mut self, child: &Table, lost: &Lost) -> Result<Vec<RowId>> {
         let parent = Parent::of(self, &lost.reference.key)?;
         'again: loop {
             let rows = self.children(child, &parent, lost)?;
@@ -389,7 +407,10 @@ impl Transaction {
     }
 }
 
-fn column_names(schema: &TableSchema, columns: impl Iterator<Item = ColumnId>) -> Vec<String> {
+pub(super) fn column_names(
+    schema: &TableSchema,
+    columns: impl Iterator<Item = ColumnId>,
+) -> Vec<String> {
     let name = |id| schema.position(id).map(|at| schema.columns[at].name.clone());
     columns.filter_map(name).collect()
 }

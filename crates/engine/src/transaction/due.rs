@@ -29,8 +29,9 @@ use crate::rules::Reference;
 
 mod queue;
 
-pub(super) use queue::{Due, DueMark, Loss, Suspended};
-use queue::{DueRule, Held, LOST_BYTES, Modes, lost_bytes};
+pub use queue::DuePlace;
+pub(super) use queue::{Due, DueMark, Left, Loss, RuleId, Suspended};
+use queue::{DueRule, Found, Held, LOST_BYTES, Modes, RulePlace, lost_bytes};
 
 /// Own rows that are judged at once.
 const ROWS_AT_ONCE: usize = 1 << 12;
@@ -47,6 +48,13 @@ impl Transaction {
             true => Held::Several,
             false => Held::One,
         };
+    }
+
+    /// A statement of several calls is found to change more tables than one.
+    pub(super) fn hold_several(&mut self) {
+        if self.due.held == Held::One {
+            self.due.held = Held::Several;
+        }
     }
 
     /// The statement of several calls has failed: the caller goes back to a savepoint, or ends the
@@ -134,15 +142,20 @@ impl Transaction {
         self.judge_undeferred()
     }
 
-    /// The same for rules of these tables and names, which can be put off.
+    /// The same for rules of these tables and names, which can be put off. They are what was said, whatever names they
+    /// get later.
     ///
     /// # Errors
     /// As [`Transaction::set_all_constraints`].
     pub fn set_constraints(&mut self, rules: &[(TableId, String)], put_off: bool) -> Result<()> {
         let mut modes = self.due.modes.as_deref().cloned().unwrap_or_default();
         for (table, name) in rules {
-            modes.named.retain(|(of, n, _)| of != table || n != name);
-            modes.named.push((*table, name.clone(), put_off));
+            let known = self.table_by_id(*table);
+            let schema = known.map(|known| self.schema_now(&known));
+            let rule = schema.and_then(|schema| RuleId::named(&schema, name));
+            let Some(rule) = rule else { continue };
+            modes.named.retain(|(of, id, _)| of != table || *id != rule);
+            modes.named.push((*table, rule, put_off));
         }
         self.due.modes = Some(Arc::new(modes));
         self.judge_undeferred()
@@ -168,13 +181,18 @@ impl Transaction {
     pub fn has_due(&self, table: &Table) -> bool {
         let id = table.state.id;
         let refers = |rule: &DueRule| {
-            let schema = self.schema.schema_of(&rule.table.state).cloned();
-            let schema = schema.unwrap_or_else(|| rule.table.state.schema());
-            schema.foreign_keys.iter().any(|key| *key.name == *rule.name && key.parent == id)
+            let schema = self.schema_now(&rule.table);
+            matches!(rule.id.of(&schema), Some(Found::Key(key)) if key.parent == id)
         };
         self.due.rules.iter().any(|rule| {
             rule.has_rows() && rule.table.state.id == id || rule.has_lost() && refers(rule)
         })
+    }
+
+    /// A table's form as the transaction sees it.
+    fn schema_now(&self, table: &Table) -> Arc<TableSchema> {
+        let schema = self.schema.schema_of(&table.state).cloned();
+        schema.unwrap_or_else(|| table.state.schema())
     }
 
     /// Judges everything that is due.
@@ -191,16 +209,16 @@ impl Transaction {
     pub(super) fn is_judged_later(
         &mut self,
         table: &Table,
-        (name, time, parent): (&str, Time, TableId),
+        rule: (RuleId, Time, TableId),
         from: usize,
     ) -> Result<bool> {
-        if !self.due.is_later(table.state.id, name, time, parent) {
+        if !self.due.is_later(table.state.id, rule) {
             return Ok(false);
         }
         let buffer = self.buffer(table)?;
         let (rows, table) = (buffer.first + from..buffer.end(), buffer.table.clone());
         if !rows.is_empty() {
-            self.due.rule(&table, name).add_rows(rows);
+            self.due.rule(&table, rule.0).add_rows(rows);
         }
         Ok(true)
     }
@@ -219,13 +237,13 @@ impl Transaction {
     /// Keeps a lost key for the end of the transaction; gives it back where it is judged now.
     pub(super) fn put_off_lost(&mut self, lost: Lost) -> Result<Option<Lost>> {
         let (child, key) = (lost.reference.child, &lost.reference.key);
-        if lost.strict || !self.due.is_put_off(child, &key.name, key.time) {
+        if lost.strict || !self.due.is_put_off(child, RuleId::Key(key.id), key.time) {
             return Ok(Some(lost));
         }
         debug_assert_eq!(key.columns.len(), lost.values.len());
         let unproven = key.unproven;
         let table = self.child_table(&lost.reference)?;
-        let rule = self.due.rule(&table, &lost.reference.key.name);
+        let rule = self.due.rule(&table, RuleId::Key(lost.reference.key.id));
         if rule.whole {
             rule.whole_judged = false;
             return Ok(None);
@@ -255,32 +273,58 @@ impl Transaction {
         if !rule.is_open() {
             return Ok(true);
         }
-        let (table, name) = (rule.table.clone(), rule.name.clone());
+        let (table, id) = (rule.table.clone(), rule.id);
         if self.schema.has_dropped(&table.state) {
             return Ok(true);
         }
-        let time = match Found::of(&self.buffer(&table)?.schema, &name) {
+        let time = match id.of(&self.buffer(&table)?.schema) {
             Some(Found::Key(key)) => key.time,
             Some(Found::Index(index)) => index.time(),
             None => return Ok(true),
         };
-        Ok(self.due.is_put_off(table.state.id, &name, time))
+        Ok(self.due.is_put_off(table.state.id, id, time))
+    }
+
+    /// Where the transaction is with what is still to be judged.
+    pub fn due_place(&self) -> DuePlace {
+        DuePlace(self.due.rules.iter().map(DueRule::place).collect())
+    }
+
+    /// Judges by foreign keys what is still to be judged of what was there at a place, which was not undone since.
+    ///
+    /// # Errors
+    /// As [`Transaction::commit`] of what is judged.
+    pub fn judge_due_to(&mut self, place: &DuePlace) -> Result<()> {
+        debug_assert!(place.0.len() <= self.due.rules.len(), "what was undone has no place");
+        for (at, to) in place.0.iter().enumerate().take(self.due.rules.len()) {
+            // Which of two equal keys is one too many, does not show before all are there.
+            if matches!(self.due.rules[at].id, RuleId::Key(_)) {
+                self.judge_due_of(at, true, *to)?;
+            }
+        }
+        self.charge();
+        Ok(())
     }
 
     /// Judges what is due for a rule; `remember` it as judged, for those who go back to before.
     fn judge_due(&mut self, at: usize, remember: bool) -> Result<()> {
+        self.judge_due_of(at, remember, self.due.rules[at].place())
+    }
+
+    /// The same of what was there at a place.
+    fn judge_due_of(&mut self, at: usize, remember: bool, to: RulePlace) -> Result<()> {
         let rule = &self.due.rules[at];
         if !rule.is_open() {
             return Ok(());
         }
-        let (table, name, open) = (rule.table.clone(), rule.name.clone(), rule.open_rows());
+        let (table, id, open) = (rule.table.clone(), rule.id, rule.open_rows(to.rows));
         if self.schema.has_dropped(&table.state) {
             return Ok(());
         }
-        let (lost_from, lost_to, whole) =
-            (rule.lost_judged, rule.lost.len(), rule.whole && !rule.whole_judged);
+        let (lost_from, lost_to) = (rule.lost_judged, to.lost.min(rule.lost.len()));
+        let whole = to.whole && rule.whole && !rule.whole_judged;
         let schema = Arc::clone(&self.buffer(&table)?.schema);
-        match Found::of(&schema, &name) {
+        match id.of(&schema) {
             Some(Found::Index(index)) => {
                 open.into_iter().try_for_each(|rows| self.judge_keys(&table, index, rows))?;
             }
@@ -301,11 +345,11 @@ impl Transaction {
             None => {}
         }
         let rule = &mut self.due.rules[at];
-        rule.whole_judged = rule.whole;
+        rule.whole_judged |= whole;
         match remember {
             true => {
-                rule.judged = rule.rows.last().map_or(rule.judged, |rows| rows.end);
-                rule.lost_judged = rule.lost.len();
+                rule.judged = rule.judged.max(to.rows.min(rule.place().rows));
+                rule.lost_judged = rule.lost_judged.max(lost_to);
             }
             false => {
                 rule.cut_rows(rule.judged);
@@ -360,34 +404,12 @@ impl Transaction {
     }
 }
 
-/// A rule of a table by its name.
-enum Found<'a> {
-    Key(&'a ForeignKeySchema),
-    Index(&'a IndexSchema),
-}
-
-impl<'a> Found<'a> {
-    fn of(schema: &'a TableSchema, name: &str) -> Option<Found<'a>> {
-        let key = schema.foreign_keys.iter().find(|key| key.name == name).map(Found::Key);
-        let index = || schema.index_by_name(name).filter(|index| index.judged.is_some());
-        key.or_else(|| index().map(Found::Index))
-    }
-}
-
 /// A table cannot be changed while rules about it are to be judged.
 ///
 /// # Errors
 /// [`ErrorKind::InUse`].
 pub(super) fn check_nothing_due(tx: &Transaction, table: &Table) -> Result<()> {
     if tx.has_due(table) { Err(in_use(table)) } else { Ok(()) }
-}
-
-/// A rule cannot have the name of one that was dropped while that has something to judge: it would judge it.
-///
-/// # Errors
-/// [`ErrorKind::InUse`].
-pub(super) fn check_name_not_due(tx: &Transaction, table: &Table, name: &str) -> Result<()> {
-    if tx.due.is_open(table.state.id, name) { Err(in_use(table)) } else { Ok(()) }
 }
 
 fn in_use(table: &Table) -> Error {

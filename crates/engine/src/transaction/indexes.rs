@@ -13,7 +13,6 @@ use onlap_base::{Error, ErrorKind, IndexId, Result, RowId};
 use onlap_format::{IndexSchema, TableSchema};
 
 use super::altered::Altered;
-use super::due::check_name_not_due;
 use super::schema::Step;
 use super::{Isolation, Transaction};
 use crate::database::{Table, unknown_table};
@@ -56,7 +55,6 @@ impl Transaction {
             if spec.is_judged() {
                 // What others have brought and not committed they would not judge.
                 tx.take_judged(table)?;
-                check_name_not_due(tx, table, spec.name())?;
             }
             tx.hold_schema(table)?;
             tx.derive(table, &spec)?;

@@ -24,6 +24,7 @@ use crate::locks::{HeldLocks, LockMark, WaitContext};
 use crate::read::{ReadCounters, ReadView, Reader, Registration, Snapshot, Tally};
 use crate::table::TableState;
 
+mod actions;
 mod alter;
 mod altered;
 mod blind;
@@ -48,7 +49,9 @@ mod spilled;
 mod table_lock;
 mod twice;
 
+pub use actions::{ForeignKeyOf, LostKey};
 use buffer::{Buffer, BufferMark};
+pub use due::DuePlace;
 use due::{Due, DueMark};
 pub(crate) use parents::{Parent, no_parent};
 pub(crate) use reads::{ReadSet, TransactionCounters};

@@ -32,6 +32,7 @@ use onlap_format::{Batch, ForeignKeySchema, IndexSchema, Row, TableSchema, Time,
 
 use super::buffer::Buffer;
 use super::by_key::changed_since;
+use super::due::RuleId;
 use super::{Isolation, STEPS, Transaction, may_wait, wait_context};
 use crate::database::Table;
 use crate::index_build::NOT_YET;
@@ -131,14 +132,14 @@ impl Transaction {
         for index in schema.indexes.iter().filter(|index| index.judged.is_some()) {
             let set = index.key.iter().any(|part| named(part.column));
             // What takes the place of a row that is still to be judged is to be judged as well.
-            if set || self.due.is_open(table.state.id, &index.name) {
+            if set || self.due.is_open(table.state.id, RuleId::Index(index.id)) {
                 self.check_judged(table, index, from)?;
             }
         }
         for key in &schema.foreign_keys {
             let set = key.columns.iter().any(|id| named(*id));
-            if set || self.due.is_open(table.state.id, &key.name) {
-                let rule = (key.name.as_str(), key.time, key.parent);
+            if set || self.due.is_open(table.state.id, RuleId::Key(key.id)) {
+                let rule = (RuleId::Key(key.id), key.time, key.parent);
                 if !self.is_judged_later(table, rule, from)? {
                     let rows = self.ordinals_from(table, from)?;
                     self.judge_children(table, &schema, key, rows)?;
@@ -170,8 +171,9 @@ impl Transaction {
     ) -> Result<()> {
         let rows = self.ordinals_from(table, from)?;
         for row in self.buffer(table)?.heirs(rows) {
-            match self.due.is_later(table.state.id, &key.name, key.time, key.parent) {
-                true => self.due.rule(table, &key.name).add_rows(row..row + 1),
+            let rule = RuleId::Key(key.id);
+            match self.due.is_later(table.state.id, (rule, key.time, key.parent)) {
+                true => self.due.rule(table, rule).add_rows(row..row + 1),
                 false => self.judge_children(table, schema, key, row..row + 1)?,
             }
         }
@@ -187,7 +189,11 @@ impl Transaction {
     fn check_judged(&mut self, table: &Table, index: &IndexSchema, from: usize) -> Result<()> {
         // One that cannot be put off is judged with each call, as other unique indexes are.
         if index.time() != Time::Statement
-            && self.is_judged_later(table, (&index.name, index.time(), table.state.id), from)?
+            && self.is_judged_later(
+                table,
+                (RuleId::Index(index.id), index.time(), table.state.id),
+                from,
+            )?
         {
             return Ok(());
         }

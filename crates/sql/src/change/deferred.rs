@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
-use onlap::{Row, TableId};
+use onlap::{DuePlace, Row, TableId};
 use parking_lot::Mutex;
 
 use super::fires::{Event, Of};
@@ -20,6 +20,8 @@ use crate::error::Result;
 use crate::fast::bytes_of;
 use crate::view::View;
 
+/// By what name PostgreSQL's own triggers for foreign keys stand among the others of a row.
+const RULE: &str = "RI_ConstraintTrigger_";
 /// Bytes of a call next to its rows.
 const CALL_BYTES: usize = 128;
 /// Bytes of the triggers of a table, about.
@@ -46,6 +48,8 @@ struct Noted {
     bytes: usize,
     /// When it was made, by a number that rises with each call.
     made: Option<u64>,
+    /// What rules of tables had to be judged at the end of the statement that noted it.
+    place: Option<Arc<DuePlace>>,
 }
 
 /// What SET CONSTRAINTS has said in a transaction: of all triggers, and of some since.
@@ -108,8 +112,21 @@ impl Deferrals {
             MemoryConsumer::new("calls of triggers").register(&view.instance.runner.memory())
         });
         memory.try_grow(bytes)?;
-        inner.noted.push(Noted { call, bytes, made: None });
+        inner.noted.push(Noted { call, bytes, made: None, place: None });
         Ok(())
+    }
+
+    /// A statement ends that began at a place: what rules of tables have to judge by then comes before its calls.
+    pub fn end_statement(&self, began: &Mark, place: impl FnOnce() -> DuePlace) {
+        let mut inner = self.0.lock();
+        let from = began.noted.min(inner.noted.len());
+        let mut own =
+            inner.noted[from..].iter_mut().filter(|noted| noted.place.is_none()).peekable();
+        if own.peek().is_none() {
+            return;
+        }
+        let place = Arc::new(place());
+        own.for_each(|noted| noted.place = Some(Arc::clone(&place)));
     }
 
     /// Where the transaction is.
@@ -163,7 +180,7 @@ impl Deferrals {
     }
 
     /// The first call that waits, from a place on, which goes behind it; `all`: also where its trigger is put off.
-    fn next(&self, from: &mut usize, all: bool) -> Option<Call> {
+    fn next(&self, from: &mut usize, all: bool) -> Option<(Call, Option<Arc<DuePlace>>)> {
         let mut inner = self.0.lock();
         let Inner { noted, made, times, .. } = &mut *inner;
         let is_wanted = |noted: &Noted| {
@@ -174,19 +191,24 @@ impl Deferrals {
         *from = found + 1;
         *made += 1;
         noted[found].made = Some(*made);
-        Some(noted[found].call.clone())
+        Some((noted[found].call.clone(), noted[found].place.clone()))
     }
 
-    /// Makes the calls that wait; `all`: also those of triggers that are put off.
+    /// Makes the calls that wait; `all`: also those of triggers that are put off. As in PostgreSQL, where constraints of tables are
+    /// triggers too, those that have something to judge for the same rows or earlier ones come first, if their names do.
     ///
     /// # Errors
-    /// Those of the functions.
+    /// Those of the functions; what is judged is broken.
     pub fn run(&self, view: &View, all: bool) -> Result<()> {
         // What the functions note comes behind.
         let mut from = 0;
-        while let Some(call) = self.next(&mut from, all) {
+        while let Some((call, place)) = self.next(&mut from, all) {
             view.scope.go_on()?;
             let Call { of, trigger, event, old, new } = &call;
+            let is_after = of.trigger(*trigger).is_some_and(|of| *of.name > *RULE);
+            if let Some(place) = place.filter(|_| all && is_after) {
+                view.scope.tx()?.judge_due_to(&place)?;
+            }
             of.call_late(view, *trigger, *event, (old.as_ref(), new.as_ref()))?;
         }
         Ok(())

@@ -156,7 +156,9 @@ impl Statement<'_> {
         if print_of(&self.own_row(table, *row, DELETED)?) != print_of(&old) {
             return Err(modified_before(DELETED));
         }
-        let n = self.view.scope.tx()?.delete_rows(&table.table, &[*row])?;
+        let left = fires.left(table)?;
+        let delete = |tx: &mut onlap::Transaction| tx.delete_rows(&table.table, &[*row]);
+        let n = self.view.scope.tx()?.leave_actions(&left, delete)?;
         if n != 1 {
             return Err(modified_before(DELETED));
         }
@@ -252,7 +254,10 @@ impl Statement<'_> {
             return Err(modified());
         }
         let mut values = |_: RowId| Ok(now.clone());
-        self.view.scope.tx()?.change_each(&table.table, &[row], &names, &mut values)?;
+        let left = fires.left(table)?;
+        let change =
+            |tx: &mut onlap::Transaction| tx.change_each(&table.table, &[row], &names, &mut values);
+        self.view.scope.tx()?.leave_actions(&left, change)?;
         fires.after_row(table, (Event::Update, false), (Some(old), Some(made)), &set)?;
         Ok(Some(named))
     }
@@ -329,8 +334,8 @@ fn those(batch: &RecordBatch, wanted: impl Fn(RowId) -> bool) -> Result<RecordBa
 }
 
 /// What is to become of a row, in the words of [`modified_before`].
-const UPDATED: &str = "updated";
-const DELETED: &str = "deleted";
+pub(super) const UPDATED: &str = "updated";
+pub(super) const DELETED: &str = "deleted";
 
 /// A function has changed the row that its trigger was about.
 pub fn modified() -> SqlError {
@@ -338,13 +343,13 @@ pub fn modified() -> SqlError {
 }
 
 /// Tells rows apart: NaN is itself here.
-fn print_of(row: &Row) -> u64 {
+pub(super) fn print_of(row: &Row) -> u64 {
     let mut hasher = DefaultHasher::new();
     format!("{row:?}").hash(&mut hasher);
     hasher.finish()
 }
 
-fn modified_before(what: &str) -> SqlError {
+pub(super) fn modified_before(what: &str) -> SqlError {
     let text = format!(
         "tuple to be {what} was already modified by an operation triggered by the current command"
     );

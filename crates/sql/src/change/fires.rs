@@ -7,24 +7,24 @@
 //! Thread safety: belongs to its statement's thread.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::slice;
 use std::sync::Arc;
 
-use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
-use onlap::{Row, TableId};
+use onlap::{ForeignKeyOf, Row, TableId};
 use onlap_kernels::Datum;
 
+use super::actions;
 use super::deferred::Call;
+use super::queue::{Due, Queue};
 use super::routes::not_of;
 use crate::catalog::triggers::{self, Trigger};
 use crate::catalog::{Kind, Name, oids};
 use crate::ddl::generated::{fill, hide, with_generated};
 use crate::error::{Result, SqlError};
-use crate::fast::bytes_of;
 use crate::plan::TableHandle;
 use crate::query::family::by_id;
-use crate::query::transition::{Rows, Transition};
+use crate::query::transition::Transition;
 use crate::routine::{Conditioned, Fired, Firing, fire, judge};
 use crate::view::View;
 
@@ -63,136 +63,26 @@ impl Event {
 }
 
 /// A trigger with the names of the columns that UPDATE has to be of.
-struct Known {
-    trigger: Conditioned,
+pub(super) struct Known {
+    pub trigger: Conditioned,
     columns: Vec<String>,
 }
 
 /// The triggers of a table or view.
 pub(super) struct Of {
-    relation: u32,
+    pub relation: u32,
     name: Name,
     /// The table, if it is one.
     table: Option<TableHandle>,
-    all: Vec<Known>,
+    pub all: Vec<Known>,
     /// Whether one may change rows of UPDATE; PostgreSQL counts those that are disabled, too.
     sets: bool,
-}
-
-/// What is called after the statement.
-struct Due {
-    of: Arc<Of>,
-    event: Event,
-    /// Of a row; otherwise of the statement.
-    row: bool,
-    old: Option<Row>,
-    new: Option<Row>,
-    set: Arc<[String]>,
-}
-
-/// Calls that are due when the statement has changed its rows.
-#[derive(Default)]
-pub struct Queue {
-    due: RefCell<Vec<Due>>,
-    memory: RefCell<Option<MemoryReservation>>,
-    /// Of which tables and events triggers have come before the statement.
-    begun: RefCell<HashSet<(u32, Event)>>,
-    /// The rows that were changed, where triggers read them whole.
-    caught: RefCell<HashMap<(u32, Event), Caught>>,
-}
-
-/// The rows that a statement has changed in one way: as they were, and as they are.
-#[derive(Clone)]
-struct Caught {
-    old: Arc<Rows>,
-    new: Arc<Rows>,
-}
-
-/// Bytes of a call that is due, next to its rows.
-const DUE_BYTES: usize = 96;
-
-impl Queue {
-    fn push(&self, view: &View, due: Due) -> Result<()> {
-        let bytes = due.old.iter().chain(&due.new).map(bytes_of).sum::<usize>() + DUE_BYTES;
-        let mut memory = self.memory.borrow_mut();
-        let pool = view.instance.runner.memory();
-        let memory =
-            memory.get_or_insert_with(|| MemoryConsumer::new("rows of triggers").register(&pool));
-        memory.try_grow(bytes)?;
-        self.due.borrow_mut().push(due);
-        Ok(())
-    }
-
-    /// Makes the calls.
-    ///
-    /// # Errors
-    /// Those of the functions.
-    pub fn run(&self, view: &View) -> Result<()> {
-        let due = self.due.take();
-        for one in due {
-            view.scope.go_on()?;
-            let rows = (one.old.as_ref(), one.new.as_ref());
-            let fired = one.of.all.iter().filter(|known| {
-                let of = &known.trigger.trigger;
-                of.time == 'A' && of.row == one.row && known.is_of(one.event, &one.set)
-            });
-            for known in fired {
-                if view.scope.deferred().puts_off(&known.trigger.trigger) {
-                    one.of.put_off(view, known, &one)?;
-                    continue;
-                }
-                let tables = self.tables(view, &one.of, known, one.event)?;
-                one.of.call(view, known, (one.event, tables), rows)?;
-            }
-        }
-        self.memory.take();
-        self.caught.take();
-        Ok(())
-    }
-
-    /// The rows of a table that an event was about.
-    fn caught(&self, view: &View, of: &Of, event: Event) -> Result<Caught> {
-        let table = of.table()?;
-        let mut caught = self.caught.borrow_mut();
-        let none = || Arc::new(Rows::new(view, table.clone()));
-        let made = || Caught { old: none(), new: none() };
-        Ok(caught.entry((of.relation, event)).or_insert_with(made).clone())
-    }
-
-    /// The tables of changed rows that a trigger names.
-    fn tables(
-        &self,
-        view: &View,
-        of: &Of,
-        known: &Known,
-        event: Event,
-    ) -> Result<Arc<[Transition]>> {
-        let trigger = &known.trigger.trigger;
-        if !trigger.has_tables() {
-            return Ok(none());
-        }
-        let Caught { old, new } = self.caught(view, of, event)?;
-        let of = [(&trigger.old_table, old), (&trigger.new_table, new)].into_iter();
-        let named = of.zip(oids::TRANSITIONS).filter_map(|((name, rows), oid)| {
-            name.as_ref().map(|name| Transition { name: name.clone(), oid, rows })
-        });
-        Ok(named.collect())
-    }
-
-    /// Whether those that come before a statement are still to be fired; of one that has several parts, that is once.
-    fn begins(&self, relation: u32, event: Event) -> bool {
-        self.begun.borrow_mut().insert((relation, event))
-    }
-
-    /// Leaves out those that come after a statement where a later part has them again.
-    fn forget_statement(&self, relation: u32, event: Event) {
-        let is = |due: &Due| !due.row && due.event == event && due.of.relation == relation;
-        self.due.borrow_mut().retain(|due| !is(due));
-    }
+    /// Foreign keys whose actions are carried out here, as triggers of rows that other rows name.
+    left: Arc<[ForeignKeyOf]>,
 }
 
 impl Known {
-    fn is_of(&self, event: Event, set: &[String]) -> bool {
+    pub fn is_of(&self, event: Event, set: &[String]) -> bool {
         event.is_of(&self.trigger.trigger)
             && (event != Event::Update
                 || self.columns.is_empty()
@@ -216,7 +106,7 @@ impl Of {
             let row = oids::of_row(relation);
             all.push(Known { trigger: Conditioned::new(view, trigger, row)?, columns: set });
         }
-        Ok(Of { relation, name, table: None, all, sets: false })
+        Ok(Of { relation, name, table: None, all, sets: false, left: Arc::from([]) })
     }
 
     fn new(view: &View, table: TableHandle) -> Result<Of> {
@@ -249,10 +139,16 @@ impl Of {
         }
         all.sort_by(|a, b| a.trigger.trigger.name.cmp(&b.trigger.trigger.name));
         let name = Name::of_engine(&table.schema.name).1;
-        Ok(Of { relation: oids::of_table(own), name, table: Some(table), all, sets })
+        let left = actions::left_of(view, own);
+        Ok(Of { relation: oids::of_table(own), name, table: Some(table), all, sets, left })
     }
 
-    fn table(&self) -> Result<&TableHandle> {
+    /// Foreign keys whose actions are carried out here.
+    pub(super) fn left(&self) -> &Arc<[ForeignKeyOf]> {
+        &self.left
+    }
+
+    pub(super) fn table(&self) -> Result<&TableHandle> {
         self.table.as_ref().ok_or_else(|| SqlError::defect("a view has no rows of its own"))
     }
 
@@ -269,7 +165,7 @@ impl Of {
     }
 
     /// Calls a trigger; the row that it gives, if it gives one.
-    fn call(
+    pub(super) fn call(
         &self,
         view: &View,
         known: &Known,
@@ -313,7 +209,7 @@ impl Of {
     }
 
     /// Notes a call for the end of the transaction, if the trigger's condition holds.
-    fn put_off(self: &Arc<Self>, view: &View, known: &Known, due: &Due) -> Result<()> {
+    pub(super) fn put_off(self: &Arc<Self>, view: &View, known: &Known, due: &Due) -> Result<()> {
         let old = due.old.as_ref().map(|row| self.values(row)).transpose()?;
         let new = due.new.as_ref().map(|row| self.values(row)).transpose()?;
         if !judge(view, &self.firing(known, due.event, (old, new), none()))? {
@@ -441,7 +337,8 @@ impl Of {
         }
         queue.forget_statement(self.relation, event);
         let (of, set) = (Arc::clone(self), Arc::from(set));
-        queue.push(view, Due { of, event, row: false, old: None, new: None, set })
+        let round = queue.round(self.relation, event);
+        queue.push(view, Due { of, event, row: false, old: None, new: None, set, round })
     }
 }
 
@@ -494,6 +391,14 @@ impl<'a> Fires<'a> {
     ) -> Result<Vec<String>> {
         let any = !set.is_empty() && (inserts || self.of_table(table)?.sets);
         Ok(with_generated(&table.schema, set, any))
+    }
+
+    /// Foreign keys that refer to a table, of which the actions are carried out as rows were changed.
+    ///
+    /// # Errors
+    /// A condition that cannot be read any more.
+    pub fn left(&self, table: &TableHandle) -> Result<Arc<[ForeignKeyOf]>> {
+        Ok(Arc::clone(&self.of_table(table)?.left))
     }
 
     /// Fires those that come before the statement.
@@ -611,7 +516,8 @@ impl<'a> Fires<'a> {
         if old.is_none() && new.is_none() {
             return Ok(());
         }
-        let caught = self.queue.caught(self.view, &self.own, event)?;
+        let round = self.queue.round(self.own.relation, event);
+        let caught = self.queue.caught(self.view, &self.own, (event, round))?;
         for (row, rows) in [(old, &caught.old), (new, &caught.new)] {
             row.map_or(Ok(()), |row| rows.push(in_columns(row, table, &rows.table)))?;
         }
@@ -637,15 +543,17 @@ impl<'a> Fires<'a> {
             let trigger = &known.trigger.trigger;
             trigger.time == 'A' && trigger.row && known.is_of(event, set)
         };
-        if !of.all.iter().any(is_due) {
+        let acts = old.is_some() && !of.left.is_empty();
+        if !acts && !of.all.iter().any(is_due) {
             return Ok(());
         }
-        self.queue.push(self.view, Due { of, event, row: true, old, new, set: Arc::from(set) })
+        let (set, round) = (Arc::from(set), self.queue.round(self.own.relation, caught));
+        self.queue.push(self.view, Due { of, event, row: true, old, new, set, round })
     }
 }
 
 /// No tables of changed rows: those that come before see none.
-fn none() -> Arc<[Transition]> {
+pub(super) fn none() -> Arc<[Transition]> {
     Arc::from([])
 }
 
@@ -676,7 +584,7 @@ fn moved(from: &TableHandle, trigger: &str) -> SqlError {
     SqlError::new("0A000", text).detail(detail)
 }
 
-/// Whether a table, or one above or below it, has triggers.
+/// Whether a table, or one above or below it, has triggers, or actions of foreign keys change rows that have some.
 pub fn has_any(view: &View, table: TableId) -> bool {
     if view.objects.of_kind(Kind::Trigger).next().is_none() {
         return false;
@@ -685,7 +593,8 @@ pub fn has_any(view: &View, table: TableId) -> bool {
     let mut all = vec![table];
     all.extend(families.all_above(table));
     all.extend(families.all_below(table));
-    all.into_iter().any(|id| triggers::has_any(&view.objects, oids::of_table(id)))
+    all.iter().any(|id| triggers::has_any(&view.objects, oids::of_table(*id)))
+        || all.into_iter().any(|id| actions::has_left(view, id))
 }
 
 /// Fires the triggers for TRUNCATE of tables, before it or after it.

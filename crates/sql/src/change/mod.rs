@@ -7,6 +7,7 @@
 //!
 //! Thread safety: a statement belongs to its session's thread; its steps may run on others.
 
+mod actions;
 mod conflict;
 pub mod deferred;
 mod find;
@@ -16,6 +17,7 @@ mod insert;
 mod instead;
 mod members;
 mod merge;
+pub mod queue;
 mod returning;
 mod routes;
 mod shared;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use onlap::{RowId, Savepoint, Table};
 
 use super::deferred::Mark;
-use super::fires::Queue;
+use super::queue::Queue;
 use crate::error::{Result, SqlError};
 use crate::plan::Held;
 use crate::query::Course;
@@ -89,7 +89,10 @@ impl Shared {
         tx.look_back_to(None);
         let failed = match made {
             Ok(made) => match tx.judge_held() {
-                Ok(()) => return Ok(made),
+                Ok(()) => {
+                    self.scope.deferred().end_statement(&self.put_off, || tx.due_place());
+                    return Ok(made);
+                }
                 Err(e) => SqlError::from(e),
             },
             Err(e) => {

@@ -18,7 +18,8 @@ mod text;
 use onlap_pg::ast::{CopyOf, CopyRows, CopyWith, ExprId};
 
 use crate::catalog::Name;
-use crate::change::fires::Queue;
+use crate::change::deferred::Mark;
+use crate::change::queue::Queue;
 use crate::columnar::input;
 use crate::ddl;
 use crate::encoding::Encoding;
@@ -105,6 +106,14 @@ fn positions(name: &Name, schema: &onlap::TableSchema, columns: &[String]) -> Re
     Ok(positions)
 }
 
+/// Judges what the rows have brought, at the end of the statement.
+fn judge(view: &View, put_off: &Mark) -> Result<()> {
+    let mut tx = view.scope.tx()?;
+    tx.judge_held()?;
+    view.scope.deferred().end_statement(put_off, || tx.due_place());
+    Ok(())
+}
+
 fn copy_in(
     session: &mut Session,
     view: &View,
@@ -148,7 +157,7 @@ fn copy_in(
         let below = view.objects.families().all_below(schema.id);
         std::iter::once(schema.id).chain(below).collect()
     });
-    let due = Queue::default();
+    let (due, put_off) = (Queue::default(), view.scope.deferred().mark());
     let encoding = client.reply().encoding();
     let calls = filter.as_ref().map_or_else(Vec::new, |filter| filter.calls.clone());
     let mut sink = Sink::new(view, &name, &table, columns, &due)?.with(encoding, filter, !binary);
@@ -159,7 +168,7 @@ fn copy_in(
     let taken = sink.begin().and_then(|()| take(view, client, (&mut *decoder, binary), &mut sink));
     let taken = taken.and_then(|()| sink.finish());
     let taken = match taken.and_then(|rows| due.run(view).map(|()| rows)) {
-        Ok(rows) => view.scope.tx()?.judge_held().map(|()| rows).map_err(SqlError::from),
+        Ok(rows) => judge(view, &put_off).map(|()| rows),
         Err(e) => {
             view.scope.tx()?.forget_held();
             Err(e)

@@ -45,7 +45,10 @@ fn query(
     options: &Options,
     client: &mut dyn Client,
 ) -> Result<Answer> {
-    let (rows, _) = session.bound_text(view, query, &[])?;
+    let (mut rows, _) = session.bound_text(view, query, &[])?;
+    let (scope, lent) = (&view.scope, view.scope.lent());
+    rows.begin(|| !lent.has_run() && scope.tx().is_ok_and(|tx| tx.is_outdated()))?;
+    lent.send();
     Out::new(options, session.style(), &rows.columns).run(rows, client)
 }
 

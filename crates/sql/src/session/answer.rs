@@ -104,6 +104,8 @@ pub struct RowsAnswer {
     pub binary: bool,
     /// What the source has given first, where it was asked before anything was sent.
     first: Option<Result<Option<Chunk>>>,
+    /// What routines have told meanwhile.
+    told: Option<Vec<u8>>,
     /// Rows taken out of the source and not sent yet, and how many were.
     left: Option<(Chunk, usize)>,
     /// Rows sent so far, and those of the last time.
@@ -161,6 +163,7 @@ impl RowsAnswer {
             tag,
             binary: false,
             first: None,
+            told: None,
             left: None,
             sent: 0,
             sent_last: 0,
@@ -187,14 +190,12 @@ impl RowsAnswer {
     /// Those of the statement.
     pub fn begin(&mut self, begins_anew: impl FnOnce() -> bool) -> Result<()> {
         debug_assert!(self.first.is_none() && self.left.is_none() && self.sent == 0);
-        if self.scope.is_some() {
-            // What routines tell comes behind the description of the rows, and what they did is not done again.
-            return Ok(());
-        }
         match self.source.next() {
             Err(e) if begins_anew() => Err(e),
             first => {
                 self.first = Some(first);
+                // What routines have told comes behind the description of the rows.
+                self.told = self.scope.as_ref().map(|scope| scope.lent().take_told());
                 Ok(())
             }
         }
@@ -205,6 +206,9 @@ impl RowsAnswer {
     /// # Errors
     /// Those of the statement.
     pub fn next_of_source(&mut self) -> Result<Option<Chunk>> {
+        if let (Some(told), Some(scope)) = (self.told.take(), &self.scope) {
+            scope.lent().tell_first(told);
+        }
         self.first.take().unwrap_or_else(|| self.source.next())
     }
 

@@ -60,6 +60,8 @@ struct Inner {
     /// What they have told the client, and the memory of it.
     told: Vec<u8>,
     memory: Option<MemoryReservation>,
+    /// Whether the statement under way has sent rows.
+    sends: bool,
     /// Defects that routines have taken as their handlers do, for the log.
     taken: Vec<SqlError>,
     /// The error of a routine, as it is carried through the steps that have called it.
@@ -168,7 +170,8 @@ impl Lent {
 
     /// A statement of the client begins.
     pub fn begin(&self) {
-        self.0.lock().has_run = false;
+        let mut inner = self.0.lock();
+        (inner.has_run, inner.sends) = (false, false);
     }
 
     /// Whether a routine has run in the statement under way, which so cannot begin anew.
@@ -216,6 +219,28 @@ impl Lent {
         }
         inner.told.extend_from_slice(bytes);
         Ok(())
+    }
+
+    /// What routines have told, which stays in the memory that it was charged to.
+    pub fn take_told(&self) -> Vec<u8> {
+        std::mem::take(&mut self.0.lock().told)
+    }
+
+    /// Has them told it, before all that they tell since.
+    pub fn tell_first(&self, mut told: Vec<u8>) {
+        let mut inner = self.0.lock();
+        told.append(&mut inner.told);
+        inner.told = told;
+    }
+
+    /// Notes that the statement sends rows from now on, which so cannot begin anew.
+    pub fn send(&self) {
+        self.0.lock().sends = true;
+    }
+
+    /// Whether it has begun to.
+    pub fn sends(&self) -> bool {
+        self.0.lock().sends
     }
 
     /// Keeps a defect that a routine has taken for the log.

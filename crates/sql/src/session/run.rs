@@ -41,6 +41,11 @@ fn transaction_of(tree: &ast::Tree) -> Option<&Transaction> {
     }
 }
 
+fn is_copy(tree: &ast::Tree) -> bool {
+    let statement = tree.statements.first().map(|first| &first.statement);
+    matches!(statement, Some(ast::Statement::Utility(of)) if matches!(**of, Utility::Copy(_)))
+}
+
 /// Whether a statement may come in a failed transaction.
 pub(super) fn ends_transaction(tree: &ast::Tree) -> bool {
     matches!(
@@ -188,11 +193,18 @@ impl Session {
         Ok(answer)
     }
 
-    /// Whether a statement that another transaction took an index from may have sent rows already, as COPY does.
+    /// Whether a statement that another transaction took an index from may have sent rows already, as COPY does once it has the
+    /// first of them.
     fn may_have_sent(&self, parsed: &Parsed) -> bool {
-        let tx = self.block.as_ref().and_then(|block| block.scope.tx().ok());
-        tx.is_some_and(|tx| tx.is_without_index())
-            && matches!(parsed.body, Body::Defined | Body::Other)
+        let block = self.block.as_ref();
+        let is_without_index =
+            block.and_then(|block| block.scope.tx().ok()).is_some_and(|tx| tx.is_without_index());
+        let sends = block.is_some_and(|block| block.scope.lent().sends());
+        is_without_index
+            && match is_copy(&parsed.tree) {
+                true => sends,
+                false => matches!(parsed.body, Body::Defined | Body::Other),
+            }
     }
 
     fn is_outdated(&self) -> bool {

@@ -8,8 +8,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use onlap_base::TableId;
-use onlap_format::{Row, Time, Value};
+use onlap_base::{ForeignKeyId, IndexId, TableId};
+use onlap_format::{ForeignKeySchema, IndexSchema, Row, TableSchema, Time, Value};
 
 use crate::database::Table;
 use crate::transaction::incoming::row_bytes;
@@ -27,6 +27,8 @@ pub(in crate::transaction) struct Due {
     /// Parent rows that they have deleted or replaced.
     pub(super) losses: Vec<Loss>,
     loss_bytes: usize,
+    /// Foreign keys whose actions the caller of the change under way carries out.
+    pub(in crate::transaction) left: Option<Left>,
     pub(super) rules: Vec<DueRule>,
 }
 
@@ -49,20 +51,67 @@ pub(in crate::transaction) struct Suspended {
 }
 
 /// A parent row that was deleted, or replaced by another.
-pub(in crate::transaction) type Loss = (Table, Row, Option<Row>);
+pub(in crate::transaction) struct Loss {
+    pub(in crate::transaction) parent: Table,
+    pub(in crate::transaction) old: Row,
+    pub(in crate::transaction) new: Option<Row>,
+    /// Foreign keys whose actions the caller carries out.
+    pub(in crate::transaction) left: Option<Left>,
+}
+
+/// Foreign keys whose actions a caller carries out, by the tables that have them.
+pub(in crate::transaction) type Left = Arc<[(TableId, ForeignKeyId)]>;
 
 /// What SET CONSTRAINTS said: whether rules are put off.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Modes {
     pub(super) all: Option<bool>,
-    pub(super) named: Vec<(TableId, String, bool)>,
+    pub(super) named: Vec<(TableId, RuleId, bool)>,
+}
+
+/// What a rule of a table is known by, whatever its name: no other of the table has ever had it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::transaction) enum RuleId {
+    /// A foreign key.
+    Key(ForeignKeyId),
+    /// A unique index that is judged by a look at the rows.
+    Index(IndexId),
+}
+
+/// A rule of a table.
+pub(super) enum Found<'a> {
+    Key(&'a ForeignKeySchema),
+    Index(&'a IndexSchema),
+}
+
+impl RuleId {
+    /// The rule, unless the table has it no more.
+    pub(super) fn of(self, schema: &TableSchema) -> Option<Found<'_>> {
+        match self {
+            RuleId::Key(id) => {
+                let mut keys = schema.foreign_keys.iter();
+                keys.find(|key| key.id == id).map(Found::Key)
+            }
+            RuleId::Index(id) => {
+                let mut judged = schema.indexes.iter().filter(|index| index.judged.is_some());
+                judged.find(|index| index.id == id).map(Found::Index)
+            }
+        }
+    }
+
+    /// The rule that has a name, if one has it.
+    pub(super) fn named(schema: &TableSchema, name: &str) -> Option<RuleId> {
+        let key = schema.foreign_keys.iter().find(|key| key.name == name);
+        let index = || schema.index_by_name(name).filter(|index| index.judged.is_some());
+        key.map(|key| RuleId::Key(key.id)).or_else(|| index().map(|index| RuleId::Index(index.id)))
+    }
 }
 
 /// What one rule has still to judge.
 pub(in crate::transaction) struct DueRule {
     /// The table that has the rule.
     pub(super) table: Table,
-    pub(super) name: Arc<str>,
+    pub(super) id: RuleId,
     /// Own rows, as ordinals: ascending ranges, of which those below `judged` were judged.
     pub(super) rows: Vec<Range<usize>>,
     pub(super) judged: usize,
@@ -75,6 +124,18 @@ pub(in crate::transaction) struct DueRule {
     pub(super) whole_judged: bool,
 }
 
+/// A place in a transaction: what was to be judged there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DuePlace(pub(super) Vec<RulePlace>);
+
+/// What was to be judged of a rule: own rows below this ordinal, the first lost keys, whether all children.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RulePlace {
+    pub(super) rows: usize,
+    pub(super) lost: usize,
+    pub(super) whole: bool,
+}
+
 /// What was due at a savepoint.
 #[derive(Clone, Debug, Default)]
 pub(in crate::transaction) struct DueMark {
@@ -83,10 +144,9 @@ pub(in crate::transaction) struct DueMark {
     rules: Vec<RuleMark>,
 }
 
-/// What was due of a rule: its name, own rows and lost keys that were judged, lost keys, and whether all were.
+/// What was due of a rule: own rows and lost keys that were judged, lost keys, and whether all were.
 #[derive(Clone, Debug)]
 struct RuleMark {
-    name: Arc<str>,
     judged: usize,
     lost_judged: usize,
     lost: usize,
@@ -96,7 +156,6 @@ struct RuleMark {
 impl Due {
     pub(in crate::transaction) fn mark(&self) -> DueMark {
         let rules = self.rules.iter().map(|rule| RuleMark {
-            name: Arc::clone(&rule.name),
             judged: rule.judged,
             lost_judged: rule.lost_judged,
             lost: rule.lost.len(),
@@ -114,7 +173,6 @@ impl Due {
         }
         self.rules.truncate(to.rules.len());
         for (rule, mark) in self.rules.iter_mut().zip(&to.rules) {
-            rule.name = Arc::clone(&mark.name);
             rule.cut_rows(end_of(rule.table.state.id));
             (rule.judged, rule.lost_judged) = (mark.judged, mark.lost_judged);
             rule.whole_judged = mark.whole_judged;
@@ -159,62 +217,41 @@ impl Due {
     pub(in crate::transaction) fn is_later(
         &self,
         table: TableId,
-        name: &str,
-        time: Time,
-        parent: TableId,
+        (rule, time, parent): (RuleId, Time, TableId),
     ) -> bool {
         match self.held {
             Held::Several => return true,
             Held::One if parent == table => return true,
             Held::One | Held::No => {}
         }
-        self.is_put_off(table, name, time)
+        self.is_put_off(table, rule, time)
     }
 
     /// Whether a rule is judged when the transaction ends.
-    pub(super) fn is_put_off(&self, table: TableId, name: &str, time: Time) -> bool {
+    pub(super) fn is_put_off(&self, table: TableId, rule: RuleId, time: Time) -> bool {
         if time == Time::Statement {
             return false;
         }
         let modes = self.modes.as_ref();
         let said = modes.and_then(|modes| {
-            let named = modes.named.iter().find(|(of, n, _)| *of == table && n == name);
+            let named = modes.named.iter().find(|(of, id, _)| *of == table && *id == rule);
             named.map(|named| named.2).or(modes.all)
         });
         said.unwrap_or(time == Time::Deferred)
     }
 
-    /// Whether a rule of a table has rows to judge.
-    pub(in crate::transaction) fn is_open(&self, table: TableId, name: &str) -> bool {
-        let is_it = |rule: &&DueRule| rule.table.state.id == table && *rule.name == *name;
-        self.rules.iter().filter(is_it).any(DueRule::is_open)
+    /// Whether a rule of a table has something to judge.
+    pub(in crate::transaction) fn is_open(&self, table: TableId, id: RuleId) -> bool {
+        let mut rules = self.rules.iter();
+        rules.any(|rule| rule.table.state.id == table && rule.id == id && rule.is_open())
     }
 
-    /// Whether something was due of a rule of this name, of a dropped one too.
-    pub(in crate::transaction) fn knows(&self, table: TableId, name: &str) -> bool {
-        self.rules.iter().any(|rule| rule.table.state.id == table && *rule.name == *name)
-    }
-
-    /// A rule of a table has another name from now on.
-    pub(in crate::transaction) fn rename(&mut self, table: TableId, name: &str, to: &str) {
-        for rule in self.rules.iter_mut().filter(|rule| rule.table.state.id == table) {
-            if *rule.name == *name {
-                rule.name = to.into();
-            }
-        }
-        let is_it = |(of, n, _): &(TableId, String, bool)| *of == table && n == name;
-        if let Some(modes) = self.modes.as_mut().filter(|modes| modes.named.iter().any(is_it)) {
-            let mut named = Arc::make_mut(modes).named.iter_mut();
-            named.by_ref().filter(|n| is_it(n)).for_each(|n| n.1 = to.to_owned());
-        }
-    }
-
-    pub(in crate::transaction) fn rule(&mut self, table: &Table, name: &str) -> &mut DueRule {
-        let known = |r: &DueRule| r.table.state.id == table.state.id && *r.name == *name;
+    pub(in crate::transaction) fn rule(&mut self, table: &Table, id: RuleId) -> &mut DueRule {
+        let known = |r: &DueRule| r.table.state.id == table.state.id && r.id == id;
         let at = self.rules.iter().position(known).unwrap_or_else(|| {
             self.rules.push(DueRule {
                 table: table.clone(),
-                name: name.into(),
+                id,
                 rows: Vec::new(),
                 judged: 0,
                 lost: Vec::new(),
@@ -239,9 +276,15 @@ impl DueRule {
         }
     }
 
-    /// Own rows that are to be judged.
-    pub(super) fn open_rows(&self) -> Vec<Range<usize>> {
-        let open = |rows: &Range<usize>| rows.start.max(self.judged)..rows.end;
+    /// All that it has.
+    pub(super) fn place(&self) -> RulePlace {
+        let rows = self.rows.last().map_or(self.judged, |rows| rows.end);
+        RulePlace { rows, lost: self.lost.len(), whole: self.whole }
+    }
+
+    /// Own rows below an ordinal that are to be judged.
+    pub(super) fn open_rows(&self, to: usize) -> Vec<Range<usize>> {
+        let open = |rows: &Range<usize>| rows.start.max(self.judged)..rows.end.min(to);
         self.rows.iter().map(open).filter(|rows| !rows.is_empty()).collect()
     }
 
@@ -280,6 +323,6 @@ pub(super) fn lost_bytes(key: &[u8], values: &[Value]) -> usize {
     2 * key.len() + (values.len() + 2) * size_of::<Value>()
 }
 
-fn loss_bytes((_, old, new): &Loss) -> usize {
-    size_of::<Loss>() + row_bytes(old) + new.as_deref().map_or(0, row_bytes)
+fn loss_bytes(loss: &Loss) -> usize {
+    size_of::<Loss>() + row_bytes(&loss.old) + loss.new.as_deref().map_or(0, row_bytes)
 }

@@ -23,7 +23,7 @@
 //! length. Values lie as `value::codec` says, expressions as `expr::codec` does. A sequence: id,
 //! name, start, increment, min, max (signed), cycle (a flag), cache.
 
-use onlap_base::{ColumnId, Result, SequenceId, limits};
+use onlap_base::{ColumnId, ForeignKeyId, Result, SequenceId, limits};
 
 use super::{read_index, read_table};
 use crate::expr::{put_expr, read_expr};
@@ -340,7 +340,8 @@ fn read_rules(r: &mut Reader<'_>, schema: &mut TableSchema) -> Result<()> {
         let columns = (0..n).map(|_| Ok(ColumnId(r.varint32()?))).collect::<Result<_>>()?;
         let (parent, parent_index) = (read_table(r)?, read_index(r)?);
         let (on_delete, on_update) = (read_action(r)?, read_action(r)?);
-        schema.foreign_keys.push(ForeignKeySchema {
+        schema.add_foreign_key(ForeignKeySchema {
+            id: ForeignKeyId::default(),
             name,
             columns,
             parent,

@@ -1,7 +1,8 @@
-//! Where would actions of foreign keys change rows that triggers should see?
+//! Where would actions of foreign keys change rows of partitions that triggers should see?
 //!
-//! The actions are the engine's, which knows of no triggers. What stands above a partition in the tree, and below a partitioned
-//! table, has the same rows: a trigger of one and a foreign key of the other do not go together.
+//! What stands above a partition in the tree, and below a partitioned table, has the same rows, and each partition a foreign key
+//! of its own: an action would be a statement for each of them, where PostgreSQL has one of the whole table. So triggers and
+//! such foreign keys do not go together there.
 
 use onlap::{Action, ForeignKeySchema, TableId, TableSchema};
 
@@ -39,39 +40,41 @@ fn triggers_of(view: &View, table: TableId) -> Vec<Trigger> {
     kept::of_relation(&view.objects, oids::of_table(table))
 }
 
-/// Fails where actions of foreign keys would change rows without the trigger.
+/// Fails where actions of foreign keys would change rows of partitions without the trigger.
 ///
 /// # Errors
 /// `0A000`
 pub fn must_be_told(view: &View, table: &TableSchema, trigger: &Trigger) -> Result<()> {
-    let mut hidden = table.foreign_keys.iter().any(|key| hides(actions(key), trigger));
     let kin = kin(view, table.id);
-    if kin.len() > 1 {
-        let tables = by_id(view)?;
-        let schemas = kin.iter().filter_map(|id| tables.get(id)).map(onlap::Table::schema);
-        hidden |= schemas.into_iter().any(|schema| {
-            let mut keys = schema.foreign_keys.iter();
-            keys.any(|key| hides(actions(key), trigger))
-        });
+    if kin.len() == 1 {
+        return Ok(());
     }
+    let tables = by_id(view)?;
+    let mut schemas = kin.iter().filter_map(|id| tables.get(id)).map(onlap::Table::schema);
+    let hidden = schemas.any(|schema| {
+        let mut keys = schema.foreign_keys.iter();
+        keys.any(|key| hides(actions(key), trigger))
+    });
     match hidden {
         true => Err(SqlError::unsupported(
-            "a trigger for rows that an action of a foreign key changes or deletes",
+            "a trigger for rows of partitions that an action of a foreign key changes or deletes",
         )),
         false => Ok(()),
     }
 }
 
-/// Fails where the action of a new foreign key would change rows that triggers should see.
+/// Fails where the action of a new foreign key would change rows of partitions that triggers should see.
 ///
 /// # Errors
 /// `0A000`
 pub fn must_see(view: &View, table: &Name, actions: (Action, Action)) -> Result<()> {
     let Ok(table) = view.scope.tx()?.table(&table.engine(&view.database)) else { return Ok(()) };
-    let mut own = kin(view, table.schema().id).into_iter().flat_map(|id| triggers_of(view, id));
+    let kin = kin(view, table.schema().id);
+    let is_alone = kin.len() == 1;
+    let mut own = kin.into_iter().filter(|_| !is_alone).flat_map(|id| triggers_of(view, id));
     match own.any(|trigger| hides(actions, &trigger)) {
         true => Err(SqlError::unsupported(
-            "an action of a foreign key that changes or deletes rows that have triggers",
+            "an action of a foreign key that changes or deletes rows of partitions that have triggers",
         )),
         false => Ok(()),
     }
