@@ -10,7 +10,7 @@ use crate::TypeRef;
 use crate::ast::{JoinKind, SetKind};
 use crate::bound::{EntryKind, Expr, ExprId, JoinTree, Part, Query, QueryId, SetNode, SortItem};
 
-/// The next level begins with so much stack left, or on a piece of its own.
+/// Stack that is left where the next level begins without a piece of its own, and such a piece, in bytes.
 const RED_ZONE: usize = 128 << 10;
 const MORE_STACK: usize = 2 << 20;
 
