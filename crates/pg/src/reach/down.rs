@@ -10,7 +10,7 @@ use crate::TypeRef;
 use crate::ast::{JoinKind, SetKind};
 use crate::bound::{EntryKind, Expr, ExprId, JoinTree, Part, Query, QueryId, SetNode, SortItem};
 
-/// The next level begins with so much stack left, or on a piece of its own.
+/// Stack that is left where the next level begins without a piece of its own, and such a piece, in bytes.
 const RED_ZONE: usize = 128 << 10;
 const MORE_STACK: usize = 2 << 20;
 
@@ -224,8 +224,8 @@ impl Reach<'_> {
         self.tree.ty(target.value).oid == self.tree.ty(shown.value).oid
             && !self.gives_sets(target.value)
             && !self.is_volatile(Part::Expr(target.value))
-            && !(query.distinct_on && !is_key(&query.distinct))
-            && !(query.has_windows && !query.windows.iter().all(|window| is_key(&window.partition)))
+            && (!query.distinct_on || is_key(&query.distinct))
+            && (!query.has_windows || query.windows.iter().all(|window| is_key(&window.partition)))
     }
 
     fn gives_sets(&self, value: ExprId) -> bool {

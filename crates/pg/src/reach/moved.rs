@@ -7,7 +7,7 @@
 
 use crate::bound::{Bound, EntryKind, Expr, ExprId, FrameEdge, JoinTree, Query, QueryId};
 
-/// The next level begins with so much stack left, or on a piece of its own.
+/// Stack that is left where the next level begins without a piece of its own, and such a piece, in bytes.
 const RED_ZONE: usize = 128 << 10;
 const MORE_STACK: usize = 2 << 20;
 

@@ -12,7 +12,7 @@ use crate::bound::{
     CteKind, EntryKind, Expr, ExprId, JoinNode, JoinTree, ModifyKind, Part, Query, QueryId,
 };
 
-/// The next level begins with so much stack left, or on a piece of its own.
+/// Stack that is left where the next level begins without a piece of its own, and such a piece, in bytes.
 const RED_ZONE: usize = 128 << 10;
 const MORE_STACK: usize = 2 << 20;
 
