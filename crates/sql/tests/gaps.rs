@@ -595,3 +595,36 @@ commit
     let differ = compared::differences(script.lines(), "", told);
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
+
+/// Rows that another part of the statement has changed are not locked, and functions that tools ask for.
+const TOOLS: &str = r#"
+create table k (id int primary key, v int, w int)
+insert into k values (1, 0, 0), (2, 0, 0)
+create index on k (v)
+with u as (update k set v = v + 1 where id = 1 returning id) select * from (select id from k where id = 1 for update) f where f.id not in (select id from u)
+with u as (update k set v = v + 1 where id = 1 returning id) select * from u, lateral (select k.id from k where k.id <= u.id + 1 for update) f
+with d as (delete from k where id = 2 returning id) select * from d, lateral (select k.id, v from k for update) f
+with u as (update k set v = v + 1 returning id) select u.id, f.v from u, lateral (select v from k where k.id = u.id for share) f
+select * from k
+create table kp (id int, v int) partition by list (id)
+create table kp1 partition of kp for values in (1)
+create table kp2 partition of kp for values in (2)
+create index on kp (v)
+insert into kp values (1, 0), (2, 0)
+with u as (update kp set v = v + 1 where id = 1 returning id) select u.id, f.* from u, lateral (select * from kp for update) f
+select * from kp order by 1
+create table ss (id serial, g int generated always as identity)
+select pg_sequence_last_value('ss_id_seq'), pg_sequence_last_value('ss_g_seq'::regclass)
+insert into ss default values
+select pg_sequence_last_value('ss_id_seq'), pg_sequence_last_value('ss_g_seq'::regclass)
+select setval('ss_id_seq', 7, false)
+select pg_sequence_last_value('ss_id_seq'), pg_sequence_last_value(null)
+select pg_sequence_last_value('k'::regclass)
+select oidvectortypes('23 25'::oidvector), oidvectortypes(''::oidvector), oidvectortypes(null), oidvectortypes('1043 1007 1184')
+select proname, oidvectortypes(proargtypes) as args from pg_proc where proname in ('lower', 'substr', 'now') order by 1, 2
+"#;
+
+#[test]
+fn statements_of_queues_and_tools_end_as_in_postgresql() {
+    compared::compare(TOOLS);
+}

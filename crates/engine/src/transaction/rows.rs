@@ -80,6 +80,18 @@ impl Transaction {
         Ok(locked.into_iter().chain(own).collect())
     }
 
+    /// Whether the transaction itself has deleted or replaced a row, be it one of its own.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub fn has_ended(&mut self, table: &Table, row: RowId) -> Result<bool> {
+        let buffer = self.buffer(table)?;
+        Ok(match Found::of(row) {
+            Found::Own(ordinal) => !buffer.is_alive(ordinal),
+            _ => buffer.has_marked(row),
+        })
+    }
+
     /// Locks rows that children may name, so that none comes any more: the rows, and the keys by which children would name them.
     fn lock_parents(
         &mut self,

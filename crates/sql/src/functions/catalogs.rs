@@ -99,6 +99,19 @@ fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
                 },
             })
         }),
+        "oidvectortypes" => Function::new(move |a| {
+            let types = match arg(a, 0) {
+                Datum::Ints(oids) => oids,
+                Datum::Null => return Ok(Datum::Null),
+                other => other.text().split_whitespace().filter_map(|n| n.parse().ok()).collect(),
+            };
+            let shown = types.into_iter().map(|ty| {
+                let ty = u32::try_from(ty).unwrap_or_default();
+                let shown = seen.view.objects.made_types().shown_to(&seen.view, ty);
+                shown.unwrap_or_else(|| crate::query::catalog().shown(ty).into())
+            });
+            Ok(shown.collect::<Vec<String>>().join(", ").into())
+        }),
         "pg_get_expr" => Function::new(move |a| expression(&seen, a)),
         "pg_get_indexdef" => Function::new(move |a| index(&seen, a)),
         "pg_get_constraintdef" => Function::new(move |a| constraint(&seen, a)),

@@ -1,4 +1,4 @@
-//! nextval, currval, lastval and setval.
+//! nextval, currval, lastval, setval and pg_sequence_last_value.
 //!
 //! Sequences are no part of transactions: a value that was taken stays so. What a session took last, of
 //! each sequence and at all, is the session's ([`Taken`]).
@@ -52,6 +52,8 @@ enum Which {
     Current,
     Last,
     Set,
+    /// The last value that any session took.
+    Given,
 }
 
 impl Which {
@@ -61,6 +63,7 @@ impl Which {
             Which::Current => "currval",
             Which::Last => "lastval",
             Which::Set => "setval",
+            Which::Given => "pg_sequence_last_value",
         }
     }
 }
@@ -90,6 +93,7 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
         "currval" => Which::Current,
         "lastval" => Which::Last,
         "setval" => Which::Set,
+        "pg_sequence_last_value" => Which::Given,
         _ => return None,
     };
     let made = SequenceFunction {
@@ -154,12 +158,12 @@ impl SequenceFunction {
         })
     }
 
-    fn one(&self, sequence: &Sequence, value: Option<i64>, is_called: bool) -> Result<i64> {
+    fn one(&self, sequence: &Sequence, value: Option<i64>, is_called: bool) -> Result<Option<i64>> {
         let (id, origin) = (sequence.schema().id, sequence.origin());
         let action = match self.which {
             Which::Next => Action::NextValue,
             Which::Set => Action::SetValue,
-            Which::Current | Which::Last => Action::CurrentValue,
+            Which::Current | Which::Last | Which::Given => Action::CurrentValue,
         };
         let Name { schema, name } = Name::of_engine(sequence.name()).1;
         self.judge.must(&[Need::new(action, Class::Sequence, sequence_key(id), name)])?;
@@ -175,14 +179,18 @@ impl SequenceFunction {
             Which::Next => {
                 let value = sequence.next_value().map_err(|e| exhausted(e, sequence))?;
                 self.taken.lock().note(origin, value);
-                Ok(value)
+                Ok(Some(value))
             }
-            Which::Current => self.taken.lock().of.get(&origin).copied().ok_or_else(|| {
-                let name = Name::of_engine(sequence.name()).1.name;
-                let text =
-                    format!("currval of sequence \"{name}\" is not yet defined in this session");
-                SqlError::new("55000", text)
-            }),
+            Which::Given => Ok(sequence.current()),
+            Which::Current => {
+                self.taken.lock().of.get(&origin).copied().map(Some).ok_or_else(|| {
+                    let name = Name::of_engine(sequence.name()).1.name;
+                    let text = format!(
+                        "currval of sequence \"{name}\" is not yet defined in this session"
+                    );
+                    SqlError::new("55000", text)
+                })
+            }
             _ => {
                 let value = value.unwrap_or_default();
                 let schema = sequence.schema();
@@ -198,7 +206,7 @@ impl SequenceFunction {
                 if is_called {
                     self.taken.lock().of.insert(origin, value);
                 }
-                Ok(value)
+                Ok(Some(value))
             }
         }
     }
@@ -214,7 +222,7 @@ impl SequenceFunction {
         };
         let value = arguments.get(1).and_then(Datum::int);
         let is_called = arguments.get(2) != Some(&Datum::Bool(false));
-        self.one(&sequence, value, is_called).map(Datum::from)
+        Ok(self.one(&sequence, value, is_called)?.into())
     }
 
     fn last(&self) -> Result<i64> {

@@ -97,9 +97,12 @@ pub fn lock(
     let is_locked = |row: &RowId| locked.binary_search(row).is_ok();
     if wait == LockWait::Block {
         let waits = |row: &&RowId| !is_locked(row) && !scope.waits().is_gone(table, **row);
-        if let Some(row) = rows.iter().find(waits) {
-            let row = Some((*row, mode));
-            return Err(again(scope, Again { table: table.clone(), row }));
+        for row in rows.iter().filter(waits) {
+            // What another part of the statement has changed is left out, as in PostgreSQL.
+            if !scope.tx()?.has_ended(table, *row)? {
+                let row = Some((*row, mode));
+                return Err(again(scope, Again { table: table.clone(), row }));
+            }
         }
     }
     Ok(rows.iter().map(is_locked).collect())
