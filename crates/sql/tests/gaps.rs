@@ -621,7 +621,9 @@ select setval('ss_id_seq', 7, false)
 select pg_sequence_last_value('ss_id_seq'), pg_sequence_last_value(null)
 select pg_sequence_last_value('k'::regclass)
 select oidvectortypes('23 25'::oidvector), oidvectortypes(''::oidvector), oidvectortypes(null), oidvectortypes('1043 1007 1184')
-select proname, oidvectortypes(proargtypes) as args from pg_proc where proname in ('lower', 'substr', 'now') order by 1, 2
+create function tool(int, text, int[]) returns int language sql as 'select 1'
+create function tool() returns int language sql as 'select 1'
+select proname, oidvectortypes(proargtypes) as args from pg_proc where proname = 'tool' order by 1, 2
 "#;
 
 #[test]

@@ -198,9 +198,16 @@ fn given(value: &Datum<'_>, ty: Oid) -> rows::Datum {
     }
 }
 
-/// An array of texts; what else has bytes no function takes.
+/// An array of texts or OIDs; what else has bytes no function takes.
 fn list(bytes: &[u8], ty: Oid) -> rows::Datum {
     let element = catalog().element(ty).and_then(|element| repr(catalog(), element));
+    if element == Some(Repr::Oid) {
+        let oid = |value: Datum<'_>| match value {
+            Datum::Oid(oid) => oid.into(),
+            _ => 0,
+        };
+        return rows::Datum::Ints(Array::load(bytes, Repr::Oid).iter().map(oid).collect());
+    }
     let Some(Repr::Text) = element else { return rows::Datum::Null };
     let text = |value: Datum<'_>| match value {
         Datum::Text(text) => text.to_string(),
