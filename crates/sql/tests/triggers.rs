@@ -103,3 +103,35 @@ fn actions_that_fire_triggers_meet_rows_of_other_sessions() {
 fn foreign_keys_and_triggers_are_put_off_in_the_order_of_postgresql() {
     compare(include_str!("../testdata/routines/due_order.sql"));
 }
+
+/// Each pair of actions is for both kinds of losses, with a trigger on the child, and one on what the child's actions go on to.
+#[test]
+fn foreign_keys_of_which_one_side_acts_are_judged_on_the_other() {
+    let actions = ["no action", "restrict", "cascade", "set null", "set default"];
+    let mut script = String::from(
+        "create function f() returns trigger language plpgsql as $$ begin return coalesce(new, old); end $$\n",
+    );
+    for (n, (delete, update)) in
+        actions.iter().flat_map(|a| actions.iter().map(move |b| (a, b))).enumerate()
+    {
+        for (m, when) in ["", "deferrable initially deferred"].into_iter().enumerate() {
+            let name = format!("{n}_{m}");
+            script.push_str(&format!(
+                "create table p{name} (id int primary key)\n\
+                 create table c{name} (id int primary key default 1 references p{name} on delete {delete} on update {update} {when})\n\
+                 create table g{name} (id int references c{name} on delete {update} on update {delete})\n\
+                 create trigger t before update or delete on c{name} for each row execute function f()\n\
+                 create trigger t before update or delete on g{name} for each row execute function f()\n\
+                 insert into p{name} values (1), (2), (3)\n\
+                 insert into c{name} values (2), (3)\n\
+                 insert into g{name} values (3)\n\
+                 update p{name} set id = id + 10 where id = 2\n\
+                 delete from p{name} where id in (2, 12)\n\
+                 update p{name} set id = id + 10 where id = 3\n\
+                 delete from p{name} where id in (3, 13)\n\
+                 select 'p', id from p{name} union all select 'c', id from c{name} union all select 'g', id from g{name} order by 1, 2\n",
+            ));
+        }
+    }
+    compare(&script);
+}

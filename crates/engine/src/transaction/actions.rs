@@ -10,7 +10,7 @@ use onlap_base::{Result, RowId, TableId};
 use onlap_format::{Action, ForeignKeySchema, Row, Value};
 
 use super::Transaction;
-use super::children::{Lost, column_names};
+use super::children::{Lost, acts, column_names};
 use crate::database::Table;
 use crate::rules::Reference;
 
@@ -72,15 +72,13 @@ impl Transaction {
         else {
             return Ok(None);
         };
+        if !acts(&reference, new.is_none()) {
+            return Ok(None);
+        }
         let Some((action, mut lost, new)) = self.lose(&reference, old, new)? else {
             return Ok(None);
         };
-        lost.new = match action {
-            Action::NoAction | Action::Restrict => return Ok(None),
-            Action::Cascade | Action::SetNull | Action::SetDefault => {
-                self.new_values(action, &lost, new)?
-            }
-        };
+        lost.new = self.new_values(action, &lost, new)?;
         let child = self.child_table(&reference)?;
         let schema = Arc::clone(&self.buffer(&child)?.schema);
         let names = column_names(&schema, lost.new.iter().map(|(id, _)| *id));

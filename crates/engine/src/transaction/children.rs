@@ -81,6 +81,14 @@ struct Wake {
     changed: Vec<(Table, usize, Vec<String>)>,
 }
 
+/// Whether a foreign key changes or deletes the rows that name a parent row which goes (`deleted`) or gets another key; it
+/// refuses that else.
+pub(super) fn acts(reference: &Reference, deleted: bool) -> bool {
+    let key = &reference.key;
+    let action = if deleted { key.on_delete } else { key.on_update };
+    !matches!(action, Action::NoAction | Action::Restrict)
+}
+
 impl Transaction {
     /// Where a statement notes what parent rows it deletes or replaces.
     pub(super) fn losses(&self, table: &Table) -> Losses {
@@ -126,7 +134,10 @@ impl Transaction {
             let references = self.references_to(loss.parent.state.id);
             for reference in references.iter().flat_map(|r| r.iter()) {
                 let id = (reference.child, reference.key.id);
-                if loss.left.as_ref().is_some_and(|left| left.contains(&id)) {
+                // One that only refuses this loss is judged here, whatever it does for the other kind.
+                if loss.left.as_ref().is_some_and(|left| left.contains(&id))
+                    && acts(reference, loss.new.is_none())
+                {
                     continue;
                 }
                 self.follow_one(reference, &loss.old, loss.new.as_ref(), &mut wake)?;
