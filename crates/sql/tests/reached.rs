@@ -279,3 +279,65 @@ drop role r_reached
 ",
     );
 }
+
+#[test]
+fn conditions_within_set_operations_name_the_same_rows_around() {
+    compare(
+        "
+select v.a, (select (select count(*) from (select u.a x from u union all select 7) s where s.x > v.a) from w order by w.a limit 1) from v order by 1
+select v.a, (select max(n) from w, lateral (select count(*) n from (select u.a x from u union all select 7) s where s.x > v.a) l) from v order by 1
+select v.a, (select count(*) from w, lateral (select u.a x from u where u.a > w.a union all select 7) s where s.x > v.a + 1) from v order by 1
+select v.a, (select count(*) from (select b from u intersect all select b from u) s where s.b < v.a) from v order by 1
+select p.a, q.b, (select count(*) from (select b from u intersect all select b from u) s where s.b < q.a) from v p, u q order by 1, 2, 3
+select v.a, (select string_agg(x::text, ',' order by x) from (select u.a x from u union all select 7) s where x > v.a) from v order by 1
+select v.a, (select (select count(*) from (select u.a x from u union select 7) s where s.x > v.a + w.a) from w where w.a = v.a) from v order by 1
+create view un as select a x from u union all select 7
+select v.a, (select max(w.a) from w where exists (select 1 from un where un.x > v.a + w.a)) from v order by 1
+begin
+delete from v where exists (select 1 from w where w.a = 5 and exists (select 1 from (select u.a x from u union all select 7) s where s.x < v.a)) returning *
+rollback
+begin
+update v set a = a + 10 where exists (select 1 from w where w.a = 5 and exists (select 1 from un s where s.x < v.a)) returning *
+rollback
+",
+    );
+}
+
+#[test]
+fn groups_and_windows_of_merged_queries_are_named_from_within() {
+    compare(
+        "
+select x, (select count(*) from w where w.a = x) from (select a + b x from u) s group by x order by 1
+select x, sum(b) from (select a % 2 x, b from u) s group by x having exists (select 1 from v where v.a > x) order by 1
+select x, x = any (select a from v where a < x + 5) from (select a % 2 x, b from u) s group by x order by 1
+select x, (select max(t) from w where w.a = s.x) from (select a::bigint x from u) s group by x order by 1
+select x from (select a + 1 x from u) s group by x order by (select count(*) from v where v.a < x), x
+select x, lag(x) over (order by (select x)) from (select a % 2 x, b from u) s group by x order by 1
+create view gx as select a + b x, a, b from u
+select x, (select count(*) from w where w.a = gx.x) from gx group by x order by 1
+with g as (select a + b x from u) select x, (select count(*) from w where w.a = g.x) from g group by x order by 1
+select max(x), (select max(t) from w where w.a = max(x)) from (select a % 2 x from u) s
+select count(*) from (select rank() over (order by a)::int x, b from u union all select a, a from v) s
+select b from (select rank() over (order by a)::int x, b from u union all select a, a from v) s order by 1
+select exists (select 1 from (select rank() over (order by a)::int x, b from u union all select a, a from v) s, v)
+select b from (select sum(a)::int x, b from u group by b union all select a, a from v) s order by 1
+select b from (select grouping(b)::int x, b from u group by b union all select a, a from v) s order by 1
+select count(*) from (select count(*)::int x from u union all select a from v) s
+select b from (select generate_series(1, 2)::int x, b from u union all select a, a from v) s order by 1
+",
+    );
+}
+
+#[test]
+fn long_chains_of_joins_are_looked_at_once() {
+    let items = |n: usize| format!("(select a + {n} k from v limit 1) s{n}");
+    let all: Vec<String> = (0..40).map(items).collect();
+    let inner: Vec<String> =
+        (1..40).map(|n| format!("join {} on s{n}.k > s0.k", items(n))).collect();
+    compare(&format!(
+        "select count(*) from {} where s3.k > 0\nselect count(*) from {} {} where s7.k > 3\n",
+        all.join(" cross join "),
+        items(0),
+        inner.join(" "),
+    ));
+}

@@ -74,9 +74,11 @@ impl Reach<'_> {
         let mut from = of.from.clone();
         let before = conditions.len();
         let mut moved = false;
+        let mut lists = vec![conditions];
         for tree in &mut from {
-            moved |= self.push_into(query, tree, &mut conditions);
+            moved |= self.push_into((query, tree), &mut lists, &[0]);
         }
+        let conditions = lists.pop().unwrap_or_default();
         if moved || conditions.len() < before {
             self.changed = true;
             let filter = self.all_of(conditions);
@@ -85,59 +87,56 @@ impl Reach<'_> {
         }
     }
 
-    /// Moves conditions that all rows of an item must meet into it; whether the item is another one then.
+    /// Moves conditions that all rows of an item must meet, those of some of the lists, into it; whether the item is another one
+    /// then. Each item is looked at once, with the conditions of all joins that it stands in.
     fn push_into(
         &mut self,
-        query: QueryId,
-        tree: &mut JoinTree,
-        conditions: &mut Vec<ExprId>,
+        (query, tree): (QueryId, &mut JoinTree),
+        lists: &mut Vec<Vec<ExprId>>,
+        asked: &[usize],
     ) -> bool {
-        let join = match tree {
-            JoinTree::Entry(entry) => {
-                if let EntryKind::Query(child) = self.entry(query, *entry).kind {
-                    conditions.retain(|id| !self.push_one(child, *entry, *id));
+        stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
+            let join = match tree {
+                JoinTree::Entry(entry) => {
+                    if let EntryKind::Query(child) = self.entry(query, *entry).kind {
+                        for at in asked {
+                            lists[*at].retain(|id| !self.push_one(child, *entry, *id));
+                        }
+                    }
+                    return false;
                 }
-                return false;
-            }
-            JoinTree::Join(join) => join,
-        };
-        let mut on = Vec::new();
-        if let Some(condition) = join.condition {
-            self.split(condition, &mut on);
-        }
-        let before = on.len();
-        let mut none = Vec::new();
-        let mut changed = false;
-        if join.kind == JoinKind::Inner {
-            changed |= self.push_into(query, &mut join.left, &mut on);
-            changed |= self.push_into(query, &mut join.right, &mut on);
-        }
-        let (left, right) = match join.kind {
-            JoinKind::Inner => (true, true),
-            JoinKind::Left => (true, false),
-            JoinKind::Right => (false, true),
-            JoinKind::Full => (false, false),
-        };
-        for (side, stays) in [(&mut join.left, left), (&mut join.right, right)] {
-            // Of a side whose rows may be missing it is the condition of the join that says which there are.
-            let asked = match (stays, join.kind) {
-                (true, _) => &mut *conditions,
-                (false, JoinKind::Full) => &mut none,
-                (false, _) => &mut on,
+                JoinTree::Join(join) => join,
             };
-            changed |= self.push_into(query, side, asked);
-        }
-        if on.len() < before {
-            join.condition = self.all_of(on);
-            // An outer join has a condition.
-            if join.condition.is_none() && join.kind != JoinKind::Inner {
-                let (literal, bool) =
-                    (crate::bound::Literal::Bool(true), crate::catalog::oids::BOOL);
-                join.condition = Some(self.tree.literal(literal, TypeRef::new(bool)));
+            let mut on = Vec::new();
+            if let Some(condition) = join.condition {
+                self.split(condition, &mut on);
             }
-            changed = true;
-        }
-        changed
+            let (before, own) = (on.len(), lists.len());
+            lists.push(on);
+            let both = [asked, &[own]].concat();
+            // Of a side whose rows may be missing it is the condition of the join that says which there are.
+            let (left, right): (&[usize], &[usize]) = match join.kind {
+                JoinKind::Inner => (&both, &both),
+                JoinKind::Left => (asked, &[own]),
+                JoinKind::Right => (&[own], asked),
+                JoinKind::Full => (&[], &[]),
+            };
+            let mut changed = self.push_into((query, &mut join.left), lists, left);
+            changed |= self.push_into((query, &mut join.right), lists, right);
+            let on = lists.pop().unwrap_or_default();
+            debug_assert_eq!(lists.len(), own, "each join takes its list along");
+            if on.len() < before {
+                join.condition = self.all_of(on);
+                // An outer join has a condition.
+                if join.condition.is_none() && join.kind != JoinKind::Inner {
+                    let (literal, bool) =
+                        (crate::bound::Literal::Bool(true), crate::catalog::oids::BOOL);
+                    join.condition = Some(self.tree.literal(literal, TypeRef::new(bool)));
+                }
+                changed = true;
+            }
+            changed
+        })
     }
 
     /// Moves a condition on an entry into its query, if that may be done.
@@ -153,7 +152,9 @@ impl Reach<'_> {
             let targets = self.tree.query(of).targets.iter().filter(|target| !target.hidden);
             let columns = Some(targets.map(|target| target.value).collect());
             let same = Moved::same(&mut self.tree);
-            let made = Moved { columns, lift: 1, ..same }.expr(id, 0);
+            // A part of a set operation stands within it.
+            let lift = if of == child { 1 } else { 2 };
+            let made = Moved { columns, lift, ..same }.expr(id, 0);
             let query = self.tree.query(of);
             let grouped = query.has_aggregates || !query.groups.is_empty();
             let late = grouped || query.having.is_some();

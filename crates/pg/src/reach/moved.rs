@@ -139,17 +139,19 @@ impl<'a> Moved<'a> {
 
     /// Copies an item of FROM.
     pub fn join(&mut self, tree: &mut JoinTree, depth: u32) {
-        let by = if depth == 0 { self.by } else { 0 };
-        match tree {
-            JoinTree::Entry(entry) => *entry += by,
-            JoinTree::Join(join) => {
-                join.entry += by;
-                self.join(&mut join.left, depth);
-                self.join(&mut join.right, depth);
-                if let Some(condition) = &mut join.condition {
-                    *condition = self.expr(*condition, depth);
+        stacker::maybe_grow(RED_ZONE, MORE_STACK, || {
+            let by = if depth == 0 { self.by } else { 0 };
+            match tree {
+                JoinTree::Entry(entry) => *entry += by,
+                JoinTree::Join(join) => {
+                    join.entry += by;
+                    self.join(&mut join.left, depth);
+                    self.join(&mut join.right, depth);
+                    if let Some(condition) = &mut join.condition {
+                        *condition = self.expr(*condition, depth);
+                    }
                 }
             }
-        }
+        });
     }
 }

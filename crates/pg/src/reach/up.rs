@@ -187,6 +187,18 @@ impl Reach<'_> {
         }
         let values = self.values_of(child);
         let uses = self.uses(query, entry);
+        // A key of the groups is known again where it stands alone, and not in a query within.
+        let grouped = !around.groups.is_empty() || around.has_aggregates || around.having.is_some();
+        let of_column = |(_, column, inside): &(ExprId, i32, u32)| {
+            let value = usize::try_from(*column - 1).ok().and_then(|at| values.get(at));
+            *inside == 0
+                || value.is_some_and(|id| {
+                    matches!(self.tree.expr(*id), Expr::Var { up: 0, .. } | Expr::Literal(_))
+                })
+        };
+        if grouped && !uses.iter().all(of_column) {
+            return false;
+        }
         values.iter().all(|id| !self.is_volatile(Part::Expr(*id)))
             && self.may_stand(query, entry, &values, &uses)
             && (!under.nullable
@@ -328,6 +340,10 @@ impl Reach<'_> {
 
     /// Puts items in the place of an entry. A condition goes up to where it may stand.
     fn put_items(&mut self, tree: JoinTree, entry: usize, put: &mut Option<Items>) -> Items {
+        stacker::maybe_grow(RED_ZONE, MORE_STACK, || self.put_within(tree, entry, put))
+    }
+
+    fn put_within(&mut self, tree: JoinTree, entry: usize, put: &mut Option<Items>) -> Items {
         let mut join = match tree {
             JoinTree::Entry(at) if at == entry => {
                 return put.take().expect("an entry stands in one place");
