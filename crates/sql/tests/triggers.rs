@@ -135,3 +135,25 @@ fn foreign_keys_of_which_one_side_acts_are_judged_on_the_other() {
     }
     compare(&script);
 }
+
+/// A trigger before one row of an action that changes another row of it: nothing is done, and no row keeps a key that is lost.
+#[test]
+fn rows_that_triggers_of_an_action_change_are_refused() {
+    compare(
+        "create table q (id int primary key)\n\
+         create table d (k int primary key, id int references q on delete cascade on update cascade)\n\
+         create table n (k int primary key, id int references q on delete set null)\n\
+         create function md() returns trigger language plpgsql as $$ begin update d set k = k + 100 where k = old.k + 1; return case tg_op when 'DELETE' then old else new end; end $$\n\
+         create function mn() returns trigger language plpgsql as $$ begin if pg_trigger_depth() < 4 then update n set k = k + 100 where k = old.k + 1; end if; return new; end $$\n\
+         create trigger b before delete on d for each row execute function md()\n\
+         create trigger c before update of id on d for each row execute function md()\n\
+         create trigger b before update of id on n for each row execute function mn()\n\
+         insert into q values (1), (2), (3)\n\
+         insert into d values (1, 1), (2, 1)\n\
+         insert into n values (1, 2), (2, 2)\n\
+         delete from q where id = 1\n\
+         update q set id = 10 where id = 1\n\
+         delete from q where id = 2\n\
+         select 'q', id, 0 from q union all select 'd', id, k from d union all select 'n', id, k from n order by 1, 2, 3\n",
+    );
+}

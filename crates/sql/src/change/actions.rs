@@ -104,8 +104,14 @@ impl Acting<'_> {
         };
         self.fires.before_statement(event, &set)?;
         let rows = self.view.scope.tx()?.lock_followers(self.lost)?;
-        for row in rows {
+        let print = |row: &RowId| Ok(self.row(*row)?.as_ref().map(print_of));
+        let before = rows.iter().map(print).collect::<Result<Vec<_>>>()?;
+        for (row, before) in rows.into_iter().zip(before) {
             self.view.scope.go_on()?;
+            // A trigger of a row before it may have changed it, or put another in its place that names the key.
+            if print(&row)? != before {
+                return Err(modified_before(UPDATED));
+            }
             match event {
                 Event::Delete => self.delete(row)?,
                 _ => self.update(row, &set)?,
