@@ -157,3 +157,21 @@ fn rows_that_triggers_of_an_action_change_are_refused() {
          select 'q', id, 0 from q union all select 'd', id, k from d union all select 'n', id, k from n order by 1, 2, 3\n",
     );
 }
+
+#[test]
+fn actions_count_in_the_depth_of_triggers_before_rows() {
+    compare(
+        "create table p (id int primary key)\n\
+         create table c (id int primary key, pid int references p on delete cascade on update cascade)\n\
+         create function told() returns trigger language plpgsql as $$ begin raise notice '% % %', tg_name, tg_op, pg_trigger_depth(); return coalesce(new, old); end $$\n\
+         create trigger b0 before delete or update on c for each row when (pg_trigger_depth() = 0) execute function told()\n\
+         create trigger b1 before delete or update on c for each row when (pg_trigger_depth() = 1) execute function told()\n\
+         create trigger s before delete or update on c for each statement execute function told()\n\
+         create trigger a after delete or update on c for each row execute function told()\n\
+         insert into p values (1), (2)\n\
+         insert into c values (1, 1), (2, 2)\n\
+         update p set id = 3 where id = 1\n\
+         delete from p where id = 2\n\
+         delete from c\n",
+    );
+}

@@ -97,6 +97,8 @@ struct Acting<'a> {
 
 impl Acting<'_> {
     fn run(&self) -> Result<()> {
+        // It is a trigger's doing in PostgreSQL, and `pg_trigger_depth()` counts it.
+        let _counted = self.view.scope.lent().fires();
         let names = self.lost.set.iter().map(|(name, _)| name.clone()).collect();
         let (event, set) = match self.lost.set.is_empty() {
             true => (Event::Delete, Vec::new()),
