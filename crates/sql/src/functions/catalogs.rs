@@ -108,7 +108,7 @@ fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
             let shown = types.into_iter().map(|ty| {
                 let ty = u32::try_from(ty).unwrap_or_default();
                 let shown = seen.view.objects.made_types().shown_to(&seen.view, ty);
-                shown.unwrap_or_else(|| crate::query::catalog().shown(ty).into())
+                shown.unwrap_or_else(|| crate::query::catalog().shown(ty))
             });
             Ok(shown.collect::<Vec<String>>().join(", ").into())
         }),
