@@ -105,7 +105,10 @@ fn what_is_not_done_is_refused() {
     let fixture = Fixture::new(false);
     let mut talk = fixture.session();
     talk.rows("CREATE TABLE p (id int PRIMARY KEY)");
-    talk.rows("CREATE TABLE c (id int REFERENCES p ON DELETE CASCADE, n int)");
+    talk.rows(
+        "CREATE TABLE c (id int REFERENCES p ON DELETE CASCADE, n int) PARTITION BY LIST (n)",
+    );
+    talk.rows("CREATE TABLE c1 PARTITION OF c FOR VALUES IN (1)");
     let function = "CREATE FUNCTION g(a int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT a'";
     talk.rows(function);
     talk.rows("CREATE FUNCTION tr() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END'");
@@ -116,6 +119,7 @@ fn what_is_not_done_is_refused() {
         "CREATE FUNCTION f() RETURNS int LANGUAGE internal AS 'x'",
         "CREATE FUNCTION f() RETURNS int LANGUAGE sql WINDOW AS 'SELECT 1'",
         "CREATE TRIGGER x AFTER DELETE ON c FOR EACH ROW EXECUTE FUNCTION tr()",
+        "CREATE TRIGGER x AFTER DELETE ON c1 FOR EACH ROW EXECUTE FUNCTION tr()",
         "ALTER TABLE c ADD CHECK (g(n) > 0)",
         "CREATE INDEX ON c (g(n))",
     ];

@@ -403,6 +403,9 @@ fn go_on_while_indexes_come_and_go(made: &[&str]) {
                         let is_union = sql.contains("union");
                         let error = talk.run(sql).error;
                         let error = error.filter(|(state, _)| !is_union || state != "40001");
+                        // What begins anew keeps the rows that it has locked, and another plan meets them in another order.
+                        let is_update = sql.starts_with("update");
+                        let error = error.filter(|(state, _)| !is_update || state != "40P01");
                         failed.extend(error.map(|(state, text)| format!("{sql}: {state} {text}")));
                     }
                     failed
