@@ -295,7 +295,10 @@ impl Compiler<'_> {
             let node = match self.is_unused(query, target.value) {
                 true => {
                     // Its error comes when the plan is made, as that of any constant.
-                    if self.frame().told.of_set() && self.is_of_nothing(target.value) {
+                    if self.frame().told.of_set()
+                        && !query.has_sets
+                        && self.is_constant(target.value)
+                    {
                         self.node(target.value)?;
                     }
                     self.nothing(ty)?

@@ -125,21 +125,6 @@ impl Compiler<'_> {
         plain
     }
 
-    /// Whether an expression is calculated of nothing: neither of columns nor of rows.
-    pub fn is_of_nothing(&self, id: ExprId) -> bool {
-        let mut constant = true;
-        self.bound.visit(id, 0, &mut |id, _| {
-            constant &= match self.bound.expr(id) {
-                Expr::SubQuery(_) | Expr::Var { .. } | Expr::Aggregate(_) => false,
-                Expr::WindowCall(_) | Expr::Grouping(..) => false,
-                Expr::Call(call) => !call.set,
-                _ => true,
-            };
-            constant
-        });
-        constant
-    }
-
     /// The entries of the query that an expression names, those behind columns of joins included.
     pub fn entries_of(&self, id: ExprId) -> Members {
         let mut found = Members::default();

@@ -391,6 +391,9 @@ select column_name, column_default from information_schema.columns where table_n
 alter table d alter aa type numeric(5,2), alter ab type numeric(5,3)
 insert into d (a) values (2)
 select i, u, b, c, aa, ab from d order by i, a
+create table ma (x numeric(5,1) default 7.25)
+create table mb (x numeric(5,1) default 7.29)
+create table mc () inherits (ma, mb)
 alter table d alter i set default 1e3
 alter table d alter i type int
 alter table d alter i type text

@@ -106,17 +106,19 @@ impl Acting<'_> {
         };
         self.fires.before_statement(event, &set)?;
         let rows = self.view.scope.tx()?.lock_followers(self.lost)?;
-        let print = |row: &RowId| Ok(self.row(*row)?.as_ref().map(print_of));
-        let before = rows.iter().map(print).collect::<Result<Vec<_>>>()?;
-        for (row, before) in rows.into_iter().zip(before) {
+        let print = |row: RowId| Ok(self.row(row)?.map(|found| (row, print_of(&found))));
+        let rows = rows.into_iter().filter_map(|row| print(row).transpose());
+        let rows = rows.collect::<Result<Vec<(RowId, u64)>>>()?;
+        for (row, before) in rows {
             self.view.scope.go_on()?;
             // A trigger of a row before it may have changed it, or put another in its place that names the key.
-            if print(&row)? != before {
-                return Err(modified_before(UPDATED));
-            }
+            let old = match self.row(row)? {
+                Some(old) if print_of(&old) == before => old,
+                _ => return Err(modified_before(UPDATED)),
+            };
             match event {
-                Event::Delete => self.delete(row)?,
-                _ => self.update(row, &set)?,
+                Event::Delete => self.delete(row, old)?,
+                _ => self.update(row, old, &set)?,
             }
         }
         self.fires.after_statement(event, &set)
@@ -134,9 +136,8 @@ impl Acting<'_> {
         }
     }
 
-    fn delete(&self, row: RowId) -> Result<()> {
+    fn delete(&self, row: RowId, old: Row) -> Result<()> {
         let (child, fires) = (self.child, self.fires);
-        let Some(old) = self.row(row)? else { return Ok(()) };
         if fires.before_row(child, Event::Delete, (Some(&old), None), &[])?.is_none() {
             return Ok(());
         }
@@ -149,9 +150,8 @@ impl Acting<'_> {
         fires.after_row(child, (Event::Delete, false), (Some(old), None), &[])
     }
 
-    fn update(&self, row: RowId, set: &[String]) -> Result<()> {
+    fn update(&self, row: RowId, old: Row, set: &[String]) -> Result<()> {
         let (child, fires, schema) = (self.child, self.fires, &self.child.schema);
-        let Some(old) = self.row(row)? else { return Ok(()) };
         let mut new = old.clone();
         for (name, value) in &self.lost.set {
             let at = schema.position_by_name(name).ok_or_else(SqlError::concurrent_update)?;

@@ -104,7 +104,7 @@ fn same_generation(one: &Declared<'_>, other: &Declared<'_>) -> Result<()> {
 fn same_default(one: &Default, other: &Default) -> bool {
     match (one, other) {
         (Default::None, Default::None) => true,
-        (Default::Constant(a, _), Default::Constant(b, _)) => a == b,
+        (Default::Constant(a, x), Default::Constant(b, y)) => a == b && x == y,
         (Default::Sequence(a), Default::Sequence(b)) => a == b,
         // Blanks between words are no difference.
         (Default::Computed(a), Default::Computed(b)) => {
