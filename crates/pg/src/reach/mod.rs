@@ -13,6 +13,7 @@
 
 mod down;
 mod moved;
+mod sound;
 mod up;
 
 use std::collections::HashSet;
@@ -28,6 +29,9 @@ const MOST: usize = 20_000;
 pub type Views<'a> = &'a dyn Fn(crate::Oid) -> Option<(&'a Bound, QueryId)>;
 
 /// A statement whose queries are merged where that may be done; `None` where nothing was to be done.
+///
+/// # Panics
+/// In builds with debug assertions, where a column of the statement, or of what it became, names no rows.
 pub fn settled<'a>(
     bound: &'a Bound,
     query: QueryId,
@@ -41,7 +45,13 @@ pub fn settled<'a>(
     let mut reach = Reach { tree: bound.clone(), catalog, views, most, changed: false };
     reach.merge(query, &mut Vec::new());
     reach.push(query);
-    reach.changed.then_some(reach.tree)
+    if !reach.changed {
+        return None;
+    }
+    debug_assert_eq!(sound::flaw(bound, query), None, "as it was bound");
+    let flaw = sound::flaw(&reach.tree, query);
+    debug_assert_eq!(flaw, None, "as it was merged");
+    flaw.is_none().then_some(reach.tree)
 }
 
 fn has_work(bound: &Bound, views: Views<'_>) -> bool {
