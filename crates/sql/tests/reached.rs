@@ -281,6 +281,26 @@ drop role r_reached
 }
 
 #[test]
+fn columns_of_joins_within_queries_are_named_anew() {
+    compare(
+        "
+select y, (select j.x from (w join lateral (select q.y) l(x) on x = w.a) as j) from (select a, a + 1 y from u) q
+select y, (select x from w join lateral (select q.y) l(x) on x = w.a) from (select a, a + 1 y from u) q
+select y, (select a from w join lateral (select q.y) l(a) using (a)) from (select a, a + 1 y from u) q
+select y, (select a from w full join lateral (select 1) l(a) using (a) where a = q.y) from (select a, a + 1 y from u) q
+select y, (select a from lateral (select q.y) l(a) left join w using (a)) from (select a, a + 1 y from u) q
+select y, (select j.b from (w right join lateral (select q.y) l(x) on true) as j where j.a = x) from (select a, a + 1 y from u) q
+select y from (select a, a + 1 y from u) q where y in (select j.x from (v cross join lateral (select q.y, v.a) l(x, z)) as j)
+select y from (select a, a + 1 y from u) q where exists (select 1 from (v join lateral (select q.y) l(x) on x = v.a) as j where j.x > 1)
+select v.a, s.x from v left join lateral (select j.x from (w join lateral (select v.a) l(x) on x = w.a) as j) s on true
+select v.a, s.x from v left join lateral (select j.x from (w join lateral (select v.a + 1) l(x) on true) as j where j.a = 1) s on true
+with q as (select a, a + 1 y from u) select y, (select j.x from (w join lateral (select q.y) l(x) on x = w.a) as j) from q
+select s.a, (select j.x from ((select q.a from v where v.a = s.a) z(k) join lateral (select s.b) l(x) on true) as j) from (select u.a, u.b from u) s, lateral (select s.a) q
+",
+    );
+}
+
+#[test]
 fn conditions_within_set_operations_name_the_same_rows_around() {
     compare(
         "

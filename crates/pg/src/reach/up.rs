@@ -250,10 +250,7 @@ impl Reach<'_> {
     /// Whether a query uses columns of the one around it.
     fn uses_outside(&self, child: QueryId) -> bool {
         let mut found = false;
-        self.tree.visit_query(child, 0, &mut |id, inside| {
-            found |= matches!(self.tree.expr(id), Expr::Var { up, .. } if *up == inside + 1);
-            !found
-        });
+        self.each_column(child, &mut |_, (_, _, up), inside| found |= up == inside + 1);
         found
     }
 
