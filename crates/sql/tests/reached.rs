@@ -202,6 +202,30 @@ select a from u where dear(b) and 1 + b > 1
 }
 
 #[test]
+fn what_is_not_known_to_be_met_ends_the_questions_about_a_row() {
+    compare(
+        "
+create table z (a int, b int)
+insert into z values (null, 0), (1, 1), (0, 0), (2, 3)
+select * from z where a > 0 and 1/b > -1
+select * from z where a > 0 and b >= 0 and (1/b > 5 or b = 1)
+select b, max(a) from z group by b having max(a) > 0 and 1/min(b) > 0
+select * from z x join z y on x.a > y.a and 1/(x.b + y.b) > 0
+select * from z x left join z y on x.a > y.a and 1/(x.b + y.b) > 0
+select * from z x where x.a in (select y.a from z y where y.a > 0 and y.a > x.a - 1 and 1/y.b > -1)
+select a > 0 and 1/b > -1 from z
+select * from z where (a > 0 and 1/b > -1) is true
+select case when a > 0 and 1/b > -1 then 1 end from z
+create index on z (a)
+select * from z where a > 0 and 1/b > -1
+update z set b = b + 1 where a > 0 and 1/b > -1
+delete from z where a > 1 and 1/b > -1
+select * from z
+",
+    );
+}
+
+#[test]
 fn conditions_without_columns_are_asked_once() {
     compare(
         "
