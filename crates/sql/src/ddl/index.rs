@@ -14,6 +14,7 @@ use crate::catalog::storage::{PartCollation, Storage};
 use crate::catalog::{Kind, Name, oids};
 use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
+use crate::progress;
 use crate::rights::Action;
 use crate::session::Session;
 use crate::source::{Source, strings};
@@ -74,6 +75,9 @@ pub fn create(
     }
     tell_method(create, &name, client);
     view.scope.await_tables(std::slice::from_ref(&table), LockMode::Share)?;
+    let kind = progress::Kind::Build { concurrently: create.concurrently };
+    let work = progress::Work::new(kind, oids::of_table(table.schema().id));
+    let _shown = session.progress().show(&work);
     // What is judged by a look at the rows is built by a transaction that has the table alone.
     let alone = create.unique && create.nulls_not_distinct;
     if alone || session.is_in_block() || session.current()?.changed {
