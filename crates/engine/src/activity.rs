@@ -17,7 +17,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use onlap_base::{ErrorKind, IndexId, Result, names};
+use onlap_base::{Error, ErrorKind, IndexId, Result, names};
 use onlap_format::activity::{self, Of, Record, VALUES};
 use onlap_storage::StorageContext;
 use onlap_storage::asked::BlocksAsked;
@@ -319,7 +319,7 @@ fn used(shared: &Shared, index: IndexId) -> IndexUse {
 
 /// Takes the counters of the last close over. A file that cannot be read is none: counters are not worth a refusal.
 pub(crate) fn take_up(shared: &Shared) {
-    let records = read(&shared.storage).ok().flatten().unwrap_or_default();
+    let records = read(shared).ok().flatten().unwrap_or_default();
     let path = shared.storage.dir.join(names::ACTIVITY);
     // Should it stay, and the process crash, the next open counts from where this one did.
     let _ = shared.storage.fs.remove(&path);
@@ -371,20 +371,28 @@ fn records_of(shared: &Shared, state: &TableState) -> Vec<Record> {
 }
 
 /// The records of the last close; `None` without a file.
-fn read(storage: &StorageContext) -> Result<Option<Vec<Record>>> {
+fn read(shared: &Shared) -> Result<Option<Vec<Record>>> {
+    let storage = &shared.storage;
     let path = storage.dir.join(names::ACTIVITY);
     let file = match storage.fs.open(&path, Access::Read) {
         Ok(file) => file,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(e),
     };
-    let bytes = file.read_at(0, file.len()? as usize)?;
+    let known = shared.catalog.all();
+    let most = known.iter().map(|state| 1 + state.schema().indexes.len()).sum();
+    let len = file.len()?;
+    if len > activity::file_bytes(most) {
+        let text = format!("{len} bytes of counters, more than tables and indexes have");
+        return Err(Error::corruption(names::ACTIVITY, 0, text));
+    }
+    let bytes = file.read_at(0, len as usize)?;
     activity::decode(&bytes).map(Some).map_err(|e| e.at(names::ACTIVITY, 0))
 }
 
 /// What is wrong with the file, which is there where the database was closed and is not open.
-pub(crate) fn check(storage: &StorageContext) -> Option<String> {
-    read(storage).err().map(|e| e.to_string())
+pub(crate) fn check(shared: &Shared) -> Option<String> {
+    read(shared).err().map(|e| e.to_string())
 }
 
 impl From<&Did> for TableActivity {

@@ -121,7 +121,7 @@ pub fn check_with(
         report.tables += 1;
     }
     let samples = samples::check(&db.shared().storage)?;
-    let counters = activity::check(&db.shared().storage);
+    let counters = activity::check(db.shared());
     let others = samples.into_iter().chain(counters);
     report.findings.extend(others.map(|text| Finding { table: None, text }));
     db.close()?;

@@ -167,9 +167,9 @@ pub struct TableStats {
     pub activity: TableActivity,
     /// Blocks of its segments and mark runs that were asked for, since counting began.
     pub blocks: BlocksAsked,
-    /// Rows that are there, and rows that are dead and still stored; a moment's transactions blur both.
+    /// Rows that are there: those that are stored, less those that are dead.
     pub live_rows: u64,
-    /// Those.
+    /// Rows that are dead and still stored, estimated where files have few of them.
     pub dead_rows: u64,
     /// Indexes in creation order.
     pub indexes: Vec<IndexStats>,
@@ -354,7 +354,7 @@ impl Look<'_> {
         let rows_in = version.segments.iter().map(|s| s.meta.count).sum::<u64>();
         let stored = rows_in + view.memtables_newest_first().map(|m| m.rows() as u64).sum::<u64>();
         let marked = view.memtables_newest_first().map(|m| m.marks() as u64).sum::<u64>();
-        let dead = debts.dead_rows + marked;
+        let dead = version.expected_dead_rows() + marked;
         Ok(TableStats {
             name: name.to_owned(),
             row_ids: view.active.end_row(),

@@ -67,6 +67,11 @@ pub struct Record {
     pub values: [u64; VALUES],
 }
 
+/// The length of a file of so many records, in bytes.
+pub fn file_bytes(records: usize) -> u64 {
+    (HEADER_BYTES + records * RECORD_BYTES + SUM_BYTES) as u64
+}
+
 /// The bytes of a file.
 ///
 /// # Panics
@@ -89,6 +94,7 @@ pub fn encode(records: &[Record]) -> Vec<u8> {
     }
     let sum = crc32c::crc32c(&out);
     out.extend_from_slice(&sum.to_le_bytes());
+    assert_eq!(out.len() as u64, file_bytes(records.len()), "records have one size");
     out
 }
 

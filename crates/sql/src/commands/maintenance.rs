@@ -45,7 +45,10 @@ pub fn run(
             let meant = tables(view, vacuum, client)?;
             // Cleaning goes on by itself; what is in memory goes to files, as a vacuum's would.
             session.instance.db.flush()?;
-            meant.iter().for_each(|table| table.note_upkeep(Upkeep::Cleaning));
+            // A partitioned table has no rows that die.
+            let families = view.objects.families();
+            let cleaned = meant.iter().filter(|t| families.divided(t.schema().id).is_none());
+            cleaned.for_each(|table| table.note_upkeep(Upkeep::Cleaning));
             if vacuum.options.iter().any(|option| &*option.name == "analyze" && is_on(option)) {
                 meant.iter().for_each(|table| table.note_upkeep(Upkeep::Analysis));
             }
