@@ -1,5 +1,7 @@
 //! What indexes cost and what they are good for: the accounts add up to the totals.
 
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
 use onlap::{
     BlocksAsked, DataType, Database, IndexSpec, KeyRange, Options, Predicate, Scan, Stats,
     SyncMode, Table, TableActivity, TableSpec, Upkeep, Value,

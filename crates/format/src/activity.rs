@@ -67,7 +67,7 @@ pub struct Record {
     pub values: [u64; VALUES],
 }
 
-/// The length of a file of so many records, in bytes.
+/// The length in bytes of a file of this number of records.
 pub fn file_bytes(records: usize) -> u64 {
     (HEADER_BYTES + records * RECORD_BYTES + SUM_BYTES) as u64
 }
