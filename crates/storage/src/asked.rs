@@ -111,5 +111,7 @@ impl AllAsked {
             }
             stays
         });
+        let is_gone = |owner: &Owner| owner.0 == table && !stays(owner.1);
+        debug_assert!(!known.keys().any(is_gone), "what is gone is in one sum");
     }
 }

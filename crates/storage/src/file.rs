@@ -15,7 +15,7 @@ use onlap_base::{Charge, Error, ErrorKind, FileId, PROVISIONAL_BASE, Part, Resul
 use onlap_format::frame::{HEADER_BYTES, Kind, TRAILER_BYTES, check_header, parse_trailer};
 use onlap_vfs::{ALIGN, Access, AlignedBuf, File, ReadBuf};
 
-use crate::asked::Asked;
+use crate::asked::{Asked, BlocksAsked};
 use crate::cache::Loaded;
 use crate::context::StorageContext;
 use crate::written::Purpose;
@@ -197,6 +197,7 @@ impl FileReader {
     /// A reader whose blocks are counted there.
     #[must_use]
     pub fn counted(mut self, asked: Arc<Asked>) -> FileReader {
+        assert_eq!(self.asked.report(), BlocksAsked::default(), "a block is counted once");
         self.asked = asked;
         self
     }

@@ -75,9 +75,7 @@ pub fn create(
     }
     tell_method(create, &name, client);
     view.scope.await_tables(std::slice::from_ref(&table), LockMode::Share)?;
-    let kind = progress::Kind::Build { concurrently: create.concurrently };
-    let work = progress::Work::new(kind, oids::of_table(table.schema().id));
-    let _shown = session.progress().show(&work);
+    let _shown = shown(session, &table, create);
     // What is judged by a look at the rows is built by a transaction that has the table alone.
     let alone = create.unique && create.nulls_not_distinct;
     if alone || session.is_in_block() || session.current()?.changed {
@@ -97,6 +95,13 @@ pub fn create(
         note_storage(session, &made, &name, &storage)?;
     }
     Ok("CREATE INDEX")
+}
+
+/// Lets other sessions see that an index of a table is built.
+fn shown(session: &Session, table: &Table, create: &CreateIndex) -> progress::Shown {
+    let kind = progress::Kind::Build { concurrently: create.concurrently };
+    let work = progress::Work::new(kind, oids::of_table(table.schema().id));
+    session.progress().show(&work)
 }
 
 /// The name that an index gets that is given none.

@@ -111,14 +111,17 @@ impl TableVersion {
         let (rows, count) = (&entry.meta.rows, entry.meta.count);
         let Some((key, _)) = self.dead_key(rows, Csn::MAX) else { return 0 };
         if let Some((_, dead)) = entry.dead.lock().filter(|(of, _)| *of == key) {
-            return dead.min(count);
+            assert!(dead <= count, "no more rows are dead than there are");
+            return dead;
         }
         let share = |marks: &MarksEntry| {
             let of = &marks.meta.rows;
             let common = rows.end.min(of.end).saturating_sub(rows.start.max(of.start));
+            debug_assert!(common <= of.end - of.start, "a part is no larger than the whole");
             marks.meta.marks as f64 * common as f64 / (of.end - of.start).max(1) as f64
         };
         let marks: f64 = self.marks.iter().filter(|m| m.run.overlaps(rows)).map(share).sum();
+        debug_assert!(rows.end - rows.start >= count, "each row has an id of its own");
         let gone = (rows.end - rows.start).saturating_sub(count);
         (marks.round() as u64).saturating_sub(gone).min(count)
     }
