@@ -61,8 +61,7 @@ pub fn create(
     spec = spec.named(&name);
     let storage = storage_of(view, source, (&table_name, &table), create)?;
     must_be_unused(view, &table, "CREATE INDEX")?;
-    let families = view.objects.families();
-    if let Some(divided) = families.divided(table.schema().id).cloned() {
+    if let Some(divided) = view.objects.families().divided(table.schema().id).cloned() {
         if create.method.as_deref() == Some("gin") {
             return Err(SqlError::unsupported("an index of gin of a partitioned table"));
         }
