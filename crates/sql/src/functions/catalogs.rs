@@ -9,6 +9,7 @@ use onlap_pg::bind::is_system_column;
 use onlap_pg::print::Look;
 
 use super::Function;
+use super::counted::Counted;
 use crate::catalog::names::quote;
 use crate::catalog::storage::Storage;
 use crate::catalog::{Kind, extensions, oids};
@@ -31,12 +32,15 @@ pub struct Seen {
     /// The statement's view.
     pub view: View,
     model: OnceLock<Model>,
+    /// What was counted of relations and databases.
+    pub counted: Counted,
 }
 
 impl Seen {
     /// Nothing asked yet.
     pub fn new(view: &View) -> Arc<Seen> {
-        Arc::new(Seen { view: view.clone(), model: OnceLock::new() })
+        let (view, model) = (view.clone(), OnceLock::new());
+        Arc::new(Seen { view, model, counted: Counted::default() })
     }
 
     /// All relations.

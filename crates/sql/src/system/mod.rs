@@ -19,6 +19,7 @@ pub mod model;
 pub mod monitored;
 pub mod partitions;
 mod policies;
+mod progress;
 pub mod row_types;
 pub mod rows;
 pub mod rules;
