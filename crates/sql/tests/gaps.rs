@@ -676,3 +676,43 @@ select conname, conparentid <> 0, conislocal, coninhcount, connoinherit from pg_
 ",
     );
 }
+
+#[test]
+fn shapes_are_compared_as_there() {
+    let all = [
+        ("point", "'(1,2)' '(1,2.0000001)' '(3,4)' '(NaN,1)' '(inf,0)'"),
+        ("box", "'(1,1),(0,0)' '(2,0.5),(0,0)' '(3,3),(1,1)' '(0,0),(0,0)' '(inf,1),(0,0)'"),
+        ("lseg", "'[(0,0),(1,0)]' '[(5,5),(5,6)]' '[(0,0),(3,4)]' '[(0,0),(1,0.0000001)]'"),
+        ("path", "'[(0,0),(1,1)]' '((0,0),(1,1))' '[(0,0)]' '[(0,0),(1,1),(2,2)]'"),
+        ("circle", "'<(0,0),1>' '<(9,9),1>' '<(0,0),2>' '<(0,0),NaN>' '<(0,0),1.0000001>'"),
+        ("line", "'{1,-1,0}' '{2,-2,0}' '{0,-1,3}' '{0,2,-6}' '{-1,0,5}' '{1,1,NaN}'"),
+        (
+            "polygon",
+            "'((0,0),(1,0),(1,1))' '((1,0),(1,1),(0,0))' '((1,1),(1,0),(0,0))' '((0,0),(1,1),(2,0))' '((0,0))'",
+        ),
+    ];
+    let mut script = String::new();
+    for (ty, values) in all {
+        let values: Vec<String> = values
+            .split("' ")
+            .map(|v| v.trim_matches('\''))
+            .map(|v| format!("('{v}'::{ty})"))
+            .collect();
+        for op in ["=", "~=", "<>", "<", "<=", ">", ">="] {
+            let from = format!("(values {0}) a(v), (values {0}) b(v)", values.join(", "));
+            script += &format!("select a.v::text, b.v::text, a.v {op} b.v from {from}\n");
+        }
+        script += &format!(
+            "create table s_{ty} (v {ty})\ninsert into s_{ty} values {}\n",
+            values.join(", ")
+        );
+        script += &format!(
+            "select count(*) from s_{ty} where v = $${}$$\n",
+            values[0].trim_matches(['(', '\'', ')'])
+        );
+    }
+    script += "select point(1.5, -2), point(a, a) from (values (1), (2)) t(a)\n";
+    script += "select '(1e308,1e308),(-1e308,-1e308)'::box = '(1,1),(0,0)', '<(0,0),1e200>'::circle < '<(0,0),1>'\n";
+    script += "select '<(0,0),1e-200>'::circle < '<(0,0),1>'\n";
+    compared::compare(&script);
+}
