@@ -17,7 +17,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use onlap_base::{Error, ErrorKind, IndexId, Result, names};
+use onlap_base::{ErrorKind, IndexId, Result, TableId, names};
+use onlap_format::TableSchema;
 use onlap_format::activity::{self, Of, Record, VALUES};
 use onlap_storage::StorageContext;
 use onlap_storage::asked::BlocksAsked;
@@ -123,7 +124,7 @@ struct Offsets {
 }
 
 /// What a transaction did to a table.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Did {
     pub inserted: u64,
     pub updated: u64,
@@ -131,6 +132,9 @@ pub(crate) struct Did {
     pub deleted: u64,
     /// How many of them all were not taken back.
     pub changed: u64,
+    /// How often the table was emptied as a whole, and what had been inserted, updated and deleted before the first time.
+    pub emptied: u32,
+    before: [u64; 3],
 }
 
 impl Did {
@@ -153,6 +157,27 @@ impl Did {
         self.deleted += rows;
         self.changed += rows;
     }
+
+    /// All rows went at once: as in PostgreSQL, what was done to them before counts only if that is taken back.
+    pub(crate) fn empty(&mut self) {
+        if self.emptied == 0 {
+            self.before = [self.inserted, self.updated, self.deleted];
+        }
+        self.emptied += 1;
+        (self.inserted, self.updated, self.deleted, self.changed) = (0, 0, 0, 0);
+    }
+
+    /// What came since was taken back, and was done all the same.
+    pub(crate) fn take_back(&mut self, to: &Did) {
+        if self.emptied > to.emptied {
+            [self.inserted, self.updated, self.deleted] = match to.emptied {
+                0 => self.before,
+                _ => [to.inserted, to.updated, to.deleted],
+            };
+            self.emptied = to.emptied;
+        }
+        self.changed = to.changed;
+    }
 }
 
 impl Activity {
@@ -169,12 +194,17 @@ impl Activity {
 
     /// Takes over what a transaction counted, which counts from zero again.
     pub(crate) fn take(&self, did: &mut Did, committed: bool) {
-        let did = std::mem::take(did);
+        let mut did = std::mem::take(did);
+        match committed {
+            true if did.emptied > 0 => self.truncated(),
+            true => {}
+            false => did.take_back(&Did::default()),
+        }
         self.add(Figure::Inserted, did.inserted);
         self.add(Figure::Updated, did.updated);
         self.add(Figure::UpdatedInPlace, did.updated_in_place);
         self.add(Figure::Deleted, did.deleted);
-        self.add(Figure::Changed, if committed { did.changed } else { 0 });
+        self.add(Figure::Changed, did.changed);
     }
 
     /// A read of the whole table begins.
@@ -263,10 +293,19 @@ impl Activity {
         self.offsets.lock().indexes.get(&index).copied().unwrap_or_default()
     }
 
-    /// Counts an index's reads and blocks from zero.
-    fn reset_index(&self, index: IndexId, used: &IndexUse, blocks: BlocksAsked) {
+    /// Counts the reads and blocks of an index of the table from zero, and forgets indexes that the table does not have any more.
+    fn reset_index(
+        &self,
+        schema: &TableSchema,
+        index: IndexId,
+        used: &IndexUse,
+        blocks: BlocksAsked,
+    ) {
         let now = [used.scans, used.entries_read, blocks.hits, blocks.reads];
-        self.offsets.lock().indexes.insert(index, now.map(u64::wrapping_neg));
+        let indexes = &mut self.offsets.lock().indexes;
+        indexes.insert(index, now.map(u64::wrapping_neg));
+        indexes.retain(|index, _| schema.index(*index).is_some());
+        debug_assert!(indexes.len() <= schema.indexes.len(), "as many as there are indexes");
     }
 
     fn reset(&self, blocks: BlocksAsked) {
@@ -306,23 +345,32 @@ impl Table {
 
     /// Counts from zero what an index of the table is read for. Without such an index nothing happens.
     pub fn reset_index_activity(&self, index: IndexId) {
-        if self.schema().index(index).is_some() {
+        let schema = self.schema();
+        if schema.index(index).is_some() {
             let blocks = self.shared.storage.asked.report(self.state.id, Some(index));
-            self.state.activity.reset_index(index, &used(&self.shared, index), blocks);
+            self.state.activity.reset_index(
+                &schema,
+                index,
+                &used(&self.shared, schema.id, index),
+                blocks,
+            );
         }
     }
 }
 
-fn used(shared: &Shared, index: IndexId) -> IndexUse {
-    shared.ledger.known(index).map(|account| account.used()).unwrap_or_default()
+fn used(shared: &Shared, table: TableId, index: IndexId) -> IndexUse {
+    shared.ledger.known(table, index).map(|account| account.used()).unwrap_or_default()
 }
 
 /// Takes the counters of the last close over. A file that cannot be read is none: counters are not worth a refusal.
 pub(crate) fn take_up(shared: &Shared) {
     let records = read(shared).ok().flatten().unwrap_or_default();
-    let path = shared.storage.dir.join(names::ACTIVITY);
-    // Should it stay, and the process crash, the next open counts from where this one did.
-    let _ = shared.storage.fs.remove(&path);
+    let StorageContext { fs, dir, .. } = &*shared.storage;
+    // Should it stay, and the process crash, the next open counts from where this one did; so it would where the power goes
+    // before the directory is synced.
+    if fs.remove(&dir.join(names::ACTIVITY)).is_ok() {
+        let _ = fs.sync_dir(dir);
+    }
     shared.counts_activity.store(true, Relaxed);
     let known: HashMap<_, _> = records.into_iter().map(|r| (r.of, r.values)).collect();
     for state in shared.catalog.all() {
@@ -360,7 +408,7 @@ fn records_of(shared: &Shared, state: &TableState) -> Vec<Record> {
     values[Figure::BlockReads as usize] = blocks.reads;
     let mut records = vec![Record { of: Of::Table(state.id), values }];
     for index in &state.schema().indexes {
-        let reads = state.activity.reads_of(index.id, &used(shared, index.id));
+        let reads = state.activity.reads_of(index.id, &used(shared, state.id, index.id));
         let since = shared.storage.asked.report(state.id, Some(index.id));
         let blocks = state.activity.blocks_of(Some(index.id), since);
         let mut values = [0; VALUES];
@@ -370,7 +418,8 @@ fn records_of(shared: &Shared, state: &TableState) -> Vec<Record> {
     records
 }
 
-/// The records of the last close; `None` without a file.
+/// The records of the last close; `None` without a file, and where it is of more than there is now: an older one, or of a newer
+/// release.
 fn read(shared: &Shared) -> Result<Option<Vec<Record>>> {
     let storage = &shared.storage;
     let path = storage.dir.join(names::ACTIVITY);
@@ -382,9 +431,9 @@ fn read(shared: &Shared) -> Result<Option<Vec<Record>>> {
     let known = shared.catalog.all();
     let most = known.iter().map(|state| 1 + state.schema().indexes.len()).sum();
     let len = file.len()?;
+    // The bound is for memory.
     if len > activity::file_bytes(most) {
-        let text = format!("{len} bytes of counters, more than tables and indexes have");
-        return Err(Error::corruption(names::ACTIVITY, 0, text));
+        return Ok(None);
     }
     let bytes = file.read_at(0, len as usize)?;
     activity::decode(&bytes).map(Some).map_err(|e| e.at(names::ACTIVITY, 0))

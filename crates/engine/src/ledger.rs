@@ -91,7 +91,6 @@ pub struct SpentReport {
 
 /// The counters of one index.
 pub(crate) struct Account {
-    table: TableId,
     clock: Arc<dyn Clock>,
     sorted_ns: AtomicU64,
     flushed_ns: AtomicU64,
@@ -115,9 +114,8 @@ pub(crate) enum Work {
 }
 
 impl Account {
-    fn new(table: TableId, clock: &Arc<dyn Clock>) -> Account {
+    fn new(clock: &Arc<dyn Clock>) -> Account {
         Account {
-            table,
             clock: Arc::clone(clock),
             sorted_ns: AtomicU64::new(0),
             flushed_ns: AtomicU64::new(0),
@@ -186,7 +184,7 @@ impl Account {
 /// All accounts of a database.
 pub(crate) struct Ledger {
     clock: Arc<dyn Clock>,
-    accounts: RwLock<BTreeMap<IndexId, Arc<Account>>>,
+    accounts: RwLock<BTreeMap<(TableId, IndexId), Arc<Account>>>,
     gone: RwLock<(IndexSpent, u64)>,
     segments_ns: AtomicU64,
     compaction_ns: AtomicU64,
@@ -217,16 +215,16 @@ impl Ledger {
 
     /// The account of an index.
     pub(crate) fn account(&self, table: TableId, index: IndexId) -> Arc<Account> {
-        if let Some(account) = self.known(index) {
+        if let Some(account) = self.known(table, index) {
             return account;
         }
-        let new = || Arc::new(Account::new(table, &self.clock));
-        Arc::clone(self.accounts.write().entry(index).or_insert_with(new))
+        let new = || Arc::new(Account::new(&self.clock));
+        Arc::clone(self.accounts.write().entry((table, index)).or_insert_with(new))
     }
 
     /// The account of an index that anything was noted of.
-    pub(crate) fn known(&self, index: IndexId) -> Option<Arc<Account>> {
-        self.accounts.read().get(&index).cloned()
+    pub(crate) fn known(&self, table: TableId, index: IndexId) -> Option<Arc<Account>> {
+        self.accounts.read().get(&(table, index)).cloned()
     }
 
     /// Does work for one index.
@@ -278,13 +276,12 @@ impl Ledger {
     fn keep(&self, table: TableId, stays: &dyn Fn(IndexId) -> bool) {
         let mut accounts = self.accounts.write();
         let mut gone = self.gone.write();
-        accounts.retain(|index, account| {
-            let stays = account.table != table || stays(*index);
-            if !stays {
-                *gone = (gone.0.and(account.spent()), gone.1 + account.used().entries_read);
-            }
-            stays
-        });
+        let of_table = (table, IndexId(0))..=(table, IndexId(u32::MAX));
+        let went = accounts.range(of_table).filter(|(of, _)| !stays(of.1));
+        for of in went.map(|(of, _)| *of).collect::<Vec<_>>() {
+            let account = accounts.remove(&of).expect("it was just found");
+            *gone = (gone.0.and(account.spent()), gone.1 + account.used().entries_read);
+        }
     }
 
     pub(crate) fn report(&self) -> SpentReport {

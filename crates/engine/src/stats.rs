@@ -125,7 +125,7 @@ pub struct TransactionStats {
 }
 
 /// A table in numbers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct TableStats {
     /// Its name.
     pub name: String,
@@ -209,6 +209,28 @@ pub struct IndexStats {
     pub pattern: InsertPattern,
     /// Estimates about the keys in runs, from what stays in memory of them.
     pub keys: KeyEstimates,
+}
+
+impl IndexStats {
+    /// Those of an index of which nothing is counted yet.
+    pub fn nothing(id: IndexId, name: String) -> IndexStats {
+        IndexStats {
+            id,
+            name,
+            runs: Vec::new(),
+            entries: 0,
+            bytes: 0,
+            cached_bytes: 0,
+            written: IndexWritten::default(),
+            written_before: IndexWritten::default(),
+            spent: IndexSpent::default(),
+            used: IndexUse::default(),
+            reads: IndexReads::default(),
+            blocks: BlocksAsked::default(),
+            pattern: InsertPattern::Unknown,
+            keys: KeyEstimates::default(),
+        }
+    }
 }
 
 /// A run in numbers.
@@ -403,7 +425,7 @@ impl Look<'_> {
             });
         }
         runs.sort_by_key(|r| r.level);
-        let account = self.shared.ledger.known(index.id);
+        let account = self.shared.ledger.known(state.id, index.id);
         let mut spent = account.as_ref().map(|account| account.spent()).unwrap_or_default();
         // What lies in memory was sorted as well.
         spent.sorted_ns +=

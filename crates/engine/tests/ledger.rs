@@ -261,6 +261,9 @@ fn what_is_done_to_a_table_is_counted_whatever_becomes_of_it() {
     std::fs::write(&file, &damaged).unwrap();
     let found = onlap::check(dir.path(), &onlap::CheckOptions::default()).unwrap().findings;
     assert!(found.len() == 1 && found[0].text.contains("activity"), "{found:?}");
+    // One of more tables than there are is of before some went.
+    std::fs::write(&file, [&bytes[..], &[0; 4096]].concat()).unwrap();
+    assert_eq!(onlap::check(dir.path(), &onlap::CheckOptions::default()).unwrap().findings, []);
     let db = open();
     assert_eq!(activity(&db), TableActivity::default());
 }

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use onlap_base::stop::{self, Stop};
 use parking_lot::Mutex;
 
 /// What is done.
@@ -30,6 +31,8 @@ pub enum Kind {
 pub struct Work {
     /// What it is.
     pub kind: Kind,
+    /// When the statement is to end, which tells it from others.
+    pub statement: Option<Arc<Stop>>,
     /// The OID of the table; 0 where it is of a query.
     pub relation: u32,
     /// Bytes that came or went, of a COPY.
@@ -41,10 +44,11 @@ pub struct Work {
 }
 
 impl Work {
-    /// Work that begins.
+    /// Work that begins, of the statement that this thread works for.
     pub fn new(kind: Kind, relation: u32) -> Arc<Work> {
         Arc::new(Work {
             kind,
+            statement: stop::known(),
             relation,
             bytes: AtomicU64::new(0),
             rows: AtomicU64::new(0),

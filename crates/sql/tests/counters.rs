@@ -9,8 +9,6 @@
 mod compared;
 mod support;
 
-use std::time::{Duration, Instant};
-
 use onlap_sql::{Client, CopyData, Reply, Result, Session, SessionInfo};
 use support::{Fixture, Talk, texts};
 
@@ -85,7 +83,60 @@ create materialized view seen as select * from made
 analyze part
 analyze part1
 vacuum (analyze) part
-drop table loose";
+drop table loose
+refresh materialized view seen
+refresh materialized view seen with no data
+refresh materialized view seen
+create table wide as select g, g % 3 as h from generate_series(1, 7) g
+alter table wide add column r float8 default random()
+alter table wide alter column h type text using h::text || 'x'
+alter table wide add column n int generated always as (length(h)) stored
+begin
+alter table wide add column s serial
+alter table wide alter column g type bigint
+insert into wide (g) values (8)
+commit
+begin
+create table within (id int primary key)
+insert into within values (1), (2)
+commit
+create table gone (id int primary key, v int)
+insert into gone select g, g from generate_series(1, 10) g
+begin
+insert into gone select g, g from generate_series(11, 20) g
+truncate gone
+insert into gone values (1, 1)
+commit
+begin
+insert into gone select g, g from generate_series(11, 20) g
+truncate gone
+insert into gone values (1, 1)
+rollback
+begin
+update gone set v = 2
+savepoint s
+insert into gone values (2, 2), (3, 3)
+truncate gone
+insert into gone values (5, 5)
+rollback to s
+insert into gone values (6, 6)
+commit
+begin
+insert into gone values (9, 9)
+truncate gone
+insert into gone values (7, 7), (8, 8)
+savepoint s
+truncate gone
+rollback to s
+commit
+vacuum full gone
+vacuum (full, analyze) gone
+vacuum (full off) gone
+insert into gone values (10, 10)
+delete from gone
+truncate gone
+insert into gone values (1, 1)
+truncate gone, within";
 
 /// Counters that are asked for by functions, rights, and counting anew.
 const FUNCTIONS: &str = "
@@ -135,6 +186,23 @@ select idx_scan, idx_tup_read from pg_stat_user_indexes where indexrelname = 't_
 select tup_inserted, stats_reset > pg_postmaster_start_time() from pg_stat_database where datname = current_database()
 create table bare (a int)
 select idx_scan, idx_tup_fetch, seq_scan from pg_stat_user_tables where relname = 'bare'
+create table halves (a int primary key) partition by range (a)
+select idx_scan, idx_tup_fetch from pg_stat_user_tables where relname = 'halves'
+begin
+create table within (a int primary key)
+insert into within values (1)
+create index bare_a on bare (a)
+select n_tup_ins, seq_scan, idx_scan from pg_stat_user_tables where relname = 'within'
+select heap_blks_hit, idx_blks_read from pg_statio_user_tables where relname = 'within'
+select indexrelname, idx_scan from pg_stat_user_indexes where relname in ('within', 'bare')
+rollback
+create temporary table own (a int) on commit delete rows
+insert into own values (1), (2)
+insert into own values (1), (2)
+select pg_stat_force_next_flush()
+select n_tup_ins, n_tup_upd, n_tup_del, n_mod_since_analyze, n_ins_since_vacuum from pg_stat_user_tables where relname = 'own'
+drop table halves
+drop table own
 select count(*) from pg_stat_progress_copy
 select count(*) from pg_stat_progress_create_index
 select count(*) from pg_stat_progress_vacuum
@@ -240,17 +308,32 @@ fn counters_go_with_their_tables() {
     assert_eq!(one(&mut talk, &format!("select n_tup_ins {OF_T}")), "2");
 }
 
-/// Asks until an answer holds.
-fn until(talk: &mut Talk, sql: &str, holds: impl Fn(&[String]) -> bool) -> Vec<String> {
-    let end = Instant::now() + Duration::from_secs(30);
-    loop {
-        let rows = texts(&talk.rows(sql));
-        if holds(&rows) {
-            return rows;
+/// Builds indexes at once, each in a session, again and again until a question was answered meanwhile; its answer.
+fn seen_of_builds(
+    builders: &mut [(Talk, &str)],
+    drop: &str,
+    mut look: impl FnMut() -> Option<Vec<String>>,
+) -> Vec<String> {
+    for _ in 0..50 {
+        let seen = std::thread::scope(|scope| {
+            let start = |of: &mut (Talk, &str)| {
+                of.0.rows(of.1);
+            };
+            let all: Vec<_> =
+                builders.iter_mut().map(|of| scope.spawn(move || start(of))).collect();
+            let mut seen = None;
+            while seen.is_none() && !all.iter().all(|builder| builder.is_finished()) {
+                seen = look();
+            }
+            all.into_iter().for_each(|builder| builder.join().unwrap());
+            seen
+        });
+        builders[0].0.rows(drop);
+        if let Some(seen) = seen {
+            return seen;
         }
-        assert!(Instant::now() < end, "{sql}: {rows:?}");
-        std::thread::sleep(Duration::from_millis(1));
     }
+    panic!("all builds were over before they were seen")
 }
 
 #[test]
@@ -258,26 +341,62 @@ fn how_far_a_build_is_others_see() {
     let fixture = Fixture::new(false);
     let (mut talk, mut looks, mut asks) = (fixture.session(), fixture.session(), fixture.session());
     talk.rows("create table big (id int primary key, v text)");
-    talk.rows("insert into big select g, md5(g::text) from generate_series(1, 300000) g");
+    talk.rows("insert into big select g, md5(g::text) from generate_series(1, 60000) g");
+    talk.rows("create table parts (id int, v text) partition by range (id)");
+    talk.rows("create table parts_1 partition of parts for values from (0) to (1000000)");
+    talk.rows("insert into parts select * from big");
     talk.rows("create role stranger");
     asks.rows("set role stranger");
+    let some = |rows: Vec<String>| (!rows.is_empty()).then_some(rows);
     let watched = "select p.command, p.phase, p.relid = 'big'::regclass, p.index_relid > 0, p.tuples_total, p.tuples_done between 0 and p.tuples_total, p.blocks_done between 0 and p.blocks_total, p.datname, p.lockers_total, a.query from pg_stat_progress_create_index p join pg_stat_activity a using (pid) where p.tuples_total > 0";
-    let foreign = "select pid > 0, datname, relid, phase, command, tuples_done from pg_stat_progress_create_index";
     let build = "create index concurrently big_v on big (v)";
-    std::thread::scope(|scope| {
-        let builder = scope.spawn(move || talk.rows(build));
-        let seen = until(&mut looks, watched, |rows| !rows.is_empty());
-        assert_eq!(
-            seen,
-            [format!(
-                "CREATE INDEX CONCURRENTLY|building index: scanning table|t|t|300000|t|t|postgres|0|{build}"
-            )]
-        );
-        let rows = texts(&asks.rows(foreign));
-        assert!(builder.is_finished() || rows == ["t|postgres|NULL|NULL|NULL|NULL"], "{rows:?}");
-        builder.join().unwrap();
+    let mut builders = vec![(talk, build)];
+    let drop = "drop index big_v";
+    let seen = seen_of_builds(&mut builders, drop, || some(texts(&looks.rows(watched))));
+    assert_eq!(
+        seen,
+        [format!(
+            "CREATE INDEX CONCURRENTLY|building index: scanning table|t|t|60000|t|t|postgres|0|{build}"
+        )]
+    );
+    let foreign = "select pid > 0, datname, relid, phase, command, tuples_done from pg_stat_progress_create_index";
+    let seen = seen_of_builds(&mut builders, drop, || some(texts(&asks.rows(foreign))));
+    assert_eq!(seen, ["t|postgres|NULL|NULL|NULL|NULL"]);
+    // One of two waits for the other, and is not taken for it.
+    builders.push((fixture.session(), "create index concurrently big_w on big (v, id)"));
+    let both = "select count(*), count(*) filter (where index_relid > 0), count(distinct index_relid) filter (where index_relid > 0) from pg_stat_progress_create_index";
+    seen_of_builds(&mut builders, "drop index big_v, big_w", || {
+        let now = one(&mut looks, both);
+        let (all, of_indexes) = now.split_once('|').unwrap();
+        assert!(["0|0", "1|1", "2|2"].contains(&of_indexes), "{now}");
+        (all == "2" && of_indexes == "1|1").then(|| vec![now])
     });
+    builders.truncate(1);
+    builders[0].1 = "create index parts_v on parts (v)";
+    let watched = "select relid::regclass, index_relid > 0, command, tuples_total from pg_stat_progress_create_index where tuples_total > 0";
+    let seen =
+        seen_of_builds(&mut builders, "drop index parts_v", || some(texts(&looks.rows(watched))));
+    assert_eq!(seen, ["parts|t|CREATE INDEX|60000"]);
     assert_eq!(texts(&looks.rows("select count(*) from pg_stat_progress_create_index")), ["0"]);
+}
+
+#[test]
+fn what_a_failed_commit_did_changes_nothing() {
+    let fixture = Fixture::new(false);
+    let (mut talk, mut other) = (fixture.session(), fixture.session());
+    talk.rows("create table t (id int primary key, v int)");
+    talk.rows("insert into t values (1, 0), (2, 0)");
+    for session in [&mut talk, &mut other] {
+        session.rows("begin isolation level serializable");
+        session.rows("select sum(v) from t");
+    }
+    talk.rows("update t set v = 1 where id = 1");
+    other.rows("update t set v = 1 where id = 2");
+    talk.rows("commit");
+    let refused = other.run("commit");
+    assert_eq!(refused.error.map(|e| e.0), Some("40001".to_owned()));
+    let counts = "select n_tup_ins, n_tup_upd, n_mod_since_analyze from pg_stat_user_tables where relname = 't'";
+    assert_eq!(texts(&talk.rows(counts)), ["2|2|3"]);
 }
 
 /// A client that asks in another session how far its COPY is, each time it sends or gets something.

@@ -57,6 +57,11 @@ impl BuildControl {
         self.0.cancelled.store(true, Ordering::Relaxed);
     }
 
+    /// The statement that the build is of.
+    pub(super) fn statement(&self) -> Option<&Arc<Stop>> {
+        self.0.statement.as_ref()
+    }
+
     pub(super) fn check(&self) -> Result<()> {
         if self.0.cancelled.load(Ordering::Relaxed) {
             return Err(Error::new(ErrorKind::Cancelled, "the index build was cancelled"));

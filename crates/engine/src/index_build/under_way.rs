@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use onlap_base::stop::Stop;
 use onlap_base::{IndexId, TableId};
 use onlap_format::{IndexSchema, TableSchema};
 use parking_lot::Mutex;
@@ -14,7 +15,7 @@ use super::{BuildControl, BuildProgress};
 use crate::database::{Database, Shared};
 
 /// Indexes that are being built in one pass over their table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct IndexBuild {
     /// The table.
     pub table: TableId,
@@ -24,6 +25,14 @@ pub struct IndexBuild {
     pub blocks: u64,
     /// How far it is.
     pub progress: BuildProgress,
+    statement: Option<Arc<Stop>>,
+}
+
+impl IndexBuild {
+    /// Whether it is a part of the statement that this ends: [`onlap_base::stop::known`] on its thread.
+    pub fn is_of(&self, statement: &Arc<Stop>) -> bool {
+        self.statement.as_ref().is_some_and(|own| Arc::ptr_eq(own, statement))
+    }
 }
 
 /// Builds under way.
@@ -50,6 +59,7 @@ impl<'a> Listed<'a> {
             indexes: ids.clone(),
             blocks,
             progress: BuildProgress::default(),
+            statement: control.statement().cloned(),
         };
         shared.builds.0.lock().push((build, control.clone()));
         Listed { shared, indexes: ids }

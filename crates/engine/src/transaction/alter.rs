@@ -356,7 +356,9 @@ impl Transaction {
             self.shared.check_open()?;
             stop::check()?;
             let (own, committed) = part.iter().partition(|row| **row >= PROVISIONAL_BASE);
-            self.update_seen(table, committed, own, names, &mut *set, &mut |_, _| Ok(true))?;
+            self.uncounted(table, |tx| {
+                tx.update_seen(table, committed, own, names, &mut *set, &mut |_, _| Ok(true))
+            })?;
         }
         Ok(())
     }
@@ -403,7 +405,9 @@ impl Transaction {
                 row[at] = values[&id].clone();
                 Ok(())
             };
-            tx.update_seen(table, committed, own, &[column], set, &mut |_, _| Ok(true))?;
+            tx.uncounted(table, |tx| {
+                tx.update_seen(table, committed, own, &[column], set, &mut |_, _| Ok(true))
+            })?;
             if eases { tx.set_schema(table, (*whole).clone()) } else { Ok(()) }
         })
     }

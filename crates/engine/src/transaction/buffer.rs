@@ -169,8 +169,7 @@ pub(super) struct BufferMark {
     changes: usize,
     bytes: usize,
     counter_only: bool,
-    /// Rows of [`Did::changed`].
-    changed: u64,
+    did: Did,
 }
 
 impl Buffer {
@@ -422,7 +421,7 @@ impl Buffer {
             changes: self.changes.len(),
             bytes: self.bytes,
             counter_only: self.counter_only,
-            changed: self.did.changed,
+            did: self.did,
         }
     }
 
@@ -435,7 +434,7 @@ impl Buffer {
     /// The same except for spilled rows from after the mark that lie in one file with some from before it:
     /// of these [`Buffer::recall_rows`] reads back those that stay, in the schema of the mark.
     pub(super) fn undo(&mut self, to: BufferMark) {
-        self.did.changed = to.changed;
+        self.did.take_back(&to.did);
         if to.events < self.first_event {
             self.recall_events(to.events);
         }

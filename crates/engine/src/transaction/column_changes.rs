@@ -254,6 +254,25 @@ impl Transaction {
         self.delete_locked(table, locked, own)
     }
 
+    /// Deletes all rows as TRUNCATE does, of which reports count none as deleted; what the transaction did to rows of the table
+    /// before, they count only where it is taken back. Returns how many rows there were.
+    ///
+    /// # Errors
+    /// As [`Transaction::delete_where`].
+    pub fn truncate(&mut self, table: &Table) -> Result<u64> {
+        let deleted = self.delete_uncounted(table)?;
+        self.buffer(table)?.did.empty();
+        Ok(deleted)
+    }
+
+    /// Deletes all rows, of which reports count none as deleted.
+    ///
+    /// # Errors
+    /// As [`Transaction::delete_where`].
+    pub fn delete_uncounted(&mut self, table: &Table) -> Result<u64> {
+        self.uncounted(table, |tx| tx.delete_where(table, &Predicate::All))
+    }
+
     /// The rows of which a predicate is true, committed ones and own ones; whether the former are locked
     /// and were changed by nobody since: many rows are locked at once where that can be.
     fn select(
@@ -406,10 +425,10 @@ impl Transaction {
         let (committed, _) = self.seen(table, &changed)?;
         let keep = &mut |_: RowId, _: &mut Row, _: &TableSchema| Ok(());
         let name = self.buffer(table)?.schema.columns[0].name.clone();
-        let did = self.buffer(table)?.did;
-        self.update_seen(table, committed, Vec::new(), &[&name], keep, &mut |_, _| Ok(true))?;
         // The change was counted when it was noted.
-        self.buffer(table)?.did = did;
+        self.uncounted(table, |tx| {
+            tx.update_seen(table, committed, Vec::new(), &[&name], keep, &mut |_, _| Ok(true))
+        })?;
         Ok(())
     }
 

@@ -19,7 +19,7 @@ use std::time::Duration;
 use onlap_base::memory::{Charge, Part};
 use onlap_base::{Csn, Error, ErrorKind, IndexId, PROVISIONAL_BASE, Result, RowId, TableId, stop};
 
-use crate::activity::TableActivity;
+use crate::activity::{Did, TableActivity};
 use crate::database::{Shared, Table, unknown_table};
 use crate::locks::{HeldLocks, LockMark, WaitContext};
 use crate::read::{ReadCounters, ReadView, Reader, Registration, Snapshot, Tally};
@@ -172,7 +172,7 @@ pub struct Transaction {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        self.count_activity(false);
+        self.count_rolled_back();
     }
 }
 
@@ -269,7 +269,17 @@ impl Transaction {
     /// Nothing of a failed commit is visible.
     pub fn commit(mut self) -> Result<Csn> {
         self.judge_all()?;
-        self.count_activity(true);
+        let did = self.tables.iter_mut().map(|buffer| {
+            (Arc::clone(&buffer.table.state.activity), std::mem::take(&mut buffer.did))
+        });
+        let mut did: Vec<_> = did.filter(|(_, did)| *did != Did::default()).collect();
+        let committed = self.commit_judged();
+        // Whether it was committed is known now.
+        did.iter_mut().for_each(|(activity, did)| activity.take(did, committed.is_ok()));
+        committed
+    }
+
+    fn commit_judged(mut self) -> Result<Csn> {
         // The leader commits for others as well.
         let _held = stop::hold();
         let changes = self.tables.iter().any(|b| !b.is_untouched());
@@ -306,10 +316,26 @@ impl Transaction {
     }
 
     /// Adds what it did to what was done to the tables.
-    fn count_activity(&mut self, committed: bool) {
+    fn count_rolled_back(&mut self) {
         for buffer in &mut self.tables {
-            buffer.table.state.activity.take(&mut buffer.did, committed);
+            buffer.table.state.activity.take(&mut buffer.did, false);
         }
+    }
+
+    /// Does what reports do not count as done to the rows of a table.
+    fn uncounted<T>(
+        &mut self,
+        table: &Table,
+        f: impl FnOnce(&mut Transaction) -> Result<T>,
+    ) -> Result<T> {
+        let id = table.state.id;
+        let of = |b: &&mut Buffer| b.table.state.id == id;
+        let before = self.tables.iter_mut().find(of).map(|b| b.did).unwrap_or_default();
+        let done = f(self);
+        if let Some(buffer) = self.tables.iter_mut().find(of) {
+            buffer.did = before;
+        }
+        done
     }
 
     /// Whether it refuses changes.

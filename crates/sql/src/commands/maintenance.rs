@@ -47,7 +47,13 @@ pub fn run(
             session.instance.db.flush()?;
             // A partitioned table has no rows that die.
             let families = view.objects.families();
-            let cleaned = meant.iter().filter(|t| families.divided(t.schema().id).is_none());
+            // FULL writes the table anew in PostgreSQL, which does not count it.
+            let is_full =
+                vacuum.options.iter().any(|option| &*option.name == "full" && is_on(option));
+            let cleaned = meant
+                .iter()
+                .filter(|_| !is_full)
+                .filter(|t| families.divided(t.schema().id).is_none());
             cleaned.for_each(|table| table.note_upkeep(Upkeep::Cleaning));
             if vacuum.options.iter().any(|option| &*option.name == "analyze" && is_on(option)) {
                 meant.iter().for_each(|table| table.note_upkeep(Upkeep::Analysis));

@@ -61,6 +61,7 @@ pub fn create(
     spec = spec.named(&name);
     let storage = storage_of(view, source, (&table_name, &table), create)?;
     must_be_unused(view, &table, "CREATE INDEX")?;
+    let _shown = shown(session, &table, create);
     if let Some(divided) = view.objects.families().divided(table.schema().id).cloned() {
         if create.method.as_deref() == Some("gin") {
             return Err(SqlError::unsupported("an index of gin of a partitioned table"));
@@ -74,7 +75,6 @@ pub fn create(
     }
     tell_method(create, &name, client);
     view.scope.await_tables(std::slice::from_ref(&table), LockMode::Share)?;
-    let _shown = shown(session, &table, create);
     // What is judged by a look at the rows is built by a transaction that has the table alone.
     let alone = create.unique && create.nulls_not_distinct;
     if alone || session.is_in_block() || session.current()?.changed {

@@ -235,7 +235,7 @@ fn fill(
 ) -> Result<()> {
     let table = view.scope.tx()?.table(&table.name())?;
     if no_data {
-        view.scope.tx()?.delete_where(&table, &Predicate::All)?;
+        view.scope.tx()?.truncate(&table)?;
         return Ok(());
     }
     let sql = body["sql"].as_str().unwrap_or_default();
@@ -246,7 +246,10 @@ fn fill(
         needs.map(|need| Need { by: need.by.or(Some(owner)), ..need.clone() }).collect();
     view.must(&needs)?;
     let batches = made.batches(view, sql)?;
-    view.scope.tx()?.delete_where(&table, &Predicate::All)?;
+    match concurrently {
+        true => view.scope.tx()?.delete_where(&table, &Predicate::All)?,
+        false => view.scope.tx()?.truncate(&table)?,
+    };
     let filled = change::fill(view, &TableHandle::new(view, table), batches);
     filled.map(drop).map_err(|e| match e.state() {
         "23505" if concurrently => twice(name),

@@ -2,7 +2,7 @@
 //!
 //! [`crate::session::temporary`] says what they are.
 
-use onlap::{Predicate, Table};
+use onlap::Table;
 use onlap_pg::ast::{Lasting, OnCommit};
 use serde_json::json;
 
@@ -210,7 +210,8 @@ pub fn empty(view: &View, mut tables: Vec<Table>, judged: bool) -> Result<()> {
         let table = tables.swap_remove(next);
         let mut tx = view.scope.tx()?;
         if tx.count(&table)? > 0 {
-            tx.delete_where(&table, &Predicate::All)?;
+            // As in PostgreSQL.
+            tx.delete_uncounted(&table)?;
         }
     }
     Ok(())

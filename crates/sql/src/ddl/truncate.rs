@@ -136,15 +136,13 @@ fn complete(
 }
 
 fn empty(session: &mut Session, view: &View, table: &Table, at_once: bool) -> Result<()> {
-    if view.scope.tx()?.count(table)? == 0 {
-        return Ok(());
-    }
-    if at_once {
+    // Of an empty table only the counters change.
+    if at_once && view.scope.tx()?.count(table)? > 0 {
         view.scope.tx()?.await_form(table)?;
         let emptied = session.instance.db.truncate_table(table);
         return emptied.map_err(|e| of_waiting(view, table, e));
     }
-    view.scope.tx()?.delete_where(table, &onlap::Predicate::All)?;
+    view.scope.tx()?.truncate(table)?;
     session.current()?.changed = true;
     Ok(())
 }

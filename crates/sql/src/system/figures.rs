@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use onlap::{IndexId, IndexStats, Stats, TableStats};
+use onlap::{IndexId, IndexStats, Stats, TableId, TableStats};
 
 use super::model::{Model, Relation};
 use super::rows::Rows;
@@ -78,8 +78,10 @@ impl Figures {
     /// # Errors
     /// The transaction has ended; the database is closed.
     pub fn of(view: &View) -> Result<Figures> {
-        let stats = view.instance.db.stats_without_keys()?;
-        Ok(Figures { stats, model: Model::of(view)?, objects: Arc::clone(&view.objects) })
+        let mut stats = view.instance.db.stats_without_keys()?;
+        let model = Model::of(view)?;
+        add_own(&mut stats, &model);
+        Ok(Figures { stats, model, objects: Arc::clone(&view.objects) })
     }
 
     /// The tables of the session's database.
@@ -109,6 +111,25 @@ impl Figures {
     /// Bytes that merges of all indexes wrote since the database was opened.
     fn merged(&self) -> u64 {
         self.stats.tables.iter().flat_map(|t| &t.indexes).map(|i| since_open(i).1).sum()
+    }
+}
+
+/// Adds tables and indexes that the transaction made itself, of which nothing is counted yet.
+fn add_own(stats: &mut Stats, model: &Model) {
+    let places = stats.tables.iter().enumerate().map(|(at, table)| (table.id, at));
+    let places: HashMap<TableId, usize> = places.collect();
+    for table in model.relations.iter().filter_map(Relation::table) {
+        let at = places.get(&table.id).copied().unwrap_or(stats.tables.len());
+        if at == stats.tables.len() {
+            let (id, name) = (table.id, table.name.clone());
+            stats.tables.push(TableStats { id, name, ..TableStats::default() });
+        }
+        let known = &mut stats.tables[at].indexes;
+        for index in &table.indexes {
+            if known.iter().all(|known| known.id != index.id) {
+                known.push(IndexStats::nothing(index.id, index.name.clone()));
+            }
+        }
     }
 }
 

@@ -84,8 +84,9 @@ fn builds(view: &View) -> crate::error::Result<Rows> {
     for of in under_way(view) {
         let (_, work, sees) = &of;
         let Kind::Build { concurrently } = work.kind else { continue };
-        // A table's indexes are built together, or one after the other.
-        let build = builds.iter().find(|b| oids::of_table(b.table) == work.relation);
+        // Of a partitioned table those of its partitions, one after the other.
+        let own = |statement| builds.iter().find(|build| build.is_of(statement));
+        let build = work.statement.as_ref().and_then(own);
         let progress = build.map(|build| build.progress).unwrap_or_default();
         let index = build.and_then(|build| build.indexes.first());
         let command = if concurrently { "CREATE INDEX CONCURRENTLY" } else { "CREATE INDEX" };

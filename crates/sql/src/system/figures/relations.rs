@@ -39,8 +39,7 @@ pub fn tables(view: &View) -> Result<Rows> {
 fn table(relation: &Relation, t: &TableStats) -> Vec<Datum> {
     let done = &t.activity;
     let reads = || t.indexes.iter().map(|index| index.reads);
-    // An index of a partitioned table is none that is read.
-    let has = !t.indexes.is_empty() && !relation.divided;
+    let has = !t.indexes.is_empty();
     let time = |us: u64| (us > 0).then(|| int(us));
     row![
         relation.oid,
