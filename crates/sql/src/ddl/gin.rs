@@ -10,7 +10,8 @@ use onlap_pg::ast::{CreateIndex, IndexElement, Path, Setting, SortOrder};
 use onlap_pg::catalog::oids;
 
 use super::columns::collation;
-use super::index_parts::{Parts, is_made};
+use super::index_parts::Parts;
+use crate::formulas::carried::is_made;
 use crate::catalog::{Name, extensions};
 use crate::error::{Result, SqlError, state};
 use crate::formulas::Gin;

@@ -86,10 +86,12 @@ impl<'a> Printed<'a> {
     /// A condition of a table's rows.
     pub fn condition(&self, table: &TableSchema, condition: &Expr, look: Look) -> String {
         let sql = text::condition(table, condition);
+        let carries =
+            |program| formulas::program(program).is_ok_and(|program| !program.carried.is_empty());
         if let Expr::Formula(program, reads) = condition
-            && self.bound_expression(table, None, &sql, look).is_err()
+            && (carries(program) || self.bound_expression(table, None, &sql, look).is_err())
         {
-            // It names what the search path has not.
+            // It names what the search path has not, or what is called otherwise now.
             let catalog = formulas::catalog_of(self.view);
             let shown = formulas::Shown { catalog: &catalog, reader: Some(&self.reader) };
             return text::formula(table, (program, reads), (look, shown));

@@ -37,6 +37,8 @@ const PG_ATTRDEF: u32 = 2604;
 const PG_REWRITE: u32 = 2618;
 /// OID of pg_constraint.
 pub const PG_CONSTRAINT: u32 = 2606;
+/// pg_type
+const PG_TYPE: u32 = 1247;
 /// OID of pg_namespace.
 pub const PG_NAMESPACE: u32 = 2615;
 /// OID of the access method btree.
@@ -852,6 +854,7 @@ fn dependencies(view: &View, model: &Model) -> Rows {
         rows.push(row![own, trigger.oid, 0, PG_CLASS, table, 0, "a"]);
     }
     defaults_depend(view, model, &mut rows);
+    expressions_depend(view, model, &mut rows);
     views_depend(view, model, &mut rows);
     extensions::members(view, &mut rows);
     rows
@@ -874,6 +877,37 @@ fn defaults_depend(view: &View, model: &Model, rows: &mut Rows) {
             for (sequence, _) in sequences.iter().filter(|(_, call)| default.contains(call)) {
                 rows.push(row![PG_ATTRDEF, oid, 0, PG_CLASS, *sequence, 0, "n"]);
             }
+        }
+    }
+}
+
+/// What indexes, checks and generated columns name of what the database made.
+fn expressions_depend(view: &View, model: &Model, rows: &mut Rows) {
+    let mut add = |class: u32, oid: u32, program: &str| {
+        for named in crate::ddl::named_by(program) {
+            let of = match view.objects.functions().by_oid(named) {
+                Some(_) => functions::PG_PROC,
+                None => PG_TYPE,
+            };
+            rows.push(row![class, oid, 0, of, named, 0, "n"]);
+        }
+    };
+    for (_, table) in tables(model) {
+        for index in &table.indexes {
+            let ids = index.key.iter().map(|part| part.column).chain(index.filter);
+            for derived in ids.filter_map(|id| table.derived(id)) {
+                add(PG_CLASS, oids::of_index(index.id), &derived.program);
+            }
+        }
+        for check in &table.checks {
+            if let onlap::Expr::Formula(program, _) = &check.expr {
+                add(PG_CONSTRAINT, oids::of_part(table.id, "check", &check.name), program);
+            }
+        }
+        for of in &table.generated {
+            let Some(at) = table.position(of.column) else { continue };
+            let oid = oids::of_part(table.id, "default", &table.columns[at].name);
+            add(PG_ATTRDEF, oid, &of.program);
         }
     }
 }

@@ -70,6 +70,7 @@ pub fn alter(
         FunctionChange::Options(options) => {
             let options = Options::of(source, options, known.procedure)?;
             options.apply(session, view, &mut function)?;
+            crate::ddl::carried::must_stay(view, &known, &function)?;
             session.catalog_changed()?;
             session.put(Kind::Function, &function.key(), Some(function.body()))?;
         }

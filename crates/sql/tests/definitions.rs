@@ -1,0 +1,281 @@
+//! Do indexes, checks and generated columns that name types and functions of the database do what they do in PostgreSQL?
+//!
+//! Scripts are compared with a private PostgreSQL 15 (a Debian package).
+
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
+#[path = "support/compared.rs"]
+mod compared;
+mod support;
+
+/// Partial and unique indexes of queues over enums, their texts, what keeps to them, and changes of the enum below them.
+const INDEXES: &str = r#"
+create type st as enum ('created', 'retry', 'active', 'completed')
+create table job (id int primary key, name text, k text, st st not null default 'created')
+create unique index i1 on job (name, k) where st = 'created'
+create index i2 on job (name) where st < 'active'
+create index i3 on job (name) where st <> 'active' and k is not null
+create index i4 on job (name) where st in ('created', 'retry')
+create index i5 on job (name) where st = any (array['created', 'active']::st[])
+create index i6 on job ((case when st > 'retry' then 1 else 0 end), id)
+create index i7 on job ((coalesce(nullif(st, 'retry'), 'completed')))
+create index i8 on job (id) where (case st when 'created' then true when 'retry' then k is null else false end)
+create index i9 on job (id) where st = any ('{created,retry}'::st[])
+create index bad1 on job ((st::text))
+create index bad2 on job (id) where st::text = 'created'
+create index bad3 on job (id) where st = 'none'
+create index bad4 on job (id) where 'x' || st = 'x'
+select indexname, indexdef from pg_indexes where tablename = 'job' order by 1
+select relname, pg_get_expr(indpred, indrelid), pg_get_expr(indexprs, indrelid) from pg_index join pg_class on oid = indexrelid where indrelid = 'job'::regclass order by 1
+select objid::regclass::text, refclassid::regclass::text, refobjid::regtype::text, deptype from pg_depend where classid = 'pg_class'::regclass and refclassid = 'pg_type'::regclass and objid::regclass::text like 'i_' order by 1, 3
+insert into job select n, 'q' || n % 3, 'k' || n, (array['created', 'retry', 'active', 'completed']::st[])[n % 4 + 1] from generate_series(1, 40) n
+insert into job values (100, 'q1', 'k4', 'created')
+insert into job values (101, 'q1', 'k4', 'retry')
+insert into job values (102, 'q1', 'k4', 'created')
+insert into job values (103, 'q1', 'k4', 'created') on conflict do nothing
+insert into job values (104, 'q1', 'k4', 'created') on conflict (name, k) where st = 'created' do nothing
+insert into job values (105, 'q1', 'k4', 'created') on conflict (name, k) where st = 'retry' do nothing
+insert into job values (106, 'q1', 'k4', 'created') on conflict (name, k) where st = 'created' do update set k = excluded.k || '!' returning *
+select id from job where st = 'created' and name = 'q1' order by id
+select id from job where st < 'active' and name = 'q2' order by id
+select id from job where st <> 'active' and name = 'q2' and k is not null order by id
+select count(*) from job where st in ('created', 'retry') and name = 'q0'
+update job set st = 'active' where id = 4
+update job set st = 'created' where id in (5, 9) returning id
+update job set k = 'same', name = 'same', st = 'created' where id in (13, 17)
+delete from job where st = 'completed' and id > 30
+select name, count(*) from job where st < 'active' group by 1 order by 1
+alter type st add value 'waiting' before 'active'
+alter type st add value 'first' before 'created'
+alter type st add value 'late'
+insert into job values (200, 'w', 'w', 'waiting'), (201, 'w', 'f', 'first'), (202, 'w', 'l', 'late')
+insert into job values (203, 'w', 'w', 'waiting'), (204, 'w', 'f', 'first')
+select id, st from job where st < 'active' and name = 'w' order by id
+select id, st from job where st > 'active' order by id
+select id, st from job where name = 'w' and st <> 'active' and k is not null order by id
+alter type st rename value 'created' to 'fresh'
+alter type st rename value 'retry' to 'created'
+select indexname, indexdef from pg_indexes where tablename = 'job' order by 1
+select id from job where st = 'created' and name = 'q1' order by id
+select id from job where st = 'fresh' and name = 'q1' order by id
+insert into job values (300, 'q1', 'k4', 'fresh')
+insert into job values (301, 'q1', 'k4!', 'fresh')
+insert into job values (301, 'q1', 'k4!', 'created'), (302, 'q1', 'k4!', 'created')
+insert into job values (303, 'q1', 'k4!', 'fresh') on conflict (name, k) where st = 'fresh' do nothing
+insert into job values (304, 'q1', 'k4!', 'fresh') on conflict (name, k) where st = 'created' do nothing
+alter type st rename to states
+create schema other
+alter type states set schema other
+select indexname, indexdef from pg_indexes where tablename = 'job' order by 1
+set search_path = public, other
+select indexname, indexdef from pg_indexes where tablename = 'job' order by 1
+alter table job rename column st to state
+alter table job rename to jobs
+select indexname, indexdef from pg_indexes where tablename = 'jobs' order by 1
+create table like_all (like jobs including all)
+select count(*), min(indexdef) from pg_indexes where tablename = 'like_all'
+insert into like_all values (1, 'a', 'b', 'fresh')
+insert into like_all values (2, 'a', 'b', 'fresh')
+create table other_use (id int, s states)
+create index on other_use (id) where s is not null
+drop type states
+drop type states cascade
+select indexname, indexdef from pg_indexes where tablename in ('jobs', 'like_all', 'other_use') order by 1
+select * from jobs where id < 4 order by id
+"#;
+
+#[test]
+fn partial_indexes_over_enums() {
+    compared::compare(INDEXES);
+}
+
+/// Checks of tables, columns and domains, generated columns.
+const CHECKS: &str = r#"
+create type st as enum ('todo', 'doing', 'done', 'failed')
+create table e1 (s st, f timestamptz, check ((s in ('todo', 'doing') and f is null) or f is not null))
+create table e2 (s st check (s <> 'failed'), n int)
+create table e3 (id int, s st, abort boolean, constraint odd check (not (s = 'todo' and abort)), g int generated always as (case s when 'todo' then 1 when 'doing' then 2 else 0 end) stored, h st generated always as (case when abort then 'failed'::st else s end) stored)
+create table bad (s st, t text generated always as (s::text) stored)
+create table bad (s st check (s = 'nothing'))
+create table bad (s st check (s = 1))
+select conrelid::regclass::text, conname, pg_get_constraintdef(oid) from pg_constraint where contype = 'c' and connamespace = 'public'::regnamespace order by 1, 2
+select table_name, column_name, data_type, udt_name, is_generated, generation_expression from information_schema.columns where table_name = 'e3' order by ordinal_position
+select check_clause from information_schema.check_constraints where constraint_schema = 'public' and check_clause not like '%IS NOT NULL' order by 1
+insert into e1 values ('todo', null), ('done', now())
+insert into e1 values ('done', null)
+insert into e1 values ('todo', null), ('failed', null)
+insert into e2 values ('todo', 1), ('failed', 2)
+insert into e2 values ('todo', 1), (null, 2)
+update e2 set s = 'failed' where n = 1
+insert into e3 (id, s, abort) values (1, 'todo', false), (2, 'doing', true), (3, null, null), (4, 'done', null)
+insert into e3 (id, s, abort) values (1, 'todo', true)
+select * from e3 order by id
+update e3 set s = 'done' where id = 1 returning *
+create index on e3 (h)
+create unique index on e3 (id) where h = 'failed'
+select id from e3 where h = 'failed'
+select id from e3 where h >= 'done' order by id
+alter type st add value 'paused' before 'done'
+alter type st rename value 'failed' to 'broken'
+insert into e2 values ('paused', 3)
+insert into e2 values ('broken', 3)
+insert into e3 (id, s, abort) values (5, 'paused', null), (6, 'paused', true)
+insert into e3 (id, s, abort) values (6, 'paused', true)
+select id, s, g, h from e3 order by id, s
+alter table e3 add column late st generated always as (greatest(s, 'doing')) stored
+select id, late from e3 order by id, s
+alter table e2 add constraint more check (s < 'done' or n > 10)
+insert into e2 values ('done', 4)
+insert into e2 values ('done', 14)
+alter table e2 add constraint never check (s is null)
+alter table e2 add constraint never check (s is null) not valid
+insert into e2 values ('todo', 4)
+alter table e2 drop constraint never
+create domain ds as st check (value <> 'broken')
+create table e4 (s ds, t int check (t > 0))
+insert into e4 values ('todo', 1)
+insert into e4 values ('broken', 1)
+alter table e4 add check (s <> 'paused')
+create index on e4 (t) where s = 'todo'
+insert into e4 values ('paused', 1)
+select pg_get_constraintdef(oid) from pg_constraint where conrelid = 'e4'::regclass order by 1
+select indexdef from pg_indexes where tablename = 'e4'
+create table up (id int, s st, check (s <> 'broken' or id > 10))
+create table down () inherits (up)
+create table down2 (id int, s st, constraint up_check check (s <> 'broken' or id > 10))
+alter table down2 inherit up
+insert into down values (1, 'broken')
+alter table up add constraint again check (s <> 'done')
+insert into down2 values (1, 'done')
+select conrelid::regclass::text, conname, pg_get_constraintdef(oid), coninhcount from pg_constraint where conrelid in ('up'::regclass, 'down'::regclass, 'down2'::regclass) order by 1, 2
+create table parts (id int, s st not null, g int generated always as (case s when 'todo' then 1 else 2 end) stored) partition by list (s)
+create table parts1 partition of parts for values in ('todo', 'doing')
+create table parts2 (id int, s st not null, g int generated always as (case s when 'todo' then 1 else 2 end) stored)
+create unique index on parts (s, id) where s <> 'doing'
+create index on parts (id) where s = 'todo'
+alter table parts attach partition parts2 for values in ('done')
+insert into parts (id, s) values (1, 'todo'), (2, 'doing'), (3, 'done')
+select tableoid::regclass::text, * from parts order by id
+select tablename, indexdef from pg_indexes where tablename like 'parts%' order by 1, 2
+create table t1 (id int, s text check (s <> 'x'), u text)
+insert into t1 values (1, 'todo', 'done')
+create index t1_u on t1 (id) where u = 'done'
+alter table t1 alter s type st using s::st
+alter table t1 alter u type st using u::st
+alter table t1 drop constraint t1_s_check, alter s type st using s::st
+drop index t1_u
+alter table t1 alter u type st using u::st
+create index t1_u on t1 (id) where u = 'done'
+alter table t1 alter u type text
+alter table t1 add column v st check (v <> 'todo')
+alter table t1 alter v type text
+drop index t1_u
+alter table t1 alter u type text
+select * from t1
+drop type st
+drop type st cascade
+select conrelid::regclass::text, conname, pg_get_constraintdef(oid) from pg_constraint where contype = 'c' and connamespace = 'public'::regnamespace order by 1, 2
+"#;
+
+#[test]
+fn checks_and_generated_columns_over_enums() {
+    compared::compare(CHECKS);
+}
+
+/// Literals of domains.
+const DOMAINS: &str = r#"
+create domain dm as text
+create domain dm2 as dm
+create domain small as int check (value < 100)
+create table e7 (id int, s dm, k text, n int)
+create index j1 on e7 (k) where s = 'todo'::dm
+create index j2 on e7 (k) where s = any (array['todo'::dm, 'doing'::dm])
+create index j3 on e7 (k) where s in ('todo', 'doing')
+create index j4 on e7 (k) where k = 'x'::dm2
+create index j5 on e7 (k) where n = '7'::small
+create table e8 (s dm check (s <> 'bad'::dm), t text check (t::dm <> 'x'), g text generated always as (s || 'x'::dm) stored)
+select indexname, indexdef from pg_indexes where tablename = 'e7' order by 1
+select conname, pg_get_constraintdef(oid) from pg_constraint where conrelid = 'e8'::regclass order by 1
+insert into e7 values (1, 'todo', 'a', 7), (2, 'doing', 'b', 8), (3, 'x', 'x', 7)
+insert into e8 (s, t) values ('ok', 'y')
+insert into e8 (s, t) values ('bad', 'y')
+insert into e8 (s, t) values ('ok', 'x')
+select * from e8
+select id from e7 where s = 'todo'::dm and k = 'a'
+select id from e7 where s = 'todo' and k = 'a'
+select id from e7 where s = any (array['todo'::dm, 'doing'::dm]) and k > '' order by id
+select objid::regclass::text, refobjid::regtype::text, deptype from pg_depend where classid = 'pg_class'::regclass and refclassid = 'pg_type'::regclass and objid::regclass::text like 'j_' order by 1, 2
+alter domain dm rename to word
+select indexname, indexdef from pg_indexes where tablename = 'e7' order by 1
+drop domain dm2
+drop domain dm2 cascade
+select indexname from pg_indexes where tablename = 'e7' order by 1
+drop domain small
+"#;
+
+#[test]
+fn domains_in_predicates() {
+    compared::compare(DOMAINS);
+}
+
+/// Functions of the database.
+const FUNCTIONS: &str = r#"
+create type st as enum ('available', 'cancelled', 'completed', 'discarded', 'pending')
+create function in_mask(mask bit(8), state st) returns boolean language sql immutable as $$ select case state when 'available' then get_bit(mask, 7) when 'cancelled' then get_bit(mask, 6) when 'completed' then get_bit(mask, 5) else 0 end = 1 $$
+create function plus(int, int default 1) returns int language sql immutable as 'select $1 + $2'
+create function strictly(a text) returns text language sql immutable strict as $$ select coalesce(a, 'none') || '!' $$
+create function loose(a text) returns text language sql as $$ select lower(a) $$
+create function twice(a int) returns bigint language sql immutable as $$ select plus(a, a) $$
+create function moving(a int) returns int language sql as $$ select a + (random() * 0)::int $$
+create function steady(a int) returns int language sql stable as $$ select a $$
+create table jobs (id int primary key, k text, mask bit(8), state st not null default 'available')
+create unique index f1 on jobs (k) where k is not null and mask is not null and in_mask(mask, state)
+create index f2 on jobs (twice(id))
+create index f3 on jobs (strictly(k), id)
+create index f4 on jobs (loose(k))
+create index f5 on jobs (steady(id))
+create index bad on jobs (moving(id))
+create index bad on jobs (id) where moving(id) = 1
+select indexname, indexdef from pg_indexes where tablename = 'jobs' order by 1
+select objid::regclass::text, refclassid::regclass::text, refobjid::regproc::text, deptype from pg_depend where classid = 'pg_class'::regclass and refclassid = 'pg_proc'::regclass and objid::regclass::text like 'f_' order by 1, 3
+insert into jobs select n, 'k' || n, B'00000111', (array['available', 'cancelled', 'completed', 'discarded', 'pending']::st[])[n % 5 + 1] from generate_series(1, 30) n
+insert into jobs values (100, 'k5', B'00000001', 'available')
+insert into jobs values (101, 'k3', B'00000001', 'available'), (102, 'k5', B'00000001', 'completed')
+insert into jobs values (103, 'k5', B'00000001', 'available') on conflict (k) where k is not null and mask is not null and in_mask(mask, state) do update set mask = jobs.mask returning id
+update jobs set state = 'discarded' where id = 5
+insert into jobs values (104, 'k5', B'00000001', 'available')
+update jobs set state = 'available' where id = 5
+insert into jobs values (105, null, null, 'pending')
+select id from jobs where twice(id) = 40
+select id from jobs where strictly(k) = 'k7!'
+select id from jobs where loose(k) = 'k9'
+select id from jobs where k = 'k11' and k is not null and mask is not null and in_mask(mask, state)
+create table c (a int check (twice(a) < 100), b text, g bigint generated always as (twice(a)) stored, constraint long check (strictly(b) <> 'x!'))
+insert into c (a, b) values (10, 'y'), (null, null)
+insert into c (a, b) values (60, 'y')
+insert into c (a, b) values (6, 'x')
+select * from c order by a
+select conname, pg_get_constraintdef(oid) from pg_constraint where conrelid = 'c'::regclass order by 1
+select column_name, generation_expression from information_schema.columns where table_name = 'c' order by 1
+create or replace function strictly(a text) returns text language sql immutable strict as $$ select coalesce(a, 'none') || '!' $$
+alter function in_mask rename to masked
+alter type st rename to states
+select indexname, indexdef from pg_indexes where tablename = 'jobs' order by 1
+drop function masked
+drop function twice
+drop function masked cascade
+drop function strictly cascade
+select indexname from pg_indexes where tablename = 'jobs' order by 1
+select conname from pg_constraint where conrelid = 'c'::regclass order by 1
+alter table c add check (twice(a) > -100) not valid
+insert into c (a) values (-60)
+create table p (id int, s states) partition by list (s)
+create table p1 partition of p for values in ('available')
+create index on p (twice(id)) where s = 'available'
+select tablename, indexdef from pg_indexes where tablename like 'p%' and schemaname = 'public' order by 1
+"#;
+
+#[test]
+fn functions_in_indexes_and_checks() {
+    compared::compare(FUNCTIONS);
+}
