@@ -206,7 +206,8 @@ impl Program {
         let (bound, query) = self.bind(false, &own)?;
         let columns = self.columns.iter().map(|(id, ..)| now(*id).map(|name| name.into()));
         let (table, columns) = (self.table.as_str().into(), columns.collect());
-        let knows = |oid| shown.catalog.get_type(oid).is_some() || shown.catalog.proc(oid).is_some();
+        let knows =
+            |oid| shown.catalog.get_type(oid).is_some() || shown.catalog.proc(oid).is_some();
         // Who does not know what is carried sees it by its OIDs.
         let catalog = if self.carried.oids().all(knows) { shown.catalog } else { &*own };
         let facts = Named {

@@ -21,11 +21,12 @@ use crate::formulas::carried::{
     Carried, CarriedFunction, CarriedType, is_made, of_base, parameter,
 };
 use crate::formulas::{self, Named};
-use crate::{deep, parse};
 use crate::query::{Names, domains::only_target};
+use crate::rights::{Action, Need};
 use crate::routine::{is_plain, is_polymorphic};
 use crate::types::PgType;
 use crate::view::View;
+use crate::{deep, parse};
 
 /// Functions that call one another in the expression of one.
 const MAX_DEPTH: usize = 32;
@@ -183,6 +184,13 @@ impl<'a> Carrier<'a> {
         let Some(function) = functions.by_oid(call.proc).map(Arc::clone) else {
             return Err(self.refused("a function of the database"));
         };
+        let call_it = Need::new(
+            Action::Call,
+            function.class(),
+            function.rights(),
+            function.name.name.as_str(),
+        );
+        self.view.must(&[call_it])?;
         let is_called_plainly = call.args.len() == function.parameters.len()
             && call.args.iter().all(|(place, _)| place.is_none())
             && !call.variadic;

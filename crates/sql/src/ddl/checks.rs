@@ -5,12 +5,12 @@
 //! expression. What does not always give the same for a row is refused.
 
 use onlap::{CheckSchema, ColumnId, Expr as Condition, TableSchema};
-use onlap_pg::{Oid, TypeRef};
 use onlap_pg::ast::Said;
 use onlap_pg::bind::{self, Relation};
 use onlap_pg::bound::{Bound, Expr, ExprId, NullTest, QueryId};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::print::Look;
+use onlap_pg::{Oid, TypeRef};
 
 use super::carried::Carrier;
 use super::index_parts::{PROGRAM_BYTES, failed, is_immutable, is_passing};

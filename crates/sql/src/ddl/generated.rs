@@ -12,8 +12,8 @@ use onlap_pg::catalog::Catalog;
 use onlap_pg::print::Look;
 use onlap_pg::{TypeRef, ast};
 
-use super::columns::Declared;
 use super::carried::Carrier;
+use super::columns::Declared;
 use super::index_parts::{PROGRAM_BYTES, failed, is_immutable, is_passing};
 use super::types::column_type;
 use crate::columns::{ColumnType, Types};
@@ -101,7 +101,12 @@ impl<'a> Generating<'a> {
             Some(Generation::Said(said)) => {
                 let located = Located { text: self.source.text, shows: self.shows };
                 let names = Names::new(self.view);
-                self.made(column, (self.source.tree, said.expr), (&names, names.catalog()), &located)?
+                self.made(
+                    column,
+                    (self.source.tree, said.expr),
+                    (&names, names.catalog()),
+                    &located,
+                )?
             }
             Some(Generation::Of(sql)) => {
                 let depth = parse::depth_of(sql);

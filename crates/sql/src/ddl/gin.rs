@@ -11,10 +11,10 @@ use onlap_pg::catalog::oids;
 
 use super::columns::collation;
 use super::index_parts::Parts;
-use crate::formulas::carried::is_made;
 use crate::catalog::{Name, extensions};
 use crate::error::{Result, SqlError, state};
 use crate::formulas::Gin;
+use crate::formulas::carried::is_made;
 use crate::query::catalog;
 use crate::source::Source;
 use crate::types::oid;

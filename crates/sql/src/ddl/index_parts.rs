@@ -358,9 +358,8 @@ const ANY_AND_TEXT: Oid = 2004;
 
 /// Whether an expression always gives the same for what it is of.
 pub(super) fn is_immutable(catalog: &Catalog, bound: &Bound, expr: &Expr, ty: TypeRef) -> bool {
-    let of_proc = |proc: Oid| {
-        catalog.proc(proc).is_some_and(|proc| proc.volatility == Volatility::Immutable)
-    };
+    let of_proc =
+        |proc: Oid| catalog.proc(proc).is_some_and(|proc| proc.volatility == Volatility::Immutable);
     // Of a function that the database made, what it is made of is looked at.
     let is_made = |proc: Oid| catalog.proc(proc).is_some_and(|proc| proc.made.is_some());
     // `a || b` of a text and another value is in PostgreSQL a function in SQL, which is looked into: it is as fixed as the texts.

@@ -32,6 +32,9 @@ use crate::query::domains;
 use crate::types::PgType;
 use crate::view::View;
 
+#[cfg(test)]
+mod tests;
+
 /// The least OID of what a database makes itself.
 const FIRST_MADE: Oid = 16384;
 
@@ -202,11 +205,8 @@ impl CarriedFunction {
     /// As a row of pg_proc, by its OID as its name.
     fn proc(&self) -> Proc {
         let name = self.oid.to_string();
-        let parameter = |ty: &Oid| MadeParameter {
-            name: String::new(),
-            ty: TypeRef::new(*ty),
-            mode: b'i',
-        };
+        let parameter =
+            |ty: &Oid| MadeParameter { name: String::new(), ty: TypeRef::new(*ty), mode: b'i' };
         let parameters = self.arguments.iter().map(parameter).collect();
         let made = MadeProc { schema: String::new(), qualified: name.clone(), parameters };
         Proc {
@@ -296,7 +296,10 @@ impl Carried {
     pub fn read(body: &Json) -> Option<Carried> {
         let types = body["types"].as_array()?.iter().map(CarriedType::read);
         let functions = body["functions"].as_array()?.iter().map(CarriedFunction::read);
-        Some(Carried { types: types.collect::<Option<_>>()?, functions: functions.collect::<Option<_>>()? })
+        Some(Carried {
+            types: types.collect::<Option<_>>()?,
+            functions: functions.collect::<Option<_>>()?,
+        })
     }
 
     /// PostgreSQL's catalog with all extensions and these, by their OIDs.
@@ -374,7 +377,12 @@ pub fn moved((from, to): (&Catalog, &Catalog), ty: TypeRef, text: &str) -> Resul
         TypeRef::new(ty.oid),
         text,
     )?;
-    output(&mut Cx { catalog: to, settings: &settings, session: &session }, ty.oid, &value, &mut shown)?;
+    output(
+        &mut Cx { catalog: to, settings: &settings, session: &session },
+        ty.oid,
+        &value,
+        &mut shown,
+    )?;
     Ok(shown)
 }
 
