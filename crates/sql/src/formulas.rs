@@ -3,7 +3,8 @@
 //! The engine keeps a [`Program`] per derived column and asks [`Calculated`] for values. A program is the text of an
 //! expression with the columns that it names, as they were called and typed when the index was made; so it means the same
 //! whatever is renamed since, and needs no catalog: functions, operators and types are PostgreSQL's own or an extension's,
-//! all of them immutable, or the program carries what they are ([`carried`]). It is bound and made into nodes once, by the binder and the kernels of every other expression.
+//! all of them immutable, or the program carries what they are ([`carried`]). It is bound and made into nodes once, by the binder
+//! and the kernels of every other expression.
 //!
 //! Thread safety: what was made is shared and read only.
 

@@ -260,6 +260,11 @@ select * from c order by a
 select conname, pg_get_constraintdef(oid) from pg_constraint where conrelid = 'c'::regclass order by 1
 select column_name, generation_expression from information_schema.columns where table_name = 'c' order by 1
 create or replace function strictly(a text) returns text language sql immutable strict as $$ select coalesce(a, 'none') || '!' $$
+create function gives_row() returns c language sql as 'select * from c'
+select refobjid::regtype::text, deptype from pg_depend where classid = 'pg_proc'::regclass and objid in ('gives_row'::regproc, 'in_mask'::regproc) and refclassid = 'pg_type'::regclass order by 1
+select refobjid::regclass::text, deptype from pg_depend where classid = 'pg_type'::regclass and objid = 'c'::regtype and refclassid = 'pg_class'::regclass
+select refobjid::regtype::text, deptype from pg_depend where classid = 'pg_type'::regclass and objid in ('c[]'::regtype, 'st[]'::regtype) order by 1
+drop function gives_row
 alter function in_mask rename to masked
 alter type st rename to states
 select indexname, indexdef from pg_indexes where tablename = 'jobs' order by 1
@@ -319,10 +324,7 @@ fn definitions_are_the_same_after_a_reopen() {
     assert_eq!(talk.rows(SHOWN), shown);
     assert_eq!(talk.rows(ROWS), rows);
     let state = |talk: &mut support::Talk, sql: &str| talk.run(sql).error.map(|e| e.0);
-    assert_eq!(
-        state(&mut talk, "insert into t values (300, 'new', 4)").as_deref(),
-        Some("23505")
-    );
+    assert_eq!(state(&mut talk, "insert into t values (300, 'new', 4)").as_deref(), Some("23505"));
     assert_eq!(state(&mut talk, "insert into t values (300, 'aged', 0)").as_deref(), Some("23514"));
     assert_eq!(state(&mut talk, "insert into t values (300, 'middle', 4)"), None);
     assert_eq!(talk.rows("select count(*) from t where mark(st) = 1"), [[Some("51".into())]]);
@@ -427,6 +429,7 @@ fn what_is_not_kept_is_refused() {
         "create function g(a int) returns int language plpgsql immutable as 'begin return a; end'",
         "create function h(a int) returns bigint language sql immutable as 'select count(*) + a from pg_class'",
         "create function s(a st) returns text language sql immutable as 'select a::text'",
+        "create function m(a int) returns int language sql immutable as 'select max(a)'",
         "create function d(a int default 3) returns int language sql immutable as 'select a'",
         "create table t (id int, st st, p pair)",
         "create index on t (f(id))",
@@ -442,6 +445,7 @@ fn what_is_not_kept_is_refused() {
         "create index on t (d())",
         "create index on t (id) where p = row(1, 2)::pair",
         "create index on t (id) where id::positive = 3",
+        "create index on t (m(id))",
         "create or replace function f(a int) returns int language sql immutable as 'select a + 2'",
         "alter function f(int) strict",
     ] {

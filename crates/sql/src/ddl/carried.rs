@@ -14,8 +14,10 @@ use onlap_pg::catalog::{Catalog, Volatility, oids};
 use onlap_pg::print::Look;
 use onlap_pg::{Oid, TypeRef, grammar};
 
+use super::change::anew;
 use super::index_parts::{failed, is_immutable, is_passing};
 use crate::catalog::functions::{Function, Parameter};
+use crate::catalog::{Kind, Name as OfDatabase};
 use crate::error::{Result, SqlError};
 use crate::formulas::carried::{
     Carried, CarriedFunction, CarriedType, is_made, of_base, parameter,
@@ -162,11 +164,23 @@ impl<'a> Carrier<'a> {
         if domains.into_iter().all(|domain| domain.checks.is_empty() && !domain.not_null) {
             return Ok(());
         }
-        match bound.expr(one) {
-            Expr::Literal(Literal::Text(text)) => {
-                self.names.reader().fixed_text(PgType::new(oid), text).map(drop)
-            }
-            _ => Err(self.refused("a value that becomes one of a domain with conditions")),
+        let text = match bound.expr(one) {
+            Expr::Literal(Literal::Text(text) | Literal::Numeric(text)) => text.to_string(),
+            Expr::Literal(Literal::Int(value)) => value.to_string(),
+            Expr::Literal(Literal::Int8(value)) => value.to_string(),
+            _ => return Err(self.refused("a value that becomes one of a domain with conditions")),
+        };
+        self.names.reader().fixed_text(PgType::new(oid), &text).map(drop)
+    }
+
+    /// Keeps others from changing a function until the end of this transaction.
+    fn hold(&self, function: &Function) -> Result<()> {
+        let key = function.key();
+        self.view.scope.tx()?.share_name(&key)?;
+        let newest = self.view.newest_objects();
+        match newest.get(Kind::Function, &key) == self.view.objects.get(Kind::Function, &key) {
+            true => Ok(()),
+            false => Err(anew(self.view)),
         }
     }
 
@@ -191,6 +205,7 @@ impl<'a> Carrier<'a> {
             function.name.name.as_str(),
         );
         self.view.must(&[call_it])?;
+        self.hold(&function)?;
         let is_called_plainly = call.args.len() == function.parameters.len()
             && call.args.iter().all(|(place, _)| place.is_none())
             && !call.variadic;
@@ -229,8 +244,11 @@ impl<'a> Carrier<'a> {
 
     /// The expression that a function is.
     fn body(&mut self, function: &Function, depth: usize, mutable: &SqlError) -> Result<String> {
-        let more = || self.refused("a function of the database that is more than one expression");
-        let all = parse::statements(&function.source)?;
+        let more = || match function.volatility {
+            'i' => self.refused("a function of the database that is more than one expression"),
+            _ => mutable.clone(),
+        };
+        let all = parse::statements(&function.source).map_err(SqlError::nowhere)?;
         let [parsed] = &all[..] else { return Err(more()) };
         if !is_plain(parsed) {
             return Err(more());
@@ -269,7 +287,10 @@ impl<'a> Carrier<'a> {
         };
         let wanted = Some(("result", TypeRef::new(function.result)));
         let made = bind::of_column(&tree, value, wanted, &relation, self.names, catalog);
-        let (bound, query) = made.map_err(failed)?;
+        // Aggregates and their like are no part of an expression of one row.
+        let (bound, query) = made.map_err(|_| {
+            self.refused("a function of the database that is more than one expression")
+        })?;
         let root = bound.query(query).targets[0].value;
         let mut is_fixed = true;
         bound.visit(root, 0, &mut |id, _| {
@@ -313,7 +334,10 @@ pub fn must_stay(view: &View, known: &Function, now: &Function) -> Result<()> {
         let program = formulas::program(program);
         program.is_ok_and(|of| of.carried.functions.iter().any(|of| of.oid == known.oid))
     };
-    for (name, table) in view.tables()? {
+    // Who is about to make something with it has its name, too.
+    view.scope.tx()?.hold_name(&known.key())?;
+    let seen = view.tables()?.into_iter().map(|(_, table)| table);
+    for table in seen.chain(view.instance.database().tables()) {
         let schema = table.schema();
         let derived = schema.derived.iter().map(|of| &of.program);
         let generated = schema.generated.iter().map(|of| &of.program);
@@ -325,7 +349,7 @@ pub fn must_stay(view: &View, known: &Function, now: &Function) -> Result<()> {
             let text = format!(
                 "changing function {} that an index, a check or a generated column of table {} is made with",
                 known.shown(view),
-                name.name
+                OfDatabase::of_engine(&schema.name).1.name
             );
             let hint = "Drop what is made with it first, and make it again afterwards.";
             return Err(SqlError::unsupported(text).hint(hint));
