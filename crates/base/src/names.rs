@@ -23,6 +23,9 @@ pub const MARGIN_LOG: &str = "margin.log";
 /// Room that is kept for flushes and merges on a full disk.
 pub const MARGIN_ROOM: &str = "margin-room.log";
 
+/// What was counted of tables, from a clean close to the next open.
+pub const ACTIVITY: &str = "activity";
+
 /// What a file in the data directory is, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileKind {
@@ -42,6 +45,8 @@ pub enum FileKind {
     Marks(FileId),
     /// `samples-00000007`: figures of the past.
     Samples(u64),
+    /// [`ACTIVITY`].
+    Activity,
     /// [`MARGIN_LOG`].
     MarginLog,
     /// [`MARGIN_ROOM`]; removed at open.
@@ -72,6 +77,7 @@ impl FileKind {
             FileKind::Run(id) => format!("{:012}.run", id.0),
             FileKind::Marks(id) => format!("{:012}.mrk", id.0),
             FileKind::Samples(n) => format!("samples-{n:08}"),
+            FileKind::Activity => ACTIVITY.to_owned(),
             FileKind::MarginLog => MARGIN_LOG.to_owned(),
             FileKind::MarginRoom => MARGIN_ROOM.to_owned(),
             FileKind::Temporary => panic!("a temporary file is named after its target"),
@@ -86,6 +92,7 @@ impl FileKind {
         let kind = match name {
             LOCK => FileKind::Lock,
             CURRENT => FileKind::Current,
+            ACTIVITY => FileKind::Activity,
             MARGIN_LOG => FileKind::MarginLog,
             MARGIN_ROOM => FileKind::MarginRoom,
             _ => match name.split_once('-') {

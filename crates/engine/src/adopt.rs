@@ -236,6 +236,7 @@ fn publish(shared: &Shared, r: &Ready, base: RowId, csn: Csn, changed: &[Changed
             schema,
             landing,
             past: old.past.clone(),
+            activity: Arc::clone(&old.activity),
         }
     });
     let mut writer = state.writer.lock();

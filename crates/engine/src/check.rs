@@ -15,6 +15,7 @@ use std::path::Path;
 
 use onlap_base::{ErrorKind, Result};
 
+use crate::activity;
 use crate::blind;
 use crate::database::Database;
 use crate::options::Options;
@@ -120,7 +121,9 @@ pub fn check_with(
         report.tables += 1;
     }
     let samples = samples::check(&db.shared().storage)?;
-    report.findings.extend(samples.into_iter().map(|text| Finding { table: None, text }));
+    let counters = activity::check(db.shared());
+    let others = samples.into_iter().chain(counters);
+    report.findings.extend(others.map(|text| Finding { table: None, text }));
     db.close()?;
     Ok(report)
 }

@@ -183,6 +183,9 @@ pub(crate) fn run(shared: &Shared, table: TableId) -> Result<()> {
         Some(Task::Compact(candidate)) => {
             let compact = || compact::compact(shared, table, &candidate);
             margin::lending(shared, || shared.ledger.compacting(compact))?;
+            if let Some(state) = shared.catalog.by_id(table) {
+                state.activity.compacted(shared.clock.unix_us());
+            }
         }
     }
     drop(version);

@@ -21,13 +21,14 @@ use onlap_storage::StorageContext;
 use onlap_storage::pace::Pace;
 use onlap_storage::version::{Changed, TableVersion, Versions};
 
+use crate::activity;
 use crate::background::Background;
 use crate::catalog::Catalog;
 use crate::commit::Commits;
 use crate::debts::SnapshotDebt;
 use crate::derive::{Calculator, Formulas};
 use crate::history::Timeline;
-use crate::index_build::BuildControl;
+use crate::index_build::{BuildControl, Builds};
 use crate::ledger::Ledger;
 use crate::locks::Locks;
 use crate::log::{LogSync, LogWriter};
@@ -87,6 +88,9 @@ pub(crate) struct Shared {
     pub counters: crate::read::ReadTotals,
     pub ledger: Arc<Ledger>,
     pub samples: Samples,
+    /// Whether the close keeps what was counted of tables: not where the database was opened to be looked at.
+    pub counts_activity: AtomicBool,
+    pub builds: Builds,
     closed: AtomicBool,
     poisoned: OnceLock<Error>,
     /// Keeps other processes out until the last handle goes.
@@ -145,6 +149,8 @@ impl Shared {
             counters: crate::read::ReadTotals::default(),
             ledger: Arc::new(Ledger::new(&options.clock)),
             samples: Samples::default(),
+            counts_activity: AtomicBool::new(false),
+            builds: Builds::default(),
             closed: AtomicBool::new(false),
             poisoned: OnceLock::new(),
             _lock: lock,
@@ -248,6 +254,7 @@ impl Shared {
             _ => self.poison("writing the manifest", e),
         })?;
         self.ledger.follow(edits);
+        self.storage.asked.follow(edits);
         Ok(done)
     }
 
@@ -322,6 +329,7 @@ impl Database {
     pub fn open(dir: impl AsRef<Path>, options: Options) -> Result<Database> {
         let jobs = options.background_jobs;
         let shared = Arc::new(recovery::open(dir.as_ref(), options)?);
+        activity::take_up(&shared);
         Background::start(&shared, jobs);
         schema_change::forget_derived(&shared)?;
         Ok(Database::of(shared))
@@ -583,6 +591,10 @@ impl Database {
             margin::give_up(&self.shared, &mut leader.log);
             leader.log.seal(self.shared.clock.unix_us())
         });
+        if self.shared.write_error().is_none() {
+            // Without them counting begins anew, which is no reason to fail.
+            let _ = activity::keep(&self.shared);
+        }
         flushed.and(sealed)
     }
 

@@ -11,6 +11,7 @@
 //! See [`Database`] for an example, and the repository's ARCHITECTURE.md for how the parts work
 //! together.
 
+mod activity;
 mod adopt;
 mod background;
 mod backup;
@@ -53,6 +54,7 @@ mod transaction;
 mod unique;
 mod upgrade;
 
+pub use activity::{IndexReads, TableActivity, Upkeep};
 pub use backup::{
     BackupOptions, BackupProgress, BackupReport, RestoreOptions, RestoreReport, restore,
 };
@@ -63,7 +65,7 @@ pub use commit::{CommitLockStats, CommitTimes};
 pub use database::{Database, Table};
 pub use derive::{Formula, Formulas};
 pub use history::AsOf;
-pub use index_build::{BuildControl, BuildProgress};
+pub use index_build::{BuildControl, BuildProgress, IndexBuild};
 pub use ledger::{IndexSpent, IndexUse, SpentReport};
 pub use locks::{
     AdvisoryKey, AdvisoryLock, AdvisoryMark, AdvisoryOwner, AdvisoryWish, LockWait, RowLock,
@@ -81,6 +83,7 @@ pub use onlap_format::{
     KeysKept, NullMask, Numeric, Row, SequenceSchema, TableSchema, Time, Value, Vector, convert,
     entries, expr,
 };
+pub use onlap_storage::asked::BlocksAsked;
 pub use onlap_storage::written::{IndexWritten, WrittenReport};
 #[doc(hidden)]
 pub use options::Rule;

@@ -14,9 +14,11 @@ use onlap_base::names::FileKind;
 use onlap_base::pattern::{InsertPattern, Pattern};
 use onlap_base::{Csn, Error, ErrorKind, IndexId, Result, RowId, TableId};
 use onlap_format::{Column, IndexSchema};
+use onlap_storage::asked::BlocksAsked;
 use onlap_storage::written::{IndexWritten, WrittenReport};
 use onlap_vfs::Access;
 
+use crate::activity::{IndexReads, TableActivity};
 use crate::blind;
 use crate::budgets::TableDebts;
 use crate::commit::{CommitLockStats, CommitTimes};
@@ -52,6 +54,8 @@ pub struct Stats {
     pub reads: ReadCounters,
     /// Blocks that were asked for and not in the cache, since the database was opened.
     pub cache_misses: u64,
+    /// Blocks that were asked for of tables and indexes that are gone, since the database was opened.
+    pub blocks_gone: BlocksAsked,
     /// Log that is kept.
     pub log_bytes: u64,
     /// Room that is kept for deletes and drops on a full disk.
@@ -159,6 +163,14 @@ pub struct TableStats {
     pub unflushed_changes: u64,
     /// Deferred work in files, and the limits that it has.
     pub debts: TableDebts,
+    /// What was done to it.
+    pub activity: TableActivity,
+    /// Blocks of its segments and mark runs that were asked for, since counting began.
+    pub blocks: BlocksAsked,
+    /// Rows that are there: those that are stored, less those that are dead.
+    pub live_rows: u64,
+    /// Rows that are dead and still stored, estimated where files have few of them.
+    pub dead_rows: u64,
     /// Indexes in creation order.
     pub indexes: Vec<IndexStats>,
     /// Its id.
@@ -189,6 +201,10 @@ pub struct IndexStats {
     pub spent: IndexSpent,
     /// What it was good for since the database was opened.
     pub used: IndexUse,
+    /// The same of what counts over clean restarts.
+    pub reads: IndexReads,
+    /// Blocks of its runs that were asked for, since counting began.
+    pub blocks: BlocksAsked,
     /// The order in which the newest keys arrived.
     pub pattern: InsertPattern,
     /// Estimates about the keys in runs, from what stays in memory of them.
@@ -288,6 +304,7 @@ pub(crate) fn report(shared: &Arc<Shared>, keys: bool) -> Result<Stats> {
         memory: shared.storage.memory.report(),
         reads: shared.counters.report(),
         cache_misses: shared.storage.cache.misses(),
+        blocks_gone: shared.storage.asked.gone(),
         log_bytes,
         margin_bytes: log_margin + shared.margin.room_bytes(),
         margin_lent: shared.margin.is_lent(),
@@ -333,6 +350,11 @@ impl Look<'_> {
         for index in &view.schema.indexes {
             indexes.push(self.index(state, index)?);
         }
+        let debts = state.owed.look(&view, compaction::dead_share(shared));
+        let rows_in = version.segments.iter().map(|s| s.meta.count).sum::<u64>();
+        let stored = rows_in + view.memtables_newest_first().map(|m| m.rows() as u64).sum::<u64>();
+        let marked = view.memtables_newest_first().map(|m| m.marks() as u64).sum::<u64>();
+        let dead = version.expected_dead_rows() + marked;
         Ok(TableStats {
             name: name.to_owned(),
             row_ids: view.active.end_row(),
@@ -341,7 +363,7 @@ impl Look<'_> {
             pending_rows_limit: blind::limit(shared, state),
             memtable_bytes: (view.active.heap_bytes() + frozen) as u64,
             segments: version.segments.len(),
-            segment_rows: version.segments.iter().map(|s| s.meta.count).sum(),
+            segment_rows: rows_in,
             segment_blocks: version.segments().map(|s| s.footer().blocks.len() as u64).sum(),
             segment_bytes: version.segments.iter().map(|s| s.meta.bytes).sum(),
             mark_runs: version.marks.len(),
@@ -351,7 +373,11 @@ impl Look<'_> {
             mark_cached_bytes: version.marks.iter().map(|m| m.run.cached_bytes()).sum(),
             history_debt_bytes: debts::kept(shared, state).history,
             unflushed_changes: view.memtables_newest_first().map(|m| m.changes() as u64).sum(),
-            debts: state.owed.look(&view, compaction::dead_share(shared)),
+            debts,
+            activity: state.activity.report(),
+            blocks: state.activity.blocks_of(None, shared.storage.asked.report(state.id, None)),
+            live_rows: stored.saturating_sub(dead),
+            dead_rows: dead.min(stored),
             indexes,
             id: state.id,
         })
@@ -382,6 +408,7 @@ impl Look<'_> {
         // What lies in memory was sorted as well.
         spent.sorted_ns +=
             view.memtables_newest_first().map(|m| m.sorted_ns(index.id)).sum::<u64>();
+        let used = account.map(|account| account.used()).unwrap_or_default();
         let (pattern, keys) = match self.keys {
             false => (InsertPattern::Unknown, KeyEstimates::default()),
             true => (
@@ -399,7 +426,12 @@ impl Look<'_> {
             written: self.written.indexes.get(&index.id).copied().unwrap_or_default(),
             written_before: self.before.indexes.get(&index.id).copied().unwrap_or_default(),
             spent,
-            used: account.map(|account| account.used()).unwrap_or_default(),
+            used,
+            reads: state.activity.reads_of(index.id, &used),
+            blocks: state.activity.blocks_of(
+                Some(index.id),
+                self.shared.storage.asked.report(state.id, Some(index.id)),
+            ),
             pattern,
             keys,
         })

@@ -23,6 +23,7 @@ use onlap_storage::StorageContext;
 use onlap_storage::version::{InOrder, TableVersion};
 use parking_lot::Mutex;
 
+use crate::activity::Activity;
 use crate::blind::Pending;
 use crate::budgets::Owed;
 use crate::changes::FixedColumns;
@@ -62,6 +63,8 @@ pub(crate) struct TableView {
     pub active: Arc<Memtable>,
     /// What the table was before it was truncated.
     pub past: Option<Arc<Past>>,
+    /// Where reads of the whole table are counted: the table's.
+    pub activity: Arc<Activity>,
 }
 
 impl TableView {
@@ -228,6 +231,8 @@ pub(crate) struct TableState {
     pub owed: Owed,
     /// Columns that are not changed in place for now.
     pub fixed: FixedColumns,
+    /// What was done to it.
+    pub activity: Arc<Activity>,
     /// What its merges owe, in bytes.
     pub merge_debt: AtomicU64,
     /// When no merge or compaction was due.
@@ -268,7 +273,16 @@ impl TableState {
             pending.push(version.resolved..rows);
         }
         let landing = Arc::clone(&schema);
-        let view = TableView { schema, landing, version, frozen: Vec::new(), active, past: None };
+        let activity = Arc::<Activity>::default();
+        let view = TableView {
+            schema,
+            landing,
+            version,
+            frozen: Vec::new(),
+            active,
+            past: None,
+            activity: Arc::clone(&activity),
+        };
         Arc::new(TableState {
             id,
             view: ArcSwap::from_pointee(view),
@@ -292,6 +306,7 @@ impl TableState {
             columns_taken: AtomicU32::new(0),
             owed: Owed::default(),
             fixed: FixedColumns::default(),
+            activity,
             merge_debt: AtomicU64::new(0),
             nothing_due: Mutex::new(None),
             changing: ChangeLock::new(&*storage.tasks),

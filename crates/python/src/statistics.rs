@@ -39,6 +39,15 @@ fn table<'py>(
     made.set_item("segment_bytes", stats.segment_bytes)?;
     made.set_item("memtable_bytes", stats.memtable_bytes)?;
     made.set_item("marks", stats.marks)?;
+    made.set_item("live_rows", stats.live_rows)?;
+    made.set_item("dead_rows", stats.dead_rows)?;
+    let done = &stats.activity;
+    made.set_item("inserted", done.inserted)?;
+    made.set_item("updated", done.updated)?;
+    made.set_item("updated_in_place", done.updated_in_place)?;
+    made.set_item("deleted", done.deleted)?;
+    made.set_item("scans", done.scans)?;
+    made.set_item("scanned_rows", done.scanned_rows)?;
     made.set_item("cached_bytes", stats.segment_cached_bytes + stats.mark_cached_bytes)?;
     let indexes = stats.indexes.iter().map(|one| index(py, one, medians));
     made.set_item("indexes", PyList::new(py, indexes.collect::<PyResult<Vec<_>>>()?)?)?;

@@ -215,7 +215,10 @@ impl Compiler<'_> {
             let written = all.clone();
             self.cheapest_first(&mut all);
             let node = match all == written {
-                true => self.node(having)?,
+                true => match self.node(having)? {
+                    Node::And(arms) => Node::All(arms),
+                    node => node,
+                },
                 false => self.conjunction(&all)?,
             };
             plan = self.filter(plan, node)?;

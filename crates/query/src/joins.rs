@@ -550,7 +550,7 @@ impl Compiler<'_> {
         let mut nodes = self.nodes(ids)?;
         Ok(match nodes.len() {
             1 => nodes.remove(0),
-            _ => Node::And(nodes.into_iter().map(Node::into_arm).collect()),
+            _ => Node::All(nodes.into_iter().map(Node::into_arm).collect()),
         })
     }
 

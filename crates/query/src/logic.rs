@@ -43,6 +43,26 @@ pub fn connected(arms: &[Arm], end: bool, rows: &Rows<'_>, env: &Env) -> Result<
     Ok(Col::new(Arc::new(BooleanArray::from(found))))
 }
 
+/// Which rows meet all of some conditions: one is asked of the rows of which those before it are true, so that what a row does not
+/// meet, or is not known to, ends its questions. PostgreSQL's conditions of WHERE are carried out so, its AND is not.
+pub fn all_of(arms: &[Arm], rows: &Rows<'_>, env: &Env) -> Result<Col> {
+    let mut open: Vec<u32> = (0..rows.count as u32).collect();
+    for arm in arms {
+        if open.is_empty() {
+            break;
+        }
+        let values = arm.eval_at(&open, rows, env)?;
+        let mut at = 0;
+        open.retain(|_| {
+            at += 1;
+            truth(&values, at - 1) == Some(true)
+        });
+    }
+    let mut met = vec![false; rows.count];
+    open.iter().for_each(|row| met[*row as usize] = true);
+    Ok(Col::new(Arc::new(BooleanArray::from(met))))
+}
+
 /// NOT.
 pub fn not(value: &Col) -> Col {
     map_truth(value, |value| value.map(|value| !value))

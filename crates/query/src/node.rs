@@ -63,6 +63,8 @@ pub enum Node {
     Call(Call),
     /// AND.
     And(Vec<Arm>),
+    /// Conditions of rows: true where all of them are; false in place of NULL.
+    All(Vec<Arm>),
     /// OR.
     Or(Vec<Arm>),
     /// NOT.
@@ -151,6 +153,7 @@ impl Node {
             Node::Call(call) => call.eval(rows, env)?,
             Node::And(arms) => crate::logic::connected(arms, false, rows, env)?,
             Node::Or(arms) => crate::logic::connected(arms, true, rows, env)?,
+            Node::All(arms) => crate::logic::all_of(arms, rows, env)?,
             Node::Not(value) => crate::logic::not(&value.eval(rows, env)?),
             Node::Case(arms, otherwise, ty) => crate::logic::case(arms, otherwise, ty, rows, env)?,
             Node::Coalesce(arms, ty) => crate::logic::coalesce(arms, ty, rows, env)?,
@@ -221,7 +224,7 @@ impl Node {
         match self {
             Node::Column(_) | Node::Const(_) | Node::Outer(..) => Vec::new(),
             Node::Call(call) => call.args.iter().collect(),
-            Node::And(arms) | Node::Or(arms) | Node::Coalesce(arms, _) => {
+            Node::And(arms) | Node::Or(arms) | Node::All(arms) | Node::Coalesce(arms, _) => {
                 arms.iter().map(|arm| &arm.node).collect()
             }
             Node::Not(one)

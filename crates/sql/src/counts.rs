@@ -9,8 +9,9 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
+use onlap_base::clock::{Clock, SystemClock};
 use parking_lot::Mutex;
 
 use crate::calls::Call;
@@ -45,9 +46,31 @@ pub struct Counts {
     pub temp_files: AtomicU64,
     /// Bytes of that.
     pub temp_bytes: AtomicU64,
+    /// When they began to count anew, in microseconds since 1970-01-01 UTC; 0: never.
+    pub reset_us: AtomicI64,
 }
 
 impl Counts {
+    /// Counts from zero.
+    pub fn reset(&self) {
+        let all = [
+            &self.sessions,
+            &self.commits,
+            &self.rollbacks,
+            &self.deadlocks,
+            &self.inserted,
+            &self.updated,
+            &self.deleted,
+            &self.returned,
+            &self.fetched,
+            &self.blocks,
+            &self.temp_files,
+            &self.temp_bytes,
+        ];
+        all.iter().for_each(|counter| counter.store(0, Relaxed));
+        self.reset_us.store(SystemClock.unix_us(), Relaxed);
+    }
+
     /// Counts a statement that has ended well, by its tag and its text.
     pub fn changed(&self, tag: &str, text: &str) {
         let (word, rows) = tag.split_once(' ').unwrap_or((tag, ""));

@@ -25,6 +25,7 @@ use crate::error::{Result, SqlError, state};
 use crate::exported::Exported;
 use crate::plan::Runner;
 use crate::plan::room::Room;
+use crate::progress::Progress;
 use crate::session::texts::Texts;
 use crate::session::{Waker, temporary};
 use crate::settings::Configuration;
@@ -94,6 +95,8 @@ pub struct Presence {
     pub tx: Arc<AtomicU64>,
     /// Wakes the session's thread.
     pub waker: Option<Waker>,
+    /// What it does for long.
+    pub progress: Arc<Progress>,
 }
 
 /// Since when a session does what it does; see [`Presence::since`].

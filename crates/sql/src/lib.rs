@@ -28,6 +28,7 @@ mod functions;
 mod instance;
 mod parse;
 mod plan;
+mod progress;
 mod query;
 mod rights;
 mod routine;

@@ -630,3 +630,89 @@ select proname, oidvectortypes(proargtypes) as args from pg_proc where proname =
 fn statements_of_queues_and_tools_end_as_in_postgresql() {
     compared::compare(TOOLS);
 }
+
+#[test]
+fn functions_take_rows_as_they_are_written() {
+    compared::compare(
+        "
+create table rt (f1 int, f2 text)
+create type pr as (x int, y text)
+create function put(v rt) returns void language sql as $$ insert into rt values (v.*) $$
+create function put2(v rt) returns void language sql as $$ select put(v) $$
+create function sx(p pr) returns int language sql as $$ select p.x $$
+create function sy(p pr, n int default 1) returns text language sql as $$ select p.y || n $$
+select put(row(1, 'one'))
+select put2(row(2, 'two'))
+select put(row(3, 'three')::rt)
+select put('(4,four)')
+select put(row('5', null))
+select put(row('x', 'y'))
+select * from rt
+select put(rt) from rt where f1 = 1
+select sx(row(7, 'x')), sx((8, 'y')), sx('(9,z)'), sy(row(1, 'a')), sy((1, 'b'), 2)
+select sx(r) from (values (1, 'x')) r(x, y)
+select sx(row(1))
+select sx(row('a', 'b'))
+select sx(array[1])
+",
+    );
+}
+
+#[test]
+fn keys_below_indexes_that_are_no_keys_are_their_own() {
+    compared::compare(
+        "
+create table pt (a integer, b integer) partition by hash (a, b)
+create table p1 (a integer, b integer, primary key (a, b), unique (b, a))
+alter table pt attach partition p1 for values with (modulus 1, remainder 0)
+create unique index pt_a on pt (a, b)
+create unique index pt_b on pt (b, a)
+alter index pt_a attach partition p1_pkey
+alter index pt_b attach partition p1_b_a_key
+select conname, conparentid, conislocal, coninhcount, connoinherit from pg_constraint where conrelid = 'p1'::regclass order by 1
+create table qt (a integer primary key) partition by list (a)
+create table q1 partition of qt for values in (1)
+select conname, conparentid <> 0, conislocal, coninhcount, connoinherit from pg_constraint where conrelid in ('qt'::regclass, 'q1'::regclass) order by 1
+",
+    );
+}
+
+#[test]
+fn shapes_are_compared_as_there() {
+    let all = [
+        ("point", "'(1,2)' '(1,2.0000001)' '(3,4)' '(NaN,1)' '(inf,0)'"),
+        ("box", "'(1,1),(0,0)' '(2,0.5),(0,0)' '(3,3),(1,1)' '(0,0),(0,0)' '(inf,1),(0,0)'"),
+        ("lseg", "'[(0,0),(1,0)]' '[(5,5),(5,6)]' '[(0,0),(3,4)]' '[(0,0),(1,0.0000001)]'"),
+        ("path", "'[(0,0),(1,1)]' '((0,0),(1,1))' '[(0,0)]' '[(0,0),(1,1),(2,2)]'"),
+        ("circle", "'<(0,0),1>' '<(9,9),1>' '<(0,0),2>' '<(0,0),NaN>' '<(0,0),1.0000001>'"),
+        ("line", "'{1,-1,0}' '{2,-2,0}' '{0,-1,3}' '{0,2,-6}' '{-1,0,5}' '{1,1,NaN}'"),
+        (
+            "polygon",
+            "'((0,0),(1,0),(1,1))' '((1,0),(1,1),(0,0))' '((1,1),(1,0),(0,0))' '((0,0),(1,1),(2,0))' '((0,0))'",
+        ),
+    ];
+    let mut script = String::new();
+    for (ty, values) in all {
+        let values: Vec<String> = values
+            .split("' ")
+            .map(|v| v.trim_matches('\''))
+            .map(|v| format!("('{v}'::{ty})"))
+            .collect();
+        for op in ["=", "~=", "<>", "<", "<=", ">", ">="] {
+            let from = format!("(values {0}) a(v), (values {0}) b(v)", values.join(", "));
+            script += &format!("select a.v::text, b.v::text, a.v {op} b.v from {from}\n");
+        }
+        script += &format!(
+            "create table s_{ty} (v {ty})\ninsert into s_{ty} values {}\n",
+            values.join(", ")
+        );
+        script += &format!(
+            "select count(*) from s_{ty} where v = $${}$$\n",
+            values[0].trim_matches(['(', '\'', ')'])
+        );
+    }
+    script += "select point(1.5, -2), point(a, a) from (values (1), (2)) t(a)\n";
+    script += "select '(1e308,1e308),(-1e308,-1e308)'::box = '(1,1),(0,0)', '<(0,0),1e200>'::circle < '<(0,0),1>'\n";
+    script += "select '<(0,0),1e-200>'::circle < '<(0,0),1>'\n";
+    compared::compare(&script);
+}

@@ -202,6 +202,30 @@ select a from u where dear(b) and 1 + b > 1
 }
 
 #[test]
+fn what_is_not_known_to_be_met_ends_the_questions_about_a_row() {
+    compare(
+        "
+create table z (a int, b int)
+insert into z values (null, 0), (1, 1), (0, 0), (2, 3)
+select * from z where a > 0 and 1/b > -1
+select * from z where a > 0 and b >= 0 and (1/b > 5 or b = 1)
+select b, max(a) from z group by b having max(a) > 0 and 1/min(b) > 0
+select * from z x join z y on x.a > y.a and 1/(x.b + y.b) > 0
+select * from z x left join z y on x.a > y.a and 1/(x.b + y.b) > 0
+select * from z x where x.a in (select y.a from z y where y.a > 0 and y.a > x.a - 1 and 1/y.b > -1)
+select a > 0 and 1/b > -1 from z
+select * from z where (a > 0 and 1/b > -1) is true
+select case when a > 0 and 1/b > -1 then 1 end from z
+create index on z (a)
+select * from z where a > 0 and 1/b > -1
+update z set b = b + 1 where a > 0 and 1/b > -1
+delete from z where a > 1 and 1/b > -1
+select * from z
+",
+    );
+}
+
+#[test]
 fn conditions_without_columns_are_asked_once() {
     compare(
         "
@@ -276,6 +300,26 @@ reset role
 drop view through
 drop table kept
 drop role r_reached
+",
+    );
+}
+
+#[test]
+fn columns_of_joins_within_queries_are_named_anew() {
+    compare(
+        "
+select y, (select j.x from (w join lateral (select q.y) l(x) on x = w.a) as j) from (select a, a + 1 y from u) q
+select y, (select x from w join lateral (select q.y) l(x) on x = w.a) from (select a, a + 1 y from u) q
+select y, (select a from w join lateral (select q.y) l(a) using (a)) from (select a, a + 1 y from u) q
+select y, (select a from w full join lateral (select 1) l(a) using (a) where a = q.y) from (select a, a + 1 y from u) q
+select y, (select a from lateral (select q.y) l(a) left join w using (a)) from (select a, a + 1 y from u) q
+select y, (select j.b from (w right join lateral (select q.y) l(x) on true) as j where j.a = x) from (select a, a + 1 y from u) q
+select y from (select a, a + 1 y from u) q where y in (select j.x from (v cross join lateral (select q.y, v.a) l(x, z)) as j)
+select y from (select a, a + 1 y from u) q where exists (select 1 from (v join lateral (select q.y) l(x) on x = v.a) as j where j.x > 1)
+select v.a, s.x from v left join lateral (select j.x from (w join lateral (select v.a) l(x) on x = w.a) as j) s on true
+select v.a, s.x from v left join lateral (select j.x from (w join lateral (select v.a + 1) l(x) on true) as j where j.a = 1) s on true
+with q as (select a, a + 1 y from u) select y, (select j.x from (w join lateral (select q.y) l(x) on x = w.a) as j) from q
+select s.a, (select j.x from ((select q.a from v where v.a = s.a) z(k) join lateral (select s.b) l(x) on true) as j) from (select u.a, u.b from u) s, lateral (select s.a) q
 ",
     );
 }

@@ -14,6 +14,7 @@ use onlap_base::tasks::Tasks;
 use onlap_base::{FileId, Result};
 use onlap_vfs::Fs;
 
+use crate::asked::AllAsked;
 use crate::cache::BlockCache;
 use crate::pace::{Pace, Unpaced};
 use crate::written::Written;
@@ -30,6 +31,8 @@ pub struct StorageContext {
     pub memory: Arc<Memory>,
     /// The scheduler, for read-ahead.
     pub tasks: Arc<dyn Tasks>,
+    /// Blocks that were asked for, by table and index.
+    pub asked: AllAsked,
     /// Bytes written per purpose.
     pub written: Written,
     /// Who paces writers of files, from [`StorageContext::set_pace`] on.
@@ -57,6 +60,7 @@ impl StorageContext {
             cache: BlockCache::new(memory.clone()),
             memory,
             tasks,
+            asked: AllAsked::default(),
             written: Written::default(),
             pace: OnceLock::new(),
             next_file: AtomicU64::new(1),

@@ -15,6 +15,7 @@ use onlap_base::{Charge, Error, ErrorKind, FileId, PROVISIONAL_BASE, Part, Resul
 use onlap_format::frame::{HEADER_BYTES, Kind, TRAILER_BYTES, check_header, parse_trailer};
 use onlap_vfs::{ALIGN, Access, AlignedBuf, File, ReadBuf};
 
+use crate::asked::{Asked, BlocksAsked};
 use crate::cache::Loaded;
 use crate::context::StorageContext;
 use crate::written::Purpose;
@@ -162,6 +163,8 @@ pub struct FileReader {
     name: String,
     file: Arc<dyn File>,
     bytes: u64,
+    /// Where blocks that are asked for are counted.
+    asked: Arc<Asked>,
 }
 
 /// Set in the id under which blocks of an adopted file are cached, and of one that still belongs to
@@ -187,7 +190,21 @@ impl FileReader {
             _ => e,
         })?;
         let bytes = file.len()?;
-        Ok(FileReader { context: context.clone(), id, cache_id: id, name, file, bytes })
+        let (context, asked) = (context.clone(), Arc::default());
+        Ok(FileReader { context, id, cache_id: id, name, file, bytes, asked })
+    }
+
+    /// A reader whose blocks are counted there.
+    #[must_use]
+    pub fn counted(mut self, asked: Arc<Asked>) -> FileReader {
+        assert_eq!(self.asked.report(), BlocksAsked::default(), "a block is counted once");
+        self.asked = asked;
+        self
+    }
+
+    /// Where its blocks are counted.
+    pub fn asked(&self) -> &Asked {
+        &self.asked
     }
 
     /// A reader of a file whose row ids count from `base`.
@@ -254,7 +271,10 @@ impl FileReader {
         parse: impl FnOnce(&[u8]) -> Result<(T, usize)>,
     ) -> Result<Arc<Loaded<T>>> {
         match self.context.cache.get(self.cache_id, offset) {
-            Some(block) => Ok(block),
+            Some(block) => {
+                self.asked.hit();
+                Ok(block)
+            }
             None => self.load(offset, len, parse),
         }
     }
@@ -266,6 +286,7 @@ impl FileReader {
         len: usize,
         parse: impl FnOnce(&[u8]) -> Result<(T, usize)>,
     ) -> Result<Arc<Loaded<T>>> {
+        self.asked.read();
         let bytes = self.read(offset, len)?;
         let (block, heap) = parse(&bytes).map_err(|e| self.place(e, offset))?;
         Ok(self.context.cache.insert(self.cache_id, offset, block, heap))

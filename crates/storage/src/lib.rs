@@ -6,6 +6,7 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests stand outside the simulation"))]
 
+pub mod asked;
 pub mod backup;
 pub mod cache;
 pub mod compact;

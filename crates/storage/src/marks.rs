@@ -20,6 +20,7 @@ use onlap_format::marks::{
 };
 use roaring::RoaringBitmap;
 
+use crate::asked::Asked;
 use crate::cache::Loaded;
 use crate::context::StorageContext;
 use crate::file::FileReader;
@@ -60,7 +61,17 @@ impl MarkRun {
         id: FileId,
         adopted: Option<MarkShift>,
     ) -> Result<MarkRun> {
-        let file = FileReader::open(context, FileKind::Marks, id)?;
+        MarkRun::open_counted(context, id, adopted, Arc::default())
+    }
+
+    /// The same of a file whose blocks are counted.
+    pub fn open_counted(
+        context: &Arc<StorageContext>,
+        id: FileId,
+        adopted: Option<MarkShift>,
+        asked: Arc<Asked>,
+    ) -> Result<MarkRun> {
+        let file = FileReader::open(context, FileKind::Marks, id)?.counted(asked);
         let (bytes, at) = file.footer(Kind::Marks, MARKS_VERSION)?;
         let mut footer = MarkFooter::parse(&bytes).map_err(|e| file.place(e, at))?;
         if let Some(shift) = adopted {

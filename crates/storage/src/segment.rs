@@ -22,6 +22,7 @@ use onlap_format::{Batch, Column, Physical, TableSchema, convert};
 
 use parking_lot::RwLock;
 
+use crate::asked::Asked;
 use crate::cache::Loaded;
 use crate::context::StorageContext;
 use crate::file::FileReader;
@@ -71,8 +72,19 @@ impl Segment {
         id: FileId,
         adopted: Option<Adopted>,
     ) -> Result<Segment> {
+        Segment::open_counted(context, id, adopted, Arc::default())
+    }
+
+    /// The same of a file whose blocks are counted.
+    pub fn open_counted(
+        context: &Arc<StorageContext>,
+        id: FileId,
+        adopted: Option<Adopted>,
+        asked: Arc<Asked>,
+    ) -> Result<Segment> {
         let base = adopted.map_or(0, |a| a.base);
         let file = FileReader::open(context, FileKind::Segment, id)?.counting_from(base);
+        let file = file.counted(asked);
         let (bytes, at) = file.footer(Kind::Segment, SEGMENT_VERSION)?;
         let mut footer = SegmentFooter::parse(&bytes).map_err(|e| file.place(e, at))?;
         if let Some(Adopted { base, csn }) = adopted {

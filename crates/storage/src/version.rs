@@ -13,11 +13,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use onlap_base::names::FileKind;
-use onlap_base::{Csn, Error, FileId, IndexId, Result, RowId, TableId};
+use onlap_base::{Csn, Error, FileId, IndexId, PROVISIONAL_BASE, Result, RowId, TableId};
 use onlap_format::manifest::{MarkRunMeta, RunMeta, SegmentMeta, TableState};
 use onlap_format::{IndexSchema, TableSchema};
 use parking_lot::Mutex;
 
+use crate::asked::Asked;
+use crate::context::StorageContext;
 use crate::files::{FileRef, Files};
 use crate::marks::MarkRun;
 use crate::merge::dead::Sample;
@@ -118,13 +120,14 @@ impl TableVersion {
         state: &TableState,
         old: Option<&TableVersion>,
     ) -> Result<TableVersion> {
-        let known = Known { table: state.schema.id, ..Known::of(old) };
+        let is_private = state.flushed_rows >= PROVISIONAL_BASE;
+        let known = Known { table: state.schema.id, is_private, ..Known::of(old) };
         let segments = state.segments.iter().map(|meta| known.segment(files, meta));
         let marks = state.marks.iter().map(|meta| known.marks(files, meta));
         let index = |index: &IndexSchema| {
             let shape = known.shape(&state.schema, index)?;
             let runs = state.indexes.get(&index.id).map_or(&[][..], |i| &i.runs);
-            let runs = runs.iter().map(|meta| known.run(files, &shape, meta));
+            let runs = runs.iter().map(|meta| known.run(files, (index.id, &shape), meta));
             Ok(IndexVersion { id: index.id, runs: runs.collect::<Result<_>>()?, shape })
         };
         let schema = match old {
@@ -195,6 +198,8 @@ fn note_missing(schema: &TableSchema, segments: &[SegmentEntry]) -> Result<()> {
 #[derive(Default)]
 struct Known<'a> {
     table: TableId,
+    /// Whether it is a transaction's: its blocks are counted for no table.
+    is_private: bool,
     segments: HashMap<FileId, &'a SegmentEntry>,
     shapes: Vec<&'a Arc<IndexShape>>,
     runs: HashMap<u64, &'a Arc<RunEntry>>,
@@ -209,6 +214,7 @@ impl<'a> Known<'a> {
         let run_files = runs().flat_map(|r| r.files.iter().zip(r.run.files()));
         Known {
             table: old.schema.id,
+            is_private: false,
             segments: old.segments.iter().map(|s| (s.meta.file, s)).collect(),
             shapes: old.indexes.iter().map(|i| &i.shape).collect(),
             runs: runs().map(|r| (r.meta.id, r)).collect(),
@@ -223,11 +229,21 @@ impl<'a> Known<'a> {
         Ok(same.map_or(shape, |s| Arc::clone(s)))
     }
 
+    /// Where blocks of a file are counted.
+    fn asked(&self, context: &StorageContext, index: Option<IndexId>) -> Arc<Asked> {
+        match self.is_private {
+            true => Arc::default(),
+            false => context.asked.of(self.table, index),
+        }
+    }
+
     fn segment(&self, files: &Arc<Files>, meta: &SegmentMeta) -> Result<SegmentEntry> {
         if let Some(entry) = self.segments.get(&meta.file) {
             return Ok(SegmentEntry { meta: meta.clone(), ..(*entry).clone() });
         }
-        let segment = Arc::new(Segment::open(files.context(), meta.file, meta.adopted)?);
+        let context = files.context();
+        let asked = self.asked(context, None);
+        let segment = Arc::new(Segment::open_counted(context, meta.file, meta.adopted, asked)?);
         let footer = segment.footer();
         let same = (footer.first_row_id..footer.end_row_id, footer.rows, footer.table)
             == (meta.rows.clone(), meta.count, self.table);
@@ -240,7 +256,9 @@ impl<'a> Known<'a> {
         if let Some(entry) = self.marks.get(&meta.file) {
             return Ok(MarksEntry { meta: meta.clone(), ..(*entry).clone() });
         }
-        let run = Arc::new(MarkRun::open(files.context(), meta.file, meta.adopted)?);
+        let context = files.context();
+        let asked = self.asked(context, None);
+        let run = Arc::new(MarkRun::open_counted(context, meta.file, meta.adopted, asked)?);
         let same = (run.bytes(), run.footer().table) == (meta.bytes, self.table);
         expect_same(FileKind::Marks(meta.file), same && run.footer().rows == meta.rows)?;
         let file = files.pin(FileKind::Marks(meta.file), meta.bytes);
@@ -250,7 +268,7 @@ impl<'a> Known<'a> {
     fn run(
         &self,
         files: &Arc<Files>,
-        shape: &Arc<IndexShape>,
+        (index, shape): (IndexId, &Arc<IndexShape>),
         meta: &RunMeta,
     ) -> Result<Arc<RunEntry>> {
         let same = |e: &&&Arc<RunEntry>| e.meta == *meta && e.run.shape() == shape;
@@ -265,7 +283,9 @@ impl<'a> Known<'a> {
                     open.push(Arc::clone(known));
                 }
                 None => {
-                    let run = RunFile::open(files.context(), shape, file.file, file.base)?;
+                    let (context, at) = (files.context(), (file.file, file.base));
+                    let asked = self.asked(context, Some(index));
+                    let run = RunFile::open_counted(context, shape, at, asked)?;
                     let same = (run.bytes(), run.entries()) == (file.bytes, file.entries);
                     let within =
                         meta.rows.start <= run.rows().start && run.rows().end <= meta.rows.end;

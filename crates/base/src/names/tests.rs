@@ -8,6 +8,7 @@ fn every_kind_comes_back() {
         FileKind::Manifest(0),
         FileKind::Manifest(u64::MAX),
         FileKind::Samples(1),
+        FileKind::Activity,
         FileKind::Log(3),
         FileKind::Log(1_234_567_890),
         FileKind::Segment(FileId(1)),

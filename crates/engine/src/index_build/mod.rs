@@ -58,10 +58,13 @@ mod join;
 mod judge;
 mod pieces;
 mod private;
+mod under_way;
 
 pub use control::{BuildControl, BuildProgress};
 pub(crate) use judge::{Keys, judge_view, twice_of};
 pub(crate) use private::{NOT_YET, NewIndex, fill, with_indexes};
+pub(crate) use under_way::Builds;
+pub use under_way::IndexBuild;
 
 /// Indexes of a table that are being built.
 #[derive(Debug, Default)]

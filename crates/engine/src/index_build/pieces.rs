@@ -30,6 +30,7 @@ use onlap_storage::segment::{Segment, SegmentScan};
 use onlap_storage::version::TableVersion;
 use parking_lot::Mutex;
 
+use super::under_way::Listed;
 use super::{BuildControl, check, join};
 use crate::database::Shared;
 use crate::derive::{Needed, has_entry};
@@ -70,6 +71,8 @@ pub(super) fn write(
     let mut pass = Pass::new(shared, schema, version, indexes, control, half / tasks);
     pass.stretches = pass.plan(segments, ranges);
     control.expect(pass.stretches.iter().map(|s| s.count).sum());
+    let blocks = segments.iter().map(|segment| segment.footer().blocks.len() as u64).sum();
+    let _listed = Listed::new(shared, schema, indexes, (blocks, control));
     let tasks = tasks.min(pass.stretches.len());
     let pass = Arc::new(pass);
     let start = |i: usize| {

@@ -155,6 +155,10 @@ impl ReadView {
         let columns = scan.projection(&self.view.schema)?;
         let schema = Arc::clone(&self.view.schema);
         let tally = self.tally.clone();
+        if pin.is_some() && scan.row_range().start == 0 {
+            // Parts of a table that several tasks read are one read of it.
+            self.view.activity.begin_scan();
+        }
         let source = Source::Table(Box::new(TableScan::new(self, &columns, scan)));
         Ok(Rows::new(source, schema, columns, scan.row_limit(), tally, pin))
     }

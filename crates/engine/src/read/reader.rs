@@ -245,7 +245,11 @@ impl Reader {
     }
 
     pub(crate) fn count(&self) -> Result<u64> {
-        self.resolved()?.count_rows()
+        let rows = self.resolved()?.count_rows()?;
+        let activity = &self.view.view.activity;
+        activity.begin_scan();
+        activity.scanned(rows);
+        Ok(rows)
     }
 
     /// Positions of the named columns, or of all.

@@ -211,6 +211,9 @@ impl Iterator for Rows {
 impl Drop for Rows {
     fn drop(&mut self) {
         self.count_up();
+        if let (Source::Table(scan), Some(_)) = (&self.source, &self.pin) {
+            scan.activity().scanned(self.counters.rows_read);
+        }
     }
 }
 

@@ -94,6 +94,10 @@ impl ReadView {
             false => self.visible_of(named.rows),
             true => {
                 let all = self.all_rows(counters)?;
+                if self.ledger.is_some() {
+                    self.view.activity.begin_scan();
+                    self.view.activity.scanned(all.len());
+                }
                 self.visible_of(all.subtract(&named.rows))
             }
         }

@@ -20,6 +20,7 @@ use super::counters::ReadCounters;
 use super::dead::DeadRows;
 use super::rows::{RowBatch, take_column};
 use super::{ReadView, Scan};
+use crate::activity::Activity;
 use onlap_memtable::{Memtable, Piece};
 
 /// Rows of a batch out of a memtable, whose chunks are longer than a segment's blocks.
@@ -119,6 +120,11 @@ impl TableScan {
             places: Vec::new(),
             changes: ChangeScratch::default(),
         }
+    }
+
+    /// Where it is counted.
+    pub(super) fn activity(&self) -> &Activity {
+        &self.view.view.activity
     }
 
     /// Fills an empty batch with the next visible rows, at most `max`; false at the end.

@@ -79,6 +79,7 @@ fn truncate(shared: &Shared, state: &TableState, leader: &mut Leader) -> Result<
             version,
             frozen: Vec::new(),
             past: Some(Arc::new(past)),
+            activity: Arc::clone(&state.activity),
         });
     })?;
     drop(installing);
@@ -90,6 +91,7 @@ fn truncate(shared: &Shared, state: &TableState, leader: &mut Leader) -> Result<
     drop(writer);
     state.counts.push(csn, below, &shared.snapshots);
     shared.snapshots.publish(csn);
+    state.activity.truncated();
     let debt = state.merge_debt.swap(0, Ordering::Relaxed);
     shared.pressure.change_merge_debt(debt, 0);
     shared.pace.owes(state.id, Owed::default());

@@ -43,6 +43,7 @@ impl Transaction {
         self.check_room(row_bytes(row))?;
         let buffer = self.buffer(table)?;
         buffer.push_row(row, true)?;
+        buffer.did.insert(1);
         buffer.blind.insert(buffer.end() as u64 - 1);
         self.charge();
         Ok(())
@@ -59,7 +60,9 @@ impl Transaction {
         self.check_room(batch.heap_bytes())?;
         let buffer = self.buffer(table)?;
         let from = buffer.end() as u64;
+        let rows = batch.rows as u64;
         buffer.push_batch(batch)?;
+        buffer.did.insert(rows);
         buffer.blind.insert_range(from..buffer.end() as u64);
         self.charge();
         Ok(())

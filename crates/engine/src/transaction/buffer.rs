@@ -28,6 +28,7 @@ use roaring::RoaringTreemap;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{MARK_BYTES, SPILLED_MARK_BYTES};
+use crate::activity::Did;
 use crate::changes;
 use crate::commit::{PendingMark, TableWrite};
 use crate::database::Table;
@@ -75,6 +76,8 @@ pub(super) struct Buffer {
     /// Of the rows in memory.
     pub(super) bytes: usize,
     pub(super) own: Option<Mirror>,
+    /// What was done so far, taken back or not.
+    pub(super) did: Did,
     /// What judges rows of a private schema, once somebody asked.
     checks: Option<(Arc<TableSchema>, Option<Arc<Checks>>)>,
 }
@@ -166,6 +169,8 @@ pub(super) struct BufferMark {
     changes: usize,
     bytes: usize,
     counter_only: bool,
+    /// Rows of [`Did::changed`].
+    changed: u64,
 }
 
 impl Buffer {
@@ -193,6 +198,7 @@ impl Buffer {
             counter_only: true,
             bytes: 0,
             own: None,
+            did: Did::default(),
             checks: None,
         }
     }
@@ -374,6 +380,7 @@ impl Buffer {
     }
 
     pub(super) fn delete(&mut self, found: Found) {
+        self.did.delete(1);
         self.end_row(found, None);
     }
 
@@ -386,6 +393,7 @@ impl Buffer {
         if kept {
             self.kept.insert(ordinal as u64);
         }
+        self.did.update(1);
         self.end_row(found, Some(ordinal as u32));
     }
 
@@ -414,6 +422,7 @@ impl Buffer {
             changes: self.changes.len(),
             bytes: self.bytes,
             counter_only: self.counter_only,
+            changed: self.did.changed,
         }
     }
 
@@ -426,6 +435,7 @@ impl Buffer {
     /// The same except for spilled rows from after the mark that lie in one file with some from before it:
     /// of these [`Buffer::recall_rows`] reads back those that stay, in the schema of the mark.
     pub(super) fn undo(&mut self, to: BufferMark) {
+        self.did.changed = to.changed;
         if to.events < self.first_event {
             self.recall_events(to.events);
         }

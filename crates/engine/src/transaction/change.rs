@@ -50,6 +50,7 @@ impl Transaction {
         let before = buffer.mark();
         let at = buffer.rows.rows;
         buffer.push_row(row, true)?;
+        buffer.did.insert(1);
         let due = self.due.mark();
         let checked = room.and_then(|()| self.reserve(table, at));
         if let Err(e) = checked.and_then(|()| self.check_rules(table, at, NO_NAMES)) {
@@ -113,9 +114,13 @@ impl Transaction {
     fn append(&mut self, table: &Table, batch: Batch) -> Result<()> {
         let buffer = self.buffer(table)?;
         let at = buffer.rows.rows;
+        let rows = batch.rows as u64;
         buffer.push_batch(batch)?;
         self.reserve(table, at)?;
-        self.check_rules(table, at, NO_NAMES)
+        self.check_rules(table, at, NO_NAMES)?;
+        // One that is refused comes again row by row, where its first bad row is looked for.
+        self.buffer(table)?.did.insert(rows);
+        Ok(())
     }
 
     /// Deletes the row with this primary key; false when there is none.

@@ -378,6 +378,7 @@ impl Transaction {
             self.read_and_set(table, &part, &unsure, changes)?;
         }
         let buffer = self.buffer(table)?;
+        buffer.did.update_in_place(rows.iter().map(|rows| rows.end - rows.start).sum());
         noted.into_iter().for_each(|(column, op)| buffer.change(rows, column, op));
         self.charge();
         Ok(())
@@ -405,7 +406,10 @@ impl Transaction {
         let (committed, _) = self.seen(table, &changed)?;
         let keep = &mut |_: RowId, _: &mut Row, _: &TableSchema| Ok(());
         let name = self.buffer(table)?.schema.columns[0].name.clone();
+        let did = self.buffer(table)?.did;
         self.update_seen(table, committed, Vec::new(), &[&name], keep, &mut |_, _| Ok(true))?;
+        // The change was counted when it was noted.
+        self.buffer(table)?.did = did;
         Ok(())
     }
 

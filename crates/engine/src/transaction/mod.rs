@@ -17,8 +17,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use onlap_base::memory::{Charge, Part};
-use onlap_base::{Csn, Error, ErrorKind, IndexId, PROVISIONAL_BASE, Result, RowId, stop};
+use onlap_base::{Csn, Error, ErrorKind, IndexId, PROVISIONAL_BASE, Result, RowId, TableId, stop};
 
+use crate::activity::TableActivity;
 use crate::database::{Shared, Table, unknown_table};
 use crate::locks::{HeldLocks, LockMark, WaitContext};
 use crate::read::{ReadCounters, ReadView, Reader, Registration, Snapshot, Tally};
@@ -169,6 +170,12 @@ pub struct Transaction {
     memory: Charge,
 }
 
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        self.count_activity(false);
+    }
+}
+
 /// A statement that was set aside: [`Transaction::set_aside`].
 pub struct Aside {
     snapshot: Arc<Registration>,
@@ -248,7 +255,9 @@ impl Transaction {
     /// leaves unique keys to the commit, where it would not have to wait for another.
     pub(crate) fn of_statement(shared: &Arc<Shared>) -> Transaction {
         let options = TransactionOptions::at(Isolation::ReadCommitted);
-        Transaction { eager: false, ..Transaction::new(shared, options) }
+        let mut transaction = Transaction::new(shared, options);
+        transaction.eager = false;
+        transaction
     }
 
     /// Makes the changes visible to everybody and returns their CSN. What that promises about power
@@ -260,6 +269,7 @@ impl Transaction {
     /// Nothing of a failed commit is visible.
     pub fn commit(mut self) -> Result<Csn> {
         self.judge_all()?;
+        self.count_activity(true);
         // The leader commits for others as well.
         let _held = stop::hold();
         let changes = self.tables.iter().any(|b| !b.is_untouched());
@@ -289,6 +299,18 @@ impl Transaction {
 
     /// Forgets the changes.
     pub fn rollback(self) {}
+
+    /// What it has done to tables so far, whether it was taken back or not: to those that it changed, by their ids.
+    pub fn activity(&self) -> impl Iterator<Item = (TableId, TableActivity)> {
+        self.tables.iter().map(|buffer| (buffer.table.state.id, (&buffer.did).into()))
+    }
+
+    /// Adds what it did to what was done to the tables.
+    fn count_activity(&mut self, committed: bool) {
+        for buffer in &mut self.tables {
+            buffer.table.state.activity.take(&mut buffer.did, committed);
+        }
+    }
 
     /// Whether it refuses changes.
     pub fn is_read_only(&self) -> bool {

@@ -12,13 +12,13 @@ use onlap_pg::{Error, Oid, Result};
 use super::growth::Growth;
 use crate::Cx;
 
-const POINT: Oid = 600;
-const LSEG: Oid = 601;
-const PATH: Oid = 602;
+pub(super) const POINT: Oid = 600;
+pub(super) const LSEG: Oid = 601;
+pub(super) const PATH: Oid = 602;
 pub(crate) const BOX: Oid = 603;
-const POLYGON: Oid = 604;
-const LINE: Oid = 628;
-const CIRCLE: Oid = 718;
+pub(super) const POLYGON: Oid = 604;
+pub(super) const LINE: Oid = 628;
+pub(super) const CIRCLE: Oid = 718;
 
 /// Two coordinates that differ by no more are one.
 const EPSILON: f64 = 1.0e-6;
@@ -303,6 +303,11 @@ fn parts(oid: Oid, bytes: &[u8]) -> (impl Iterator<Item = f64>, bool) {
     };
     let (numbers, _) = rest.unwrap_or_default().as_chunks::<8>();
     (numbers.iter().map(|bytes| f64::from_be_bytes(*bytes)), closed)
+}
+
+/// Coordinates of a value.
+pub(super) fn floats(oid: Oid, bytes: &[u8]) -> impl Iterator<Item = f64> {
+    parts(oid, bytes).0
 }
 
 /// Writes the text of a value.

@@ -15,6 +15,7 @@ mod named;
 pub(crate) mod net;
 pub(crate) mod rows;
 mod session;
+mod shapes;
 mod types;
 mod versions;
 mod words;
@@ -34,6 +35,8 @@ pub const ENTRIES: &[&[Entry]] = &[
     enums::ENTRIES,
     versions::ENTRIES,
     lsn::ENTRIES,
+    shapes::ENTRIES,
+    shapes::SIZES,
 ];
 /// Aggregates.
 pub const AGGREGATES: &[&[AggregateEntry]] =

@@ -17,7 +17,8 @@ pub enum Table {
     Operator,
     /// oid, proname, prolang, procost, prorows, provariadic, prosupport, prokind, prosecdef, proleakproof,
     /// proisstrict, proretset, provolatile, proparallel, pronargs, pronargdefaults, prorettype, proargtypes,
-    /// proallargtypes, proargmodes, proargnames, expressions of proargdefaults, prosrc of what is not SQL
+    /// proallargtypes, proargmodes, proargnames, expressions of proargdefaults, prosrc of what is not SQL,
+    /// proacl
     Proc,
     /// castsource, casttarget, castfunc, castcontext, castmethod, oid
     Cast,

@@ -13,6 +13,7 @@
 
 mod down;
 mod moved;
+mod sound;
 mod up;
 
 use std::collections::HashSet;
@@ -28,6 +29,9 @@ const MOST: usize = 20_000;
 pub type Views<'a> = &'a dyn Fn(crate::Oid) -> Option<(&'a Bound, QueryId)>;
 
 /// A statement whose queries are merged where that may be done; `None` where nothing was to be done.
+///
+/// # Panics
+/// In builds with debug assertions, where a column of the statement, or of what it became, names no rows.
 pub fn settled<'a>(
     bound: &'a Bound,
     query: QueryId,
@@ -41,7 +45,13 @@ pub fn settled<'a>(
     let mut reach = Reach { tree: bound.clone(), catalog, views, most, changed: false };
     reach.merge(query, &mut Vec::new());
     reach.push(query);
-    reach.changed.then_some(reach.tree)
+    if !reach.changed {
+        return None;
+    }
+    debug_assert_eq!(sound::flaw(bound, query), None, "as it was bound");
+    let flaw = sound::flaw(&reach.tree, query);
+    debug_assert_eq!(flaw, None, "as it was merged");
+    flaw.is_none().then_some(reach.tree)
 }
 
 fn has_work(bound: &Bound, views: Views<'_>) -> bool {
@@ -142,25 +152,44 @@ impl Reach<'_> {
         found
     }
 
+    /// Shows each column that a query and the queries within it name, with how many of these it stands in. What the columns
+    /// of joins are of counts too, whether something names these or not.
+    fn each_column(&self, query: QueryId, see: &mut dyn FnMut(ExprId, (usize, i32, u32), u32)) {
+        let mut open = vec![(query, 0)];
+        while let Some((query, inside)) = open.pop() {
+            let mut look = |id: ExprId, open: &mut Vec<(QueryId, u32)>| {
+                self.tree.visit(id, inside, &mut |id, at| {
+                    match self.tree.expr(id) {
+                        _ if at > inside => return false,
+                        Expr::Var { entry, column, up } => see(id, (*entry, *column, *up), inside),
+                        Expr::SubQuery(sub) => open.push((sub.query, inside + 1)),
+                        _ => {}
+                    }
+                    true
+                });
+            };
+            for part in self.tree.parts(query) {
+                match part {
+                    Part::Query(inner) => open.push((inner, inside + 1)),
+                    Part::Expr(id) => look(id, &mut open),
+                }
+            }
+            for entry in &self.tree.query(query).entries {
+                if let EntryKind::Join { columns, .. } = &entry.kind {
+                    columns.iter().for_each(|id| look(*id, &mut open));
+                }
+            }
+        }
+    }
+
     /// Where columns of an entry are used: the expression, the column, and how many queries within the entry's.
     fn uses(&self, query: QueryId, entry: usize) -> Vec<(ExprId, i32, u32)> {
         let (mut found, mut seen) = (Vec::new(), HashSet::new());
-        let mut see = |id: ExprId, inside: u32| {
-            if let Expr::Var { entry: of, column, up } = self.tree.expr(id)
-                && *up == inside
-                && *of == entry
-                && seen.insert(id)
-            {
-                found.push((id, *column, inside));
+        self.each_column(query, &mut |id, (of, column, up), inside| {
+            if up == inside && of == entry && seen.insert(id) {
+                found.push((id, column, inside));
             }
-            true
-        };
-        self.tree.visit_query(query, 0, &mut see);
-        for entry in &self.tree.query(query).entries {
-            if let EntryKind::Join { columns, .. } = &entry.kind {
-                columns.iter().for_each(|id| self.tree.visit(*id, 0, &mut see));
-            }
-        }
+        });
         found
     }
 

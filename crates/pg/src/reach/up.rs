@@ -5,6 +5,8 @@
 //! may be missing, a target must be NULL where all columns of its query are; PostgreSQL has place holders for others, here
 //! such a query is left alone.
 
+use std::collections::HashSet;
+
 use super::Reach;
 use super::moved::Moved;
 use crate::ast::JoinKind;
@@ -49,7 +51,8 @@ impl Reach<'_> {
             }
             around.pop();
             if !self.is_closed(query) {
-                while let Some((entry, child)) = self.next_merged(query)
+                let mut left = HashSet::new();
+                while let Some((entry, child)) = self.next_merged(query, &mut left)
                     && self.tree.query(query).entries.len() <= MOST_ENTRIES
                 {
                     self.take_in(query, entry, child);
@@ -129,13 +132,18 @@ impl Reach<'_> {
         Some(made)
     }
 
-    /// An entry whose query is to be merged next.
-    fn next_merged(&self, query: QueryId) -> Option<(usize, Option<QueryId>)> {
+    /// An entry whose query is to be merged next. Those that may not be are `left`, and are not asked about again.
+    fn next_merged(
+        &self,
+        query: QueryId,
+        left: &mut HashSet<usize>,
+    ) -> Option<(usize, Option<QueryId>)> {
         let mut open: Vec<(&JoinTree, Under)> = Vec::new();
         let from = &self.tree.query(query).from;
         open.extend(from.iter().rev().map(|tree| (tree, Under::default())));
         while let Some((tree, under)) = open.pop() {
             match tree {
+                JoinTree::Entry(entry) if left.contains(entry) => {}
                 JoinTree::Entry(entry) => match self.entry(query, *entry).kind {
                     EntryKind::Query(child) if self.may_merge(query, *entry, child, under) => {
                         return Some((*entry, Some(child)));
@@ -143,7 +151,9 @@ impl Reach<'_> {
                     EntryKind::Values(_) if self.is_one_row(query, *entry) => {
                         return Some((*entry, None));
                     }
-                    _ => {}
+                    _ => {
+                        left.insert(*entry);
+                    }
                 },
                 JoinTree::Join(join) => {
                     let side = |kinds: &[JoinKind]| Under {
@@ -240,10 +250,7 @@ impl Reach<'_> {
     /// Whether a query uses columns of the one around it.
     fn uses_outside(&self, child: QueryId) -> bool {
         let mut found = false;
-        self.tree.visit_query(child, 0, &mut |id, inside| {
-            found |= matches!(self.tree.expr(id), Expr::Var { up, .. } if *up == inside + 1);
-            !found
-        });
+        self.each_column(child, &mut |_, (_, _, up), inside| found |= up == inside + 1);
         found
     }
 

@@ -1,7 +1,7 @@
 //! VACUUM and its relatives: what they mean here.
 
-use onlap::{Table, Value};
-use onlap_pg::ast::{Path, Reindex, Setting, Utility, Vacuum};
+use onlap::{Table, Upkeep, Value};
+use onlap_pg::ast::{OptionValue, Path, Reindex, Setting, Utility, Vacuum};
 
 use crate::catalog::oids;
 use crate::error::{Result, SqlError, state};
@@ -42,14 +42,22 @@ pub fn run(
                 return Err(SqlError::new(state::ACTIVE_TRANSACTION, text));
             }
             options(&vacuum.options, OF_VACUUM, "VACUUM")?;
-            tables(view, vacuum, client)?;
+            let meant = tables(view, vacuum, client)?;
             // Cleaning goes on by itself; what is in memory goes to files, as a vacuum's would.
             session.instance.db.flush()?;
+            // A partitioned table has no rows that die.
+            let families = view.objects.families();
+            let cleaned = meant.iter().filter(|t| families.divided(t.schema().id).is_none());
+            cleaned.for_each(|table| table.note_upkeep(Upkeep::Cleaning));
+            if vacuum.options.iter().any(|option| &*option.name == "analyze" && is_on(option)) {
+                meant.iter().for_each(|table| table.note_upkeep(Upkeep::Analysis));
+            }
             done("VACUUM")
         }
         Utility::Vacuum(analyze) => {
             options(&analyze.options, &["verbose", "skip_locked"], "ANALYZE")?;
-            tables(view, analyze, client)?;
+            let meant = tables(view, analyze, client)?;
+            meant.iter().for_each(|table| table.note_upkeep(Upkeep::Analysis));
             // Statistics come from the files as they are written.
             done("ANALYZE")
         }
@@ -120,14 +128,21 @@ fn reindex_relation(view: &View, name: &Path, kind: &str) -> Result<()> {
     view.must_own(Action::Alter, &name, relation)
 }
 
-/// Tables with columns in parentheses; all must be there. Those that neither they nor the database are the
-/// role's own are left out.
-fn tables(view: &View, said: &Vacuum, client: &mut dyn Client) -> Result<()> {
+/// Tables with columns in parentheses, and their partitions; without any all of the database. All that are named must be there.
+/// Those that neither they nor the database are the role's own are left out.
+fn tables(view: &View, said: &Vacuum, client: &mut dyn Client) -> Result<Vec<Table>> {
+    let mut meant = Vec::new();
+    let owns_all = view.judge.owns(view.database_key());
+    if said.tables.is_empty() {
+        let all = view.tables()?.into_iter().map(|(_, table)| table);
+        meant.extend(all.filter(|t| owns_all || view.judge.owns(table_key(&t.schema()))));
+        return Ok(meant);
+    }
     let verb = if said.vacuum { "vacuum" } else { "analyze" };
     for (name, columns) in &said.tables {
         let (found, table) = view.table(&strings(name))?;
         let own = view.judge.owns(table_key(&table.schema()));
-        if !own && !view.judge.owns(view.database_key()) {
+        if !own && !owns_all {
             let text = format!(
                 "skipping \"{}\" --- only table or database owner can {verb} it",
                 found.name
@@ -136,8 +151,27 @@ fn tables(view: &View, said: &Vacuum, client: &mut dyn Client) -> Result<()> {
             continue;
         }
         has_columns(&found.name, &table, &strings(columns))?;
+        let families = view.objects.families();
+        let id = table.schema().id;
+        if families.divided(id).is_some() {
+            let below = families.all_below(id);
+            let all = view.tables()?.into_iter().map(|(_, table)| table);
+            meant.extend(all.filter(|table| below.contains(&table.schema().id)));
+        }
+        meant.push(table);
     }
-    Ok(())
+    Ok(meant)
+}
+
+/// Whether an option is said without a value, or with one that is true.
+fn is_on(option: &Setting) -> bool {
+    let is_off =
+        |text: &str| ["0", "off", "false"].iter().any(|off| off.eq_ignore_ascii_case(text));
+    match &option.value {
+        Some(OptionValue::Word(word)) => !is_off(word),
+        Some(OptionValue::Text(text) | OptionValue::Number(text)) => !is_off(text),
+        _ => true,
+    }
 }
 
 /// Fails where columns are named that are none of a table's, or are named twice.

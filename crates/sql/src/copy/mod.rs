@@ -15,6 +15,8 @@ mod out;
 mod sink;
 mod text;
 
+use std::sync::Arc;
+
 use onlap_pg::ast::{CopyOf, CopyRows, CopyWith, ExprId};
 
 use crate::catalog::Name;
@@ -161,6 +163,8 @@ fn copy_in(
     let encoding = client.reply().encoding();
     let calls = filter.as_ref().map_or_else(Vec::new, |filter| filter.calls.clone());
     let mut sink = Sink::new(view, &name, &table, columns, &due)?.with(encoding, filter, !binary);
+    let work = Arc::clone(&sink.work);
+    let _shown = session.progress().show(&work);
     client.reply().copy_response(b'G', binary, width);
     view.must(&calls)?;
     session.current()?.changed = true;
@@ -195,10 +199,14 @@ fn take(
     let mut held = Vec::new();
     loop {
         let piece = match client.copy_data()? {
-            CopyData::Piece(bytes) => bytes,
+            CopyData::Piece(bytes) => {
+                sink.work.add_bytes(bytes.len());
+                bytes
+            }
             CopyData::Columns(rows) => {
                 for piece in input::pieces(&rows) {
                     view.scope.go_on()?;
+                    sink.work.add_bytes(piece.get_array_memory_size());
                     sink.columns(&piece).map_err(|e| sink.located(e))?;
                 }
                 continue;
@@ -214,6 +222,7 @@ fn take(
         if encoding.is_single() {
             let bytes = encoding.decoded(&piece).map_err(|e| sink.located(e))?;
             decoder.piece(&bytes, sink).map_err(|e| sink.located(e))?;
+            sink.tell();
             continue;
         }
         held.extend_from_slice(&piece);
@@ -225,6 +234,7 @@ fn take(
         let lines = std::mem::replace(&mut held, rest);
         let bytes = encoding.decoded(&lines).map_err(|e| sink.located(e))?;
         decoder.piece(&bytes, sink).map_err(|e| sink.located(e))?;
+        sink.tell();
     }
     let last = encoding.decoded(&held).map_err(|e| sink.located(e))?;
     decoder.piece(&last, sink).map_err(|e| sink.located(e))?;

@@ -12,6 +12,7 @@ use crate::catalog::names::quote;
 use crate::columns::Types;
 use crate::encoding::Encoding;
 use crate::error::{Result, SqlError};
+use crate::progress::{Kind, Shown, Work};
 use crate::query::secured::{self, Secured};
 use crate::rights::ask::{numbers, of_table};
 use crate::rights::{Action, Class};
@@ -34,14 +35,14 @@ pub fn statement(
     client: &mut dyn Client,
 ) -> Result<Answer> {
     let rows = session.copied(view, text)?;
-    Out::new(options, session.style(), &rows.columns).run(rows, client)
+    Out::new(options, session.style(), &rows.columns).shown(session, 0).run(rows, client)
 }
 
 /// COPY of a query's rows.
 fn query(
     session: &Session,
     view: &View,
-    query: &str,
+    (query, table): (&str, u32),
     options: &Options,
     client: &mut dyn Client,
 ) -> Result<Answer> {
@@ -49,7 +50,7 @@ fn query(
     let (scope, lent) = (&view.scope, view.scope.lent());
     rows.begin(|| !lent.has_run() && scope.tx().is_ok_and(|tx| tx.is_outdated()))?;
     lent.send();
-    Out::new(options, session.style(), &rows.columns).run(rows, client)
+    Out::new(options, session.style(), &rows.columns).shown(session, table).run(rows, client)
 }
 
 /// The rows of a table, straight from the engine.
@@ -111,7 +112,8 @@ pub fn table(
         .collect();
     let names: Vec<&str> = positions.iter().map(|&at| schema.columns[at].name.as_str()).collect();
     let is_plain = positions.iter().all(|at| types[*at].shows_natively());
-    let of = (crate::catalog::oids::of_table(schema.id), name.name.as_str());
+    let relation = crate::catalog::oids::of_table(schema.id);
+    let of = (relation, name.name.as_str());
     let secured = secured::state_of(view, &view.judge, of)? == Secured::Yes;
     if !session.writes_plainly() || !is_plain || secured {
         let quoted: Vec<String> = names.iter().map(|name| quote(name)).collect();
@@ -120,7 +122,7 @@ pub fn table(
             session,
             view,
             // Rows of tables below it are not its own.
-            &format!("SELECT {items} FROM ONLY {}.{}", of.0, of.1),
+            (&format!("SELECT {items} FROM ONLY {}.{}", of.0, of.1), relation),
             options,
             client,
         );
@@ -130,7 +132,7 @@ pub fn table(
     let source =
         TableRows { rows, scope: Arc::clone(&view.scope), columns: (0..positions.len()).collect() };
     let rows = RowsAnswer::new(described, Box::new(source), "COPY");
-    Out::new(options, session.style(), &rows.columns).run(rows, client)
+    Out::new(options, session.style(), &rows.columns).shown(session, relation).run(rows, client)
 }
 
 /// Writes rows in a format.
@@ -143,13 +145,25 @@ struct Out<'a> {
     encoding: Encoding,
     line: Vec<u8>,
     value: Vec<u8>,
+    /// What other sessions see of it.
+    work: Arc<Work>,
+    shown: Option<Shown>,
 }
 
 impl<'a> Out<'a> {
     fn new(options: &'a Options, style: Style, columns: &[AnswerColumn]) -> Out<'a> {
         let quoted = columns.iter().map(|c| options.force_quote.has(&c.name)).collect();
         let encoding = Encoding::default();
-        Out { options, style, quoted, encoding, line: Vec::new(), value: Vec::new() }
+        let work = Work::new(Kind::Copy { is_in: false }, 0);
+        let (line, value) = (Vec::new(), Vec::new());
+        Out { options, style, quoted, encoding, line, value, work, shown: None }
+    }
+
+    /// Lets other sessions see how far it is with a table; 0 stands for a query.
+    fn shown(mut self, session: &Session, table: u32) -> Out<'a> {
+        self.work = Work::new(Kind::Copy { is_in: false }, table);
+        self.shown = Some(session.progress().show(&self.work));
+        self
     }
 
     fn run(&mut self, mut rows: RowsAnswer, client: &mut dyn Client) -> Result<Answer> {
@@ -175,10 +189,12 @@ impl<'a> Out<'a> {
         }
         let mut n = 0;
         while let Some(chunk) = rows.next_of_source()? {
+            let mut bytes = 0;
             for row in 0..chunk.len() {
                 self.line.clear();
                 self.line.append(&mut header);
                 self.row(&chunk, row, &columns)?;
+                bytes += self.line.len();
                 match binary {
                     true => client.reply().copy_data(&self.line),
                     false => client.reply().copy_data(&encoding.encoded(&self.line)?),
@@ -186,6 +202,8 @@ impl<'a> Out<'a> {
                 send_if_large(client)?;
             }
             n += chunk.len();
+            self.work.add_bytes(bytes);
+            self.work.at_row(n as u64);
         }
         if binary {
             header.extend_from_slice(&(-1i16).to_be_bytes());

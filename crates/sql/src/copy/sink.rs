@@ -4,12 +4,16 @@
 //! go to the transaction. Of one that it refuses the rows are judged once more, one after the other, so that the error is that of the
 //! first one that is wrong, and tells its line.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
 use arrow_array::RecordBatch;
 use onlap::{Batch, DataType, Row, Table, Value, Vector, convert};
 
 use super::filter::Filter;
 use super::lines::{Lines, shown};
 use crate::catalog::Name;
+use crate::catalog::oids::of_table;
 use crate::change::fires::{Event, Fires};
 use crate::change::queue::Queue;
 use crate::change::{Router, hold};
@@ -19,6 +23,7 @@ use crate::ddl::defaults;
 use crate::encoding::{Encoding, Form};
 use crate::error::{Result, SqlError, state};
 use crate::plan::TableHandle;
+use crate::progress::{Kind, Work};
 use crate::query::Reader;
 use crate::types::{PgType, binary_value, plain_value, sent_text, whole};
 use crate::view::View;
@@ -73,6 +78,8 @@ pub struct Sink<'a> {
     failed_row: Option<(Option<u64>, Option<String>)>,
     /// Triggers, if there are any.
     fires: Option<Fires<'a>>,
+    /// What other sessions see of it.
+    pub work: Arc<Work>,
 }
 
 impl<'a> Sink<'a> {
@@ -126,6 +133,7 @@ impl<'a> Sink<'a> {
             failed: None,
             failed_row: None,
             fires: Fires::of(view, &TableHandle::new(view, table.clone()), due)?,
+            work: Work::new(Kind::Copy { is_in: true }, of_table(schema.id)),
         })
     }
 
@@ -145,6 +153,12 @@ impl<'a> Sink<'a> {
             Some(fires) => fires.before_statement(Event::Insert, &[]),
             None => Ok(()),
         }
+    }
+
+    /// Tells other sessions how many rows there are so far. Those that a condition has not been asked about are none yet.
+    pub fn tell(&self) {
+        let waiting = if self.filter.is_some() { 0 } else { self.batch.rows as u64 };
+        self.work.at_row(self.rows + waiting);
     }
 
     /// Number of columns that are given.
@@ -406,6 +420,8 @@ impl<'a> Sink<'a> {
         let Some(filter) = &self.filter else { return Ok(()) };
         let (taken, failed) = filter.takes(&rows);
         let count = taken.len();
+        let excluded = taken.iter().filter(|taken| !**taken).count();
+        self.work.excluded.fetch_add(excluded as u64, Relaxed);
         let kept = rows.into_iter().enumerate().zip(taken);
         self.put_rows(kept.filter_map(|(row, taken)| taken.then_some(row)).collect())?;
         failed.map_or(Ok(()), |e| Err(self.at_row(count, true, e)))

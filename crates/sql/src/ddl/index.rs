@@ -14,6 +14,7 @@ use crate::catalog::storage::{PartCollation, Storage};
 use crate::catalog::{Kind, Name, oids};
 use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
+use crate::progress;
 use crate::rights::Action;
 use crate::session::Session;
 use crate::source::{Source, strings};
@@ -60,8 +61,7 @@ pub fn create(
     spec = spec.named(&name);
     let storage = storage_of(view, source, (&table_name, &table), create)?;
     must_be_unused(view, &table, "CREATE INDEX")?;
-    let families = view.objects.families();
-    if let Some(divided) = families.divided(table.schema().id).cloned() {
+    if let Some(divided) = view.objects.families().divided(table.schema().id).cloned() {
         if create.method.as_deref() == Some("gin") {
             return Err(SqlError::unsupported("an index of gin of a partitioned table"));
         }
@@ -74,6 +74,7 @@ pub fn create(
     }
     tell_method(create, &name, client);
     view.scope.await_tables(std::slice::from_ref(&table), LockMode::Share)?;
+    let _shown = shown(session, &table, create);
     // What is judged by a look at the rows is built by a transaction that has the table alone.
     let alone = create.unique && create.nulls_not_distinct;
     if alone || session.is_in_block() || session.current()?.changed {
@@ -93,6 +94,13 @@ pub fn create(
         note_storage(session, &made, &name, &storage)?;
     }
     Ok("CREATE INDEX")
+}
+
+/// Lets other sessions see that an index of a table is built.
+fn shown(session: &Session, table: &Table, create: &CreateIndex) -> progress::Shown {
+    let kind = progress::Kind::Build { concurrently: create.concurrently };
+    let work = progress::Work::new(kind, oids::of_table(table.schema().id));
+    session.progress().show(&work)
 }
 
 /// The name that an index gets that is given none.

@@ -9,6 +9,7 @@ use onlap_pg::bind::is_system_column;
 use onlap_pg::print::Look;
 
 use super::Function;
+use super::counted::Counted;
 use crate::catalog::names::quote;
 use crate::catalog::storage::Storage;
 use crate::catalog::{Kind, extensions, oids};
@@ -21,8 +22,8 @@ use crate::query::{Names, Printed, Reader, sql_error};
 use crate::system::classes::{is_constraint, owned_sequences};
 use crate::system::model::{Model, Relation, What};
 use crate::system::rows::Datum;
-use crate::system::{fixed, partitions, row_types, rules, text, views};
 use crate::system::{functions as routines, triggers};
+use crate::system::{partitions, row_types, rules, text, views};
 use crate::types::{PgType, names, oid};
 use crate::view::View;
 
@@ -31,12 +32,15 @@ pub struct Seen {
     /// The statement's view.
     pub view: View,
     model: OnceLock<Model>,
+    /// What was counted of relations and databases.
+    pub counted: Counted,
 }
 
 impl Seen {
     /// Nothing asked yet.
     pub fn new(view: &View) -> Arc<Seen> {
-        Arc::new(Seen { view: view.clone(), model: OnceLock::new() })
+        let (view, model) = (view.clone(), OnceLock::new());
+        Arc::new(Seen { view, model, counted: Counted::default() })
     }
 
     /// All relations.
@@ -146,6 +150,15 @@ fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
     Some(made)
 }
 
+/// A function by its OID that the system has, or an extension that is there.
+fn ready(seen: &Seen, oid: u32) -> Option<&'static onlap_pg::catalog::Proc> {
+    if let Some((_, proc)) = extensions::of_proc(&seen.view, oid) {
+        return Some(proc);
+    }
+    let all = crate::query::catalog().procs();
+    all.binary_search_by_key(&oid, |proc| proc.oid).ok().map(|at| &all[at])
+}
+
 /// Functions that print what functions and triggers are.
 fn of_routines(seen: &Arc<Seen>, name: &str) -> Option<Function> {
     let seen = Arc::clone(seen);
@@ -164,8 +177,8 @@ fn of_routines(seen: &Arc<Seen>, name: &str) -> Option<Function> {
             Function::new(move |a| {
                 let of = routines::by_oid(&seen.view, oid_of(a, 0));
                 let model = seen.model()?;
-                if let Some((_, proc)) = extensions::of_proc(&seen.view, oid_of(a, 0)) {
-                    return Ok(routines::member_arguments(&seen.view, model, proc).into());
+                if let Some(proc) = ready(&seen, oid_of(a, 0)) {
+                    return Ok(routines::ready_arguments(&seen.view, model, proc, defaults).into());
                 }
                 Ok(of.map(|of| routines::arguments(&seen.view, model, of, defaults)).into())
             })
@@ -173,8 +186,8 @@ fn of_routines(seen: &Arc<Seen>, name: &str) -> Option<Function> {
         "pg_get_function_result" => Function::new(move |a| {
             let of = routines::by_oid(&seen.view, oid_of(a, 0));
             let model = seen.model()?;
-            if let Some((_, proc)) = extensions::of_proc(&seen.view, oid_of(a, 0)) {
-                return Ok(routines::member_result(&seen.view, model, proc).into());
+            if let Some(proc) = ready(&seen, oid_of(a, 0)) {
+                return Ok(routines::ready_result(&seen.view, model, proc).into());
             }
             Ok(of.and_then(|of| routines::result(&seen.view, model, of)).into())
         }),
@@ -394,7 +407,9 @@ pub fn print(seen: &Seen, kind: u32, wanted: u32) -> Result<String> {
         _ if wanted == 0 => Some("-".to_string()),
         oid::REGCLASS => model.relation(wanted).map(|r| model.display(r)),
         oid::REGTYPE => Some(names::format_type(PgType::new(wanted))).filter(|n| n != "???"),
-        oid::REGPROC | oid::REGPROCEDURE => fixed::function_name(wanted).map(str::to_string),
+        oid::REGPROC | oid::REGPROCEDURE => {
+            crate::query::catalog().proc(wanted).map(|proc| proc.name.to_string())
+        }
         oid::REGNAMESPACE => model.schemas.iter().find(|s| s.0 == wanted).map(|s| quote(&s.1)),
         oid::REGROLE => model.roles.iter().find(|r| r.0 == wanted).map(|r| quote(&r.1)),
         _ => None,
@@ -419,7 +434,9 @@ fn find_oid(seen: &Seen, kind: u32, given: &Datum) -> Result<Option<u32>> {
     Ok(match kind {
         oid::REGCLASS => model.find(&parts).map(|r| r.oid),
         oid::REGTYPE => type_named(seen, &text)?,
-        oid::REGPROC | oid::REGPROCEDURE => fixed::function_oid(&last),
+        oid::REGPROC | oid::REGPROCEDURE => {
+            crate::query::catalog().procs_named(&last).next().map(|proc| proc.oid)
+        }
         oid::REGNAMESPACE => model.schemas.iter().find(|s| s.1 == last).map(|s| s.0),
         _ => model.roles.iter().find(|r| r.1 == last).map(|r| r.0),
     })

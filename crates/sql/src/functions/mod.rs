@@ -6,6 +6,7 @@
 
 mod advisory;
 pub mod catalogs;
+mod counted;
 pub mod privileges;
 pub mod sequences;
 mod server;
@@ -63,6 +64,7 @@ pub fn find(seen: &Arc<catalogs::Seen>, name: &str) -> Option<Function> {
             return sequences::find(view, name)
                 .or_else(|| advisory::find(view, name))
                 .or_else(|| server::find(view, name))
+                .or_else(|| counted::find(seen, name))
                 .or_else(|| catalogs::find(seen, name));
         }
     };

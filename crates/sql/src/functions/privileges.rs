@@ -14,6 +14,7 @@ use crate::parse::identifiers;
 use crate::rights::acl::Item;
 use crate::rights::{Acl, Class, Judge, Key, OF_COLUMNS, PUBLIC, Privileges};
 use crate::system::cluster::database_oids;
+use crate::system::functions::granted;
 use crate::system::grants::{default_of, printed};
 use crate::system::model::Relation;
 use crate::system::rows::Datum;
@@ -243,7 +244,11 @@ fn function(seen: &Seen, a: &[Datum]) -> Result<Datum> {
     if extensions::of_proc(view, oid).is_some() {
         return Ok(wanted.met(&judge, Class::Function, extensions::proc_key(view, oid)));
     }
-    let met = !wanted.any.is_empty() || judge.is_superuser();
+    let rights = view.judge.rights();
+    let is_one =
+        |role: &&str| rights.role_named(role).is_some_and(|role| judge.has_rights_of(role.oid));
+    let may = granted(oid).is_none_or(|roles| roles.iter().any(is_one));
+    let met = !wanted.any.is_empty() && may || judge.is_superuser();
     let known = crate::query::catalog().proc(oid).is_some() && !extensions::is_member(oid);
     Ok(known.then_some(met).into())
 }

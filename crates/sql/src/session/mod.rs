@@ -23,6 +23,7 @@ use crate::functions::set_config::Asked;
 use crate::instance::{Instance, Presence, SessionKey, Since};
 use crate::parse;
 use crate::plan::room::{Kept, Running};
+use crate::progress::Progress;
 use crate::query::transition::Transition;
 use crate::rights::ask::database_oid;
 use crate::rights::{Action, Class, Judge, Key, Need};
@@ -263,6 +264,7 @@ impl Session {
             cancel: Arc::clone(&cancel),
             terminated: AtomicBool::new(false),
             waker: info.waker,
+            progress: Arc::default(),
         });
         let at_start = settings.take_reported();
         let at_start =
@@ -828,6 +830,11 @@ impl Session {
             Some(block) if block.explicit => b'T',
             _ => b'I',
         }
+    }
+
+    /// Where what it does for long is shown.
+    pub fn progress(&self) -> &Arc<Progress> {
+        &self.presence.progress
     }
 
     /// Whether somebody asked for the session's end (pg_terminate_backend, shutdown, a timeout while

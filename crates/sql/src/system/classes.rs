@@ -717,6 +717,13 @@ fn came_of(view: &View, model: &Model, table: &TableSchema, name: &str, kind: &s
     if matches!(kind, "p" | "u") {
         let index = table.indexes.iter().find(|i| super::model::index_name(table, i) == name);
         let above = index.and_then(|index| families.index_above(index.id));
+        // An index above may be no constraint.
+        let of_above = families.above(table.id).map(oids::of_table);
+        let of_above = of_above.and_then(|oid| model.relation(oid)).and_then(Relation::table);
+        let above = above.filter(|above| {
+            let found = of_above.and_then(|of| of.indexes.iter().find(|i| i.id == *above));
+            found.is_none_or(|index| is_constraint(view, index))
+        });
         return Came {
             above: above.map_or(0, oids::of_index_constraint),
             local: above.is_none(),

@@ -38,11 +38,19 @@ pub fn rows(view: &View, model: &Model, definition: &Definition) -> Option<Rows>
     }
     let layout = Layout::of(definition.name).filter(|layout| layout.whole)?;
     let mut rows = fixed::rows(definition).unwrap_or_else(|| Rows::of(layout.columns));
-    if let Some(table) = layout.facts {
-        facts(table).for_each(|row| rows.push(layout.row(definition, &row, oids::PG_CATALOG)));
-    }
+    of_system(definition, &mut rows);
     add(view, model, definition, &mut rows);
     Some(rows)
+}
+
+/// Adds the facts that are PostgreSQL's own.
+pub fn of_system(definition: &Definition, rows: &mut Rows) {
+    let Some((layout, table)) = Layout::of(definition.name).and_then(|l| Some((l, l.facts?)))
+    else {
+        return;
+    };
+    let values = layout.values_in(definition);
+    facts(table).for_each(|row| rows.push(made(&values, &row, oids::PG_CATALOG)));
 }
 
 /// Adds what extensions have to the rows of a table of the catalog.
@@ -50,8 +58,9 @@ pub fn add(view: &View, model: &Model, definition: &Definition, rows: &mut Rows)
     let Some(layout) = Layout::of(definition.name) else { return };
     for created in extensions::all(view) {
         let schema = model.schema_oid(&created.schema);
+        let values = layout.values_in(definition);
         for facts in created.extension.rows(layout.part) {
-            let mut row = layout.row(definition, &facts, schema);
+            let mut row = made(&values, &facts, schema);
             if let (Part::Proc, Some(acl)) = (layout.part, row.last_mut()) {
                 let oid = facts.text(0).parse().unwrap_or_default();
                 let key = extensions::proc_key(view, oid);
@@ -151,7 +160,7 @@ static LAYOUTS: [Layout; 7] = [
     Layout {
         table: "pg_proc",
         part: Part::Proc,
-        facts: None,
+        facts: Some(Table::Proc),
         whole: false,
         columns: super::functions::COLUMNS,
         values: &[
@@ -168,9 +177,9 @@ static LAYOUTS: [Layout; 7] = [
             At(13),
             At(15),
             To(18, 21),
-            At(1),
+            At(22),
             Null,
-            Null,
+            At(23),
         ],
     },
 ];
@@ -180,23 +189,30 @@ impl Layout {
         LAYOUTS.iter().find(|layout| layout.table == table)
     }
 
-    fn row(&self, definition: &Definition, facts: &Row, schema: u32) -> Vec<Datum> {
+    /// Where each value comes from, and its type.
+    fn values_in(&self, definition: &Definition) -> Vec<(Source, u32)> {
         let values = self.values.iter().flat_map(|source| match *source {
             To(first, last) => (first..=last).map(At).collect(),
             source => vec![source],
         });
         let columns = self.columns.split_whitespace().zip(values);
-        let value = |(column, from): (&str, Source)| match from {
-            At(place) => {
-                let at = definition.columns.iter().position(|known| known.0 == column);
-                fixed::value(facts.text(place), at.map_or(0, |at| definition.types[at].oid))
-            }
-            Schema => schema.into(),
-            Owner => oids::POSTGRES.into(),
-            Null | To(..) => Datum::Null,
+        let ty = |column| {
+            let at = definition.columns.iter().position(|known| known.0 == column);
+            at.map_or(0, |at| definition.types[at].oid)
         };
-        columns.map(value).collect()
+        columns.map(|(column, from)| (from, ty(column))).collect()
     }
+}
+
+/// A row of such values.
+fn made(values: &[(Source, u32)], facts: &Row, schema: u32) -> Vec<Datum> {
+    let value = |(from, ty): &(Source, u32)| match *from {
+        At(place) => facts.texts().get(place).map_or(Datum::Null, |text| fixed::value(text, *ty)),
+        Schema => schema.into(),
+        Owner => oids::POSTGRES.into(),
+        Null | To(..) => Datum::Null,
+    };
+    values.iter().map(value).collect()
 }
 
 fn created(view: &View, model: &Model) -> Rows {

@@ -20,6 +20,7 @@ pub use history::bytes_ahead as bytes_of_history;
 
 mod goals;
 mod history;
+pub mod relations;
 pub mod statements;
 mod whole;
 
@@ -196,7 +197,8 @@ fn tables(figures: &Figures) -> Rows {
         "schema_name table_name table_oid row_ids rows_in_memory memtable_bytes segments \
          segment_rows segment_bytes mark_runs marks mark_bytes indexes index_bytes dead_rows \
          dead_rows_limit dead_entries dead_entries_limit changes changes_limit pending_rows \
-         pending_rows_limit history_bytes cached_bytes",
+         pending_rows_limit history_bytes cached_bytes live_rows inserted updated \
+         updated_in_place deleted scans scanned_rows",
     );
     for (relation, t) in figures.tables() {
         rows.push(row![
@@ -224,6 +226,13 @@ fn tables(figures: &Figures) -> Rows {
             int(t.pending_rows_limit),
             int(t.history_debt_bytes),
             int(t.segment_cached_bytes + t.mark_cached_bytes),
+            int(t.live_rows),
+            int(t.activity.inserted),
+            int(t.activity.updated),
+            int(t.activity.updated_in_place),
+            int(t.activity.deleted),
+            int(t.activity.scans),
+            int(t.activity.scanned_rows),
         ]);
     }
     rows
@@ -278,53 +287,4 @@ fn settings(view: &View) -> Rows {
         rows.push(row![row.name, row.setting, row.unit, row.source, row.context, row.short_desc]);
     }
     rows
-}
-
-/// `pg_stat_user_tables`: reads of indexes, and rows.
-///
-/// # Errors
-/// As [`rows`].
-pub fn as_pg_tables(view: &View) -> Result<Rows> {
-    let mut rows =
-        Rows::of("relid schemaname relname idx_scan idx_tup_fetch n_live_tup n_dead_tup");
-    let figures = Figures::of(view)?;
-    for (relation, t) in figures.tables() {
-        let used = || t.indexes.iter().map(|index| index.used);
-        let has = !t.indexes.is_empty();
-        rows.push(row![
-            relation.oid,
-            &relation.name.schema,
-            &relation.name.name,
-            has.then(|| int(used().map(|used| used.scans).sum())),
-            has.then(|| int(used().map(|used| used.entries_read).sum())),
-            int(t.segment_rows + t.unflushed_rows),
-            int(t.marks),
-        ]);
-    }
-    Ok(rows)
-}
-
-/// `pg_stat_user_indexes`.
-///
-/// # Errors
-/// As [`rows`].
-pub fn as_pg_indexes(view: &View) -> Result<Rows> {
-    let mut rows = Rows::of(
-        "relid indexrelid schemaname relname indexrelname idx_scan idx_tup_read idx_tup_fetch",
-    );
-    let figures = Figures::of(view)?;
-    for known in figures.indexes() {
-        let used = known.index.used;
-        rows.push(row![
-            known.table.oid,
-            known.relation.oid,
-            &known.relation.name.schema,
-            &known.table.name.name,
-            &known.relation.name.name,
-            int(used.scans),
-            int(used.entries_read),
-            int(used.entries_read),
-        ]);
-    }
-    Ok(rows)
 }

@@ -10,10 +10,11 @@ use super::definitions::Definition;
 use super::rows::{Datum, Rows};
 use crate::types::oid;
 
-/// oid[], text[], "char"[]
+/// oid[], text[], "char"[], aclitem[]
 const OIDS: u32 = 1028;
 const TEXTS: u32 = 1009;
 const CHARS: u32 = 1002;
+const ACL: u32 = 1034;
 
 struct Part {
     columns: &'static str,
@@ -70,26 +71,7 @@ pub fn value(text: &str, ty: u32) -> Datum {
             Datum::Ints(text.split(' ').filter_map(|n| n.parse().ok()).collect())
         }
         OIDS => Datum::Ints(words().filter_map(|n| n.parse().ok()).collect()),
-        TEXTS | CHARS => Datum::Texts(words().map(str::to_string).collect()),
+        TEXTS | CHARS | ACL => Datum::Texts(words().map(str::to_string).collect()),
         _ => Datum::Text(text.to_string()),
     }
-}
-
-/// The name of a function that the fixed rows know, by OID.
-pub fn function_name(oid: u32) -> Option<&'static str> {
-    let part = PARTS.get("pg_proc")?;
-    part.lines.iter().find_map(|line| {
-        let mut words = line.split('\t');
-        (words.next()?.parse() == Ok(oid)).then(|| words.next())?
-    })
-}
-
-/// The OID of a function that the fixed rows know, by name.
-pub fn function_oid(name: &str) -> Option<u32> {
-    let part = PARTS.get("pg_proc")?;
-    part.lines.iter().find_map(|line| {
-        let mut words = line.split('\t');
-        let oid = words.next()?.parse().ok()?;
-        (words.next()? == name).then_some(oid)
-    })
 }

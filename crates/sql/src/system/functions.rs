@@ -1,13 +1,14 @@
 //! What do the catalogs say of functions, and how do they read as SQL?
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
 
-use onlap_pg::catalog::{Proc, oids as types};
+use onlap_pg::catalog::{Proc, Row, Table, oids as types, rows};
 
 use super::definitions::Definition;
 use super::model::Model;
 use super::rows::{Datum, Rows};
-use super::{extensions, fixed, grants, row_types};
+use super::{extensions, grants, row_types};
 use crate::catalog::functions::{Function, Parameter};
 use crate::catalog::names::quote;
 use crate::catalog::{called, extensions as created};
@@ -25,8 +26,20 @@ pub const COLUMNS: &str = "oid proname pronamespace prokind provolatile proretse
     proargtypes proowner prolang procost prorows provariadic prosupport prosecdef proleakproof \
     proisstrict proparallel pronargdefaults proallargtypes proargmodes proargnames proargdefaults \
     prosrc proconfig proacl";
-/// How many of them the fixed rows have.
-const FIXED: usize = 9;
+/// Functions of the system that only these roles may call.
+static GRANTED: LazyLock<HashMap<u32, Vec<&'static str>>> = LazyLock::new(|| {
+    let of = |row: Row| {
+        let items = list(row.text(23))?;
+        let roles = items.iter().filter_map(|item| item.split_once('=')).map(|(role, _)| role);
+        Some((row.number(0), roles.collect()))
+    };
+    rows(Table::Proc).filter_map(of).collect()
+});
+
+/// The names of the roles that may call a function of the system; `None` where all may.
+pub fn granted(oid: u32) -> Option<&'static [&'static str]> {
+    GRANTED.get(&oid).map(|roles| &**roles)
+}
 
 /// A type as format_type shows it.
 fn shown_type(view: &View, model: &Model, oid: u32) -> String {
@@ -43,21 +56,10 @@ fn shown_type(view: &View, model: &Model, oid: u32) -> String {
     crate::query::catalog().shown(oid)
 }
 
-/// Whether pg_proc has rows that not every database has.
-pub fn has_more(view: &View) -> bool {
-    !view.objects.functions().is_empty() || created::all(view).next().is_some()
-}
-
 /// The rows of pg_proc.
 pub fn procs(view: &View, model: &Model, definition: &Definition) -> Rows {
     let mut rows = Rows::of(COLUMNS);
-    if let Some(of_system) = fixed::rows(definition) {
-        for mut row in of_system.into_rows() {
-            debug_assert_eq!(row.len(), FIXED);
-            row.resize(COLUMNS.split_whitespace().count(), Datum::Null);
-            rows.push(row);
-        }
-    }
+    extensions::of_system(definition, &mut rows);
     for function in view.objects.functions().of_database(&view.database) {
         rows.push(proc(view, model, function));
     }
@@ -166,13 +168,14 @@ pub fn result(view: &View, model: &Model, of: &Function) -> Option<String> {
     Some(format!("{set}{}", shown_type(view, model, of.result)))
 }
 
-/// The same of a function that an extension has.
-pub fn member_arguments(view: &View, model: &Model, of: &Proc) -> String {
+/// The same of a function that the system or an extension has.
+pub fn ready_arguments(view: &View, model: &Model, of: &Proc, defaults: bool) -> String {
     let types: Vec<u32> = match list(of.all_types) {
         Some(all) => all.iter().filter_map(|oid| oid.parse().ok()).collect(),
         None => of.arguments.to_vec(),
     };
     let (modes, names) = (list(of.modes), list(of.names));
+    let mut given = 0;
     let one = |(at, oid): (usize, &u32)| {
         let mode = match modes.as_ref().and_then(|all| all.get(at)).copied() {
             Some("t") => return None,
@@ -183,13 +186,29 @@ pub fn member_arguments(view: &View, model: &Model, of: &Proc) -> String {
         };
         let name = names.as_ref().and_then(|all| all.get(at)).filter(|name| !name.is_empty());
         let name = name.map_or(String::new(), |name| format!("{} ", quote(name)));
-        Some(format!("{mode}{name}{}", shown_type(view, model, *oid)))
+        let known = usize::from(mode != "OUT ");
+        given += known;
+        let default = given.checked_sub(1 + of.arguments.len() - of.defaults);
+        let default = default.filter(|_| defaults && known > 0);
+        let default = default.and_then(|at| of.default_texts.split(", ").nth(at));
+        let default = default.map_or(String::new(), |text| format!(" DEFAULT {text}"));
+        Some(format!("{mode}{name}{}{default}", shown_type(view, model, *oid)))
     };
-    types.iter().enumerate().filter_map(one).collect::<Vec<_>>().join(", ")
+    let all: Vec<String> = types.iter().enumerate().filter_map(one).collect();
+    match crate::query::catalog().aggregate(of.oid).filter(|aggregate| aggregate.kind != b'n') {
+        Some(sorted) if sorted.direct == 0 => format!("ORDER BY {}", all.join(", ")),
+        Some(sorted) => {
+            // A hypothetical row has what rows are sorted by, too.
+            let sorted_by =
+                if all.len() > sorted.direct { &all[sorted.direct..] } else { &all[..] };
+            format!("{} ORDER BY {}", all[..sorted.direct].join(", "), sorted_by.join(", "))
+        }
+        None => all.join(", "),
+    }
 }
 
-/// pg_get_function_result of one that an extension has.
-pub fn member_result(view: &View, model: &Model, of: &Proc) -> String {
+/// pg_get_function_result of one that the system or an extension has.
+pub fn ready_result(view: &View, model: &Model, of: &Proc) -> String {
     let set = if of.retset { "SETOF " } else { "" };
     format!("{set}{}", shown_type(view, model, of.result))
 }

@@ -20,6 +20,7 @@ pub mod model;
 pub mod monitored;
 pub mod partitions;
 mod policies;
+mod progress;
 pub mod row_types;
 pub mod rows;
 pub mod rules;
@@ -64,7 +65,7 @@ pub fn rows_of(view: &View, definition: &Definition) -> Result<Rows> {
         PG_CATALOG if extensions::has(name) => {
             extensions::rows(view, &model::Model::of(view)?, definition)
         }
-        PG_CATALOG if name == "pg_proc" && functions::has_more(view) => {
+        PG_CATALOG if name == "pg_proc" => {
             Some(functions::procs(view, &model::Model::of(view)?, definition))
         }
         PG_CATALOG if name == "pg_type" => row_types::types(view, definition)?,

@@ -39,7 +39,7 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "pg_stat_archiver" => archiver(view),
         "pg_stat_bgwriter" => writer(view),
         "pg_stat_wal" => log(view, &view.instance.db.stats_without_keys()?),
-        _ => return Ok(None),
+        _ => return super::progress::rows(view, table),
     }))
 }
 
@@ -128,7 +128,7 @@ fn databases(view: &View, stats: &Stats) -> Rows {
             0,
             0,
             0,
-            view.instance.began_us,
+            counts.reset_us.load(Relaxed).max(view.instance.began_us),
         ]);
     }
     rows

@@ -149,11 +149,6 @@ impl Rows {
         Some(at.and_then(|at| row.get(at)).unwrap_or(&Datum::Null))
     }
 
-    /// The rows alone.
-    pub fn into_rows(self) -> Vec<Vec<Datum>> {
-        self.rows
-    }
-
     /// How many there are.
     pub fn len(&self) -> usize {
         self.rows.len()

@@ -28,40 +28,27 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "pg_rules" => rules::rules(view, &Model::of(view)?),
         "pg_indexes" => indexes(view, &Model::of(view)?),
         "pg_sequences" => sequences(view, &Model::of(view)?),
-        "pg_stat_user_tables" | "pg_stat_all_tables" => figures::as_pg_tables(view)?,
-        "pg_stat_user_indexes" | "pg_stat_all_indexes" => figures::as_pg_indexes(view)?,
-        "pg_statio_user_tables" | "pg_statio_all_tables" => {
-            let is_own = |r: &Relation| !matches!(r.what, What::System(_));
-            blocks_of(&Model::of(view)?, |r| is_own(r) && matches!(r.kind(), "r" | "m"))
+        "pg_stat_user_tables" | "pg_stat_all_tables" => figures::relations::tables(view)?,
+        "pg_stat_user_indexes" | "pg_stat_all_indexes" => figures::relations::indexes(view)?,
+        "pg_stat_xact_user_tables" | "pg_stat_xact_all_tables" => {
+            figures::relations::of_transaction(view)?
         }
+        "pg_statio_user_tables" | "pg_statio_all_tables" => figures::relations::table_blocks(view)?,
         "pg_statio_user_sequences" | "pg_statio_all_sequences" => {
-            blocks_of(&Model::of(view)?, |r| matches!(r.kind(), "S"))
+            sequence_blocks(&Model::of(view)?)
         }
-        "pg_statio_user_indexes" | "pg_statio_all_indexes" => index_blocks(&Model::of(view)?),
+        "pg_statio_user_indexes" | "pg_statio_all_indexes" => {
+            figures::relations::index_blocks(view)?
+        }
         _ => return Ok(None),
     }))
 }
 
-/// Relations whose blocks PostgreSQL counts by themselves. Here the cache counts them all together (schema `onlap_stat`), so the
-/// numbers are NULL.
-fn blocks_of(model: &Model, is_of: impl Fn(&Relation) -> bool) -> Rows {
-    let mut rows = Rows::of("relid schemaname relname");
-    for relation in model.relations.iter().filter(|relation| is_of(relation)) {
-        rows.push(row![relation.oid, &relation.name.schema, &relation.name.name]);
-    }
-    rows
-}
-
-/// The same of indexes.
-fn index_blocks(model: &Model) -> Rows {
-    let mut rows = Rows::of("relid indexrelid schemaname relname indexrelname");
-    for relation in &model.relations {
-        let Some((table, _)) = relation.index().filter(|_| relation.kind() == "i") else {
-            continue;
-        };
-        let oid = oids::of_table(table.id);
-        let parent = model.relation(oid).map(|p| p.name.name.clone());
-        rows.push(row![oid, relation.oid, &relation.name.schema, parent, &relation.name.name]);
+/// Sequences have no blocks.
+fn sequence_blocks(model: &Model) -> Rows {
+    let mut rows = Rows::of("relid schemaname relname blks_read blks_hit");
+    for relation in model.relations.iter().filter(|relation| relation.kind() == "S") {
+        rows.push(row![relation.oid, &relation.name.schema, &relation.name.name, 0, 0]);
     }
     rows
 }

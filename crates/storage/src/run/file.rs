@@ -19,6 +19,7 @@ use onlap_format::run_block::RunBlock;
 
 use super::IndexShape;
 use super::unit::{AffineUnit, Unit};
+use crate::asked::Asked;
 use crate::context::StorageContext;
 use crate::entry::{Direction, EntryBatch, EntryWants, compare_prefix};
 use crate::file::{FileReader, READ_AHEAD_BYTES, SpanReader};
@@ -70,7 +71,18 @@ impl RunFile {
         id: FileId,
         base: RowId,
     ) -> Result<RunFile> {
+        RunFile::open_counted(context, shape, (id, base), Arc::default())
+    }
+
+    /// The same of a file whose blocks are counted.
+    pub fn open_counted(
+        context: &Arc<StorageContext>,
+        shape: &IndexShape,
+        (id, base): (FileId, RowId),
+        asked: Arc<Asked>,
+    ) -> Result<RunFile> {
         let file = FileReader::open(context, FileKind::Run, id)?.counting_from(base);
+        let file = file.counted(asked);
         let (bytes, at) = file.footer(Kind::Run, RUN_VERSION)?;
         let mut footer = RunFooter::parse(&shape.key, &bytes).map_err(|e| file.place(e, at))?;
         footer.shift(base).map_err(|e| file.place(e, at))?;
@@ -234,6 +246,7 @@ impl RunFile {
         let cache = &self.file.context().cache;
         let entry = &fences.entries[i];
         if let Some(block) = cache.get(self.file.cache_id(), entry.offset) {
+            self.file.asked().hit();
             return Ok(Unit::Block(block));
         }
         let blocks = match ahead {
@@ -254,6 +267,7 @@ impl RunFile {
             }
             let block = self.parse(k, &span[from..from + entry.len as usize])?;
             let heap = block.heap_bytes();
+            self.file.asked().read();
             let block = cache.insert(self.file.cache_id(), entry.offset, block, heap);
             if k == i {
                 found = Some(block);
@@ -269,6 +283,7 @@ impl RunFile {
         let entry = &fences.entries[i];
         if !reader.holds(entry.offset, entry.len as usize) {
             if let Some(block) = cache.get::<RunBlock>(self.file.cache_id(), entry.offset) {
+                self.file.asked().hit();
                 return Ok(Unit::Block(block));
             }
             let last = &fences.entries[span_end(&fences.entries, i) - 1];
@@ -277,6 +292,7 @@ impl RunFile {
         }
         let block = self.parse(i, reader.get(entry.offset, entry.len as usize))?;
         let heap = block.heap_bytes();
+        self.file.asked().read();
         Ok(Unit::Block(cache.uncached(self.file.cache_id(), block, heap)))
     }
 

@@ -103,6 +103,7 @@ impl Span {
         let mut blocks = Vec::with_capacity(plan.blocks.len());
         let cached: Option<Vec<BlockRef>> = numbers().map(|i| segment.cached(i)).collect();
         if let Some(cached) = cached {
+            cached.iter().for_each(|_| segment.file.asked().hit());
             blocks.extend(numbers().zip(cached).map(|(i, block)| decoded(i, block)));
         } else {
             charge = charge.or_else(|| plan.try_charge(segment));
@@ -187,11 +188,13 @@ impl Segment {
 /// Block `number` of a span that was read: the one in the cache, if there is one.
 fn unpack(segment: &Segment, plan: &SpanPlan, bytes: &ReadBuf, number: usize) -> Result<BlockRef> {
     if let Some(block) = segment.cached(number) {
+        segment.file.asked().hit();
         return Ok(block);
     }
     let (entry, file) = (&segment.footer.blocks[number], &segment.file);
     let from = (entry.offset - plan.offset) as usize;
     let bytes = &bytes[from..from + entry.len as usize];
+    file.asked().read();
     let (block, heap) = segment.parse(number, bytes).map_err(|e| file.place(e, entry.offset))?;
     Ok(file.context().cache.insert_if_room(file.cache_id(), entry.offset, block, heap))
 }

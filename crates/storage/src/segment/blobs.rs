@@ -123,6 +123,7 @@ impl Frames<'_> {
     fn read(&mut self, i: usize, values: impl FnOnce(&[u8])) -> Result<()> {
         let frame = self.wanted[i];
         if let Some(cached) = self.cached(&frame) {
+            self.segment.file.asked().hit();
             values(&cached);
             return Ok(());
         }
@@ -130,6 +131,7 @@ impl Frames<'_> {
             self.read_span(i)?;
         }
         let segment = self.segment;
+        segment.file.asked().read();
         let from = (frame.offset - self.span_at) as usize;
         let bytes = &self.span[from..from + frame.len as usize];
         let opened = frame.open(bytes).map_err(|e| segment.file.place(e, frame.offset))?;

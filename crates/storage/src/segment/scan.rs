@@ -157,6 +157,7 @@ impl SegmentScan {
         }
         if !self.at_hand.numbers().contains(&number) {
             if let Some(block) = self.segment.cached(number) {
+                self.segment.file.asked().hit();
                 self.pass_cached(number);
                 return Ok(Ready::plain(block));
             }

@@ -135,7 +135,7 @@ impl TableVersion {
         runs: &[(IndexId, RunMeta)],
         old: Option<&TableVersion>,
     ) -> Result<TableVersion> {
-        let known = Known::of(old);
+        let known = Known { is_private: true, ..Known::of(old) };
         let same = Known::of(Some(self));
         super::note_missing(schema, &self.segments)?;
         let index = |index: &IndexSchema| {
@@ -145,7 +145,7 @@ impl TableVersion {
             }
             let shape = known.shape(schema, index)?;
             let runs = runs.iter().filter(|(id, _)| *id == index.id);
-            let runs = runs.map(|(_, meta)| known.run(files, &shape, meta));
+            let runs = runs.map(|(_, meta)| known.run(files, (index.id, &shape), meta));
             let mut runs = runs.collect::<Result<Vec<_>>>()?;
             runs.sort_by_key(|run| run.meta.rows.start);
             Ok(IndexVersion { id: index.id, runs, shape })

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use onlap_base::{ColumnId, Csn, IndexId, Result, RowId};
 use onlap_format::Batch;
 
-use super::{DeadKey, IndexVersion, RunEntry, SegmentEntry, TableVersion};
+use super::{DeadKey, IndexVersion, MarksEntry, RunEntry, SegmentEntry, TableVersion};
 use crate::entry::{Direction, EntryCursor, EntryWants, KeyBounds};
 use crate::run::Kept;
 use crate::segment::Segment;
@@ -99,6 +99,31 @@ impl TableVersion {
     /// Rows in segments that were found to be dead at the last count.
     pub fn known_dead_rows(&self) -> u64 {
         self.segments.iter().filter_map(|s| Some(s.dead.lock().as_ref()?.1)).sum()
+    }
+
+    /// Rows in segments that are dead: as they were counted, where no marks came since, and else as many as marks let expect. Of a
+    /// run's marks each segment has those of its share of the run's ids, less the ids whose rows have gone already.
+    pub fn expected_dead_rows(&self) -> u64 {
+        self.segments.iter().map(|entry| self.expected_dead(entry)).sum()
+    }
+
+    fn expected_dead(&self, entry: &SegmentEntry) -> u64 {
+        let (rows, count) = (&entry.meta.rows, entry.meta.count);
+        let Some((key, _)) = self.dead_key(rows, Csn::MAX) else { return 0 };
+        if let Some((_, dead)) = entry.dead.lock().filter(|(of, _)| *of == key) {
+            assert!(dead <= count, "no more rows are dead than there are");
+            return dead;
+        }
+        let share = |marks: &MarksEntry| {
+            let of = &marks.meta.rows;
+            let common = rows.end.min(of.end).saturating_sub(rows.start.max(of.start));
+            debug_assert!(common <= of.end - of.start, "a part is no larger than the whole");
+            marks.meta.marks as f64 * common as f64 / (of.end - of.start).max(1) as f64
+        };
+        let marks: f64 = self.marks.iter().filter(|m| m.run.overlaps(rows)).map(share).sum();
+        debug_assert!(rows.end - rows.start >= count, "each row has an id of its own");
+        let gone = (rows.end - rows.start).saturating_sub(count);
+        (marks.round() as u64).saturating_sub(gone).min(count)
     }
 
     /// Entries of dead rows in runs, counted in the same way.

@@ -31,7 +31,7 @@ pub const FILES: [(&str, &str); 6] = [
         "select oid, proname, prolang, procost, prorows, provariadic, prosupport::oid, prokind, prosecdef, \
          proleakproof, proisstrict, proretset, provolatile, proparallel, pronargs, pronargdefaults, prorettype, \
          proargtypes, proallargtypes, proargmodes, proargnames, pg_get_expr(proargdefaults, 0), \
-         case when prolang in (12, 13) then prosrc end from pg_proc where oid < 10000 order by oid",
+         case when prolang in (12, 13) then prosrc end, proacl from pg_proc where oid < 10000 order by oid",
     ),
     (
         "pg_cast",
