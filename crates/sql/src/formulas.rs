@@ -19,7 +19,7 @@ use onlap_kernels::gin::Class;
 use onlap_kernels::{Datum, Session, input, output};
 use onlap_pg::ast::Name;
 use onlap_pg::bind::{self, Relation, Schema};
-use onlap_pg::bound::{Bound, QueryId};
+use onlap_pg::bound::{Bound, Expr, Literal, Part, QueryId};
 use onlap_pg::catalog::{Catalog, oids};
 use onlap_pg::print::{self, Called, Facts, Look, Source};
 use onlap_pg::value::Settings;
@@ -401,9 +401,29 @@ fn make(program: &Program) -> Result<Made> {
     };
     let inputs = program.columns.iter().map(|(_, _, ty)| known(*ty)).collect::<Result<_>>()?;
     let class = program.gin.as_ref().map(|gin| gin.class);
-    let (ty, has_labels) = (known(program.ty)?, !program.carried.types.is_empty());
+    let (ty, mut has_labels) = (known(program.ty)?, false);
+    bound.visit_part(Part::Query(query), 0, &mut |id, _| {
+        let is_text = matches!(bound.expr(id), Expr::Literal(Literal::Text(_)));
+        has_labels |= is_text && is_made(bound.ty(id).oid);
+        true
+    });
     let tree = Arc::new((bound, query));
     Ok(Made { tree, formula, inputs, catalog, env, has_labels, ty, class })
+}
+
+/// The domains of which a kept program makes values that are no constants: their conditions are never asked.
+///
+/// # Errors
+/// `XX001`: no release wrote it.
+pub fn unasked(kept: &str) -> Result<Vec<Oid>> {
+    let program = program(kept)?;
+    if program.carried.is_empty() {
+        return Ok(Vec::new());
+    }
+    let made = made(kept)?;
+    let mut found = carried::made_domains(&made.tree.0, made.tree.1);
+    found.extend(program.carried.made_domains(&made.catalog)?);
+    Ok(found)
 }
 
 /// What all programs share. They ask nothing of a session, and no query runs in them.

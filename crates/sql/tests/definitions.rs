@@ -434,6 +434,7 @@ fn what_is_not_kept_is_refused() {
         "create table t (id int, st st, p pair)",
         "create index on t (f(id))",
         "create table c (id int check (f(id) > 0))",
+        "create function low(a int) returns boolean language sql immutable as $$ select a < ('{-3}'::positive[])[1] $$",
     ] {
         let outcome = talk.run(sql);
         assert!(outcome.error.is_none(), "{sql}: {:?}", outcome.error);
@@ -446,12 +447,16 @@ fn what_is_not_kept_is_refused() {
         "create index on t (id) where p = row(1, 2)::pair",
         "create index on t (id) where id::positive = 3",
         "create index on t (m(id))",
+        "create index on t using gin ((array[st, 'b']))",
         "create or replace function f(a int) returns int language sql immutable as 'select a + 2'",
         "alter function f(int) strict",
     ] {
         let error = talk.run(sql).error;
         assert_eq!(error.as_ref().map(|e| e.0.as_str()), Some("0A000"), "{sql}: {error:?}");
     }
+    // A constant within a body breaks its conditions.
+    let error = talk.run("create index on t (id) where low(id)").error;
+    assert_eq!(error.map(|e| e.0).as_deref(), Some("23514"));
     let again =
         "create or replace function f(a int) returns int language sql immutable as 'select a + 1'";
     assert!(talk.run(again).error.is_none());
@@ -459,4 +464,161 @@ fn what_is_not_kept_is_refused() {
     let other =
         "create or replace function f(a int) returns int language sql immutable as 'select a + 2'";
     assert!(talk.run(other).error.is_none());
+}
+
+/// Literals of domains' arrays, and domains that are changed after something was made with them.
+const CONDITIONS: &str = r#"
+create domain pos as int check (value > 0)
+create domain list as pos[]
+create table pb (n int, check (n > ('{-1}'::pos[])[1]))
+create table pb (n int, check (n > ('{-1}'::list)[1]))
+create table pb (n int, g int generated always as (coalesce(('{-5}'::pos[])[1], n)) stored)
+create table pb (n int, check (n > ('{2,3}'::pos[])[1]))
+create index on pb (n) where n = any ('{1,-1}'::pos[])
+insert into pb values (2)
+insert into pb values (3)
+create domain plain as int
+create table pa (n int)
+create index on pa ((n::plain))
+create index on pa (n) where n > '7'::plain
+alter domain plain rename to simple
+select indexdef from pg_indexes where tablename = 'pa' order by 1
+drop domain simple
+drop domain simple cascade
+select indexdef from pg_indexes where tablename = 'pa' order by 1
+create domain word as text
+create table pc (t word, s text, check (s <> 'x'::word))
+create index on pc (lower(t))
+insert into pc values ('abcd', 'y')
+alter domain word add constraint short check (length(value) < 3)
+alter domain word add constraint short check (length(value) < 10)
+insert into pc values ('abcdefghijkl', 'y')
+insert into pc values ('abc', 'x')
+alter domain word add constraint later check (length(value) < 4) not valid
+alter domain word validate constraint later
+delete from pc
+alter domain word validate constraint later
+alter domain word set not null
+insert into pc values (null, 'y')
+insert into pc values ('abc', 'y')
+select * from pc where lower(t) = 'abc'
+"#;
+
+#[test]
+fn domains_keep_their_conditions() {
+    compared::compare(CONDITIONS);
+}
+
+/// A domain gets no condition as long as something makes values of it for which nothing would ask.
+#[test]
+fn conditions_wait_for_what_is_made_with_a_domain() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    let state = |talk: &mut support::Talk, sql: &str| talk.run(sql).error.map(|e| e.0);
+    for sql in [
+        "create domain plain as int",
+        "create domain over as plain",
+        "create function fdom(a int) returns plain language sql immutable as 'select a'",
+        "create function takes(a plain) returns int language sql immutable as 'select a + 1'",
+        "create function outer1(a int) returns int language sql immutable as 'select takes(a)'",
+    ] {
+        assert_eq!(state(&mut talk, sql), None, "{sql}");
+    }
+    for made in [
+        "create table t (n int, g int generated always as (n::plain) stored)",
+        "create table t (n int, check (fdom(n) is not null))",
+        "create table t (n int, check (n::over > 0))",
+        "create table t (n int, check ((array[n]::plain[])[1] < 100))",
+        "create table t (n int); create index on t ((n::plain))",
+        "create table t (n int); create index on t (n) where outer1(n) = 3",
+    ] {
+        assert_eq!(state(&mut talk, made), None, "{made}");
+        for change in [
+            "alter domain plain add constraint pl check (value > 10)",
+            "alter domain plain add constraint pl check (value > 10) not valid",
+            "alter domain plain set not null",
+        ] {
+            assert_eq!(state(&mut talk, change).as_deref(), Some("0A000"), "{made}: {change}");
+        }
+        assert_eq!(state(&mut talk, "insert into t values (4)"), None, "{made}");
+        assert_eq!(state(&mut talk, "drop table t"), None);
+        for change in [
+            "alter domain plain add constraint pl check (value > 10)",
+            "alter domain plain drop constraint pl",
+            "alter domain plain set not null",
+            "alter domain plain drop not null",
+        ] {
+            assert_eq!(state(&mut talk, change), None, "{made}: {change}");
+        }
+    }
+}
+
+/// A role makes nothing with functions of schemas in which it may not look.
+const SCHEMAS: &str = r#"
+create role plainly
+create schema priv
+create function priv.hasexec(a int) returns int language sql immutable as 'select a + 1'
+create function wrap(a int) returns int language sql immutable as 'select priv.hasexec(a)'
+set role plainly
+create temp table x1 (n int, g int generated always as (priv.hasexec(n)) stored)
+create temp table x1 (n int check (priv.hasexec(n) > 0))
+create temp table x2 (n int)
+insert into x2 values (1)
+alter table x2 add check (priv.hasexec(n) > 0)
+create index on x2 (priv.hasexec(n))
+create index on x2 (n) where priv.hasexec(n) = 1
+create index on x2 (wrap(n))
+reset role
+grant usage on schema priv to plainly
+set role plainly
+create index on x2 (priv.hasexec(n))
+create index on x2 (wrap(n))
+create temp table x1 (n int check (priv.hasexec(n) > 0))
+insert into x1 values (-1)
+select n from x2 where wrap(n) = 2
+"#;
+
+#[test]
+fn functions_of_schemas_out_of_reach() {
+    compared::compare(SCHEMAS);
+}
+
+/// What functions call or name is carried, so it stays as long as they are.
+#[test]
+fn what_functions_name_stays() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    let state = |talk: &mut support::Talk, sql: &str| talk.run(sql).error.map(|e| e.0);
+    for sql in [
+        "create schema other",
+        "create type hue as enum ('r', 'g')",
+        "create function inner1(a int) returns int language sql immutable as 'select a + 1'",
+        "create function outer1(a int) returns int language sql immutable as 'select inner1(a) * 2'",
+        "create function red(a int) returns boolean language sql immutable as $$ select (case when a > 5 then 'r'::hue else 'g' end) = 'r'::hue $$",
+        "create table n1 (n int)",
+        "create index by_outer on n1 (outer1(n))",
+        "create index by_red on n1 (n) where red(n)",
+        "insert into n1 select generate_series(1, 10)",
+    ] {
+        assert_eq!(state(&mut talk, sql), None, "{sql}");
+    }
+    for (sql, code) in [
+        ("drop function inner1", "2BP01"),
+        ("drop type hue", "2BP01"),
+        ("alter function inner1 rename to inner2", "0A000"),
+        ("alter function inner1 set schema other", "0A000"),
+    ] {
+        assert_eq!(state(&mut talk, sql).as_deref(), Some(code), "{sql}");
+    }
+    let shown = "select indexdef from pg_indexes where tablename = 'n1' order by 1";
+    let of = |text: &str| vec![Some(text.to_string())];
+    let outer = of("CREATE INDEX by_outer ON public.n1 USING btree (outer1(n))");
+    let red = of("CREATE INDEX by_red ON public.n1 USING btree (n) WHERE red(n)");
+    assert_eq!(talk.rows(shown), [outer, red.clone()]);
+    assert_eq!(talk.rows("select n from n1 where outer1(n) = 8"), [of("3")]);
+    assert_eq!(talk.rows("select n from n1 where outer1(n) + 0 = 8"), [of("3")]);
+    assert_eq!(state(&mut talk, "drop function inner1 cascade"), None);
+    assert_eq!(talk.rows(shown), [red]);
+    assert_eq!(state(&mut talk, "drop type hue cascade"), None);
+    assert!(talk.rows(shown).is_empty());
 }

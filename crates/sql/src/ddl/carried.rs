@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use onlap::Expr as Condition;
 use onlap_pg::ast::Name;
 use onlap_pg::bind::{self, Relation};
 use onlap_pg::bound::{Bound, Call, Expr, ExprId, Literal, QueryId};
@@ -16,19 +15,23 @@ use onlap_pg::{Oid, TypeRef, grammar};
 
 use super::change::anew;
 use super::index_parts::{failed, is_immutable, is_passing};
+use crate::catalog::Kind;
 use crate::catalog::functions::{Function, Parameter};
-use crate::catalog::{Kind, Name as OfDatabase};
 use crate::error::{Result, SqlError};
 use crate::formulas::carried::{
     Carried, CarriedFunction, CarriedType, is_made, of_base, parameter,
 };
 use crate::formulas::{self, Named};
-use crate::query::{Names, domains::only_target};
+use crate::query::{Names, domains::only_target, needs};
 use crate::rights::{Action, Need};
 use crate::routine::{is_plain, is_polymorphic};
 use crate::types::PgType;
 use crate::view::View;
 use crate::{deep, parse};
+
+mod stay;
+
+pub use stay::{domain_must_stay, must_keep_name, must_stay};
 
 /// Functions that call one another in the expression of one.
 const MAX_DEPTH: usize = 32;
@@ -61,8 +64,8 @@ impl<'a> Carrier<'a> {
     /// The only target of a query, with what it names. `asked` are columns of which it is only asked whether a value is there.
     ///
     /// # Errors
-    /// `0A000`: it names what cannot be kept; `42P17`: a function that may give something else each time; what stands for a
-    /// domain breaks its conditions.
+    /// `0A000`: it names what cannot be kept; `42P17`: a function that may give something else each time; `42501`: one in a
+    /// schema that the role may not look in; what stands for a domain breaks its conditions.
     pub fn keep(
         mut self,
         (bound, query): (&Bound, QueryId),
@@ -70,6 +73,10 @@ impl<'a> Carrier<'a> {
         (table, columns): (&str, Vec<Option<Name>>),
         mutable: &dyn Fn() -> SqlError,
     ) -> Result<Kept> {
+        // A text that a table passes on has no names to look up.
+        if std::ptr::eq(self.catalog, self.names.catalog()) {
+            needs::must_reach(self.view, bound, query)?;
+        }
         let root = bound.query(query).targets[0].value;
         self.add(bound, root, (asked, 0), mutable)?;
         let sql = self.printed((bound, query), self.catalog, (table, columns))?;
@@ -129,6 +136,7 @@ impl<'a> Carrier<'a> {
             self.add_type(bound.ty(id).oid)?;
             match bound.expr(id) {
                 Expr::Domain(one) => self.keep_to(bound, *one, bound.ty(id).oid)?,
+                Expr::Literal(Literal::Text(text)) => self.keep_text(bound.ty(id).oid, text)?,
                 Expr::Call(call) => {
                     let proc = self.catalog.proc(call.proc);
                     if let Some(proc) = proc.filter(|proc| proc.made.is_some()) {
@@ -150,6 +158,7 @@ impl<'a> Carrier<'a> {
             return Err(self.refused("the type of a relation's rows"));
         };
         if let Some(domain) = made.domain() {
+            self.hold(Kind::Type, &made.name.engine(&made.database))?;
             self.add_type(domain.base.oid)?;
         }
         let ty = CarriedType::of(made).ok_or_else(|| self.refused("a composite type"))?;
@@ -173,12 +182,19 @@ impl<'a> Carrier<'a> {
         self.names.reader().fixed_text(PgType::new(oid), &text).map(drop)
     }
 
-    /// Keeps others from changing a function until the end of this transaction.
-    fn hold(&self, function: &Function) -> Result<()> {
-        let key = function.key();
-        self.view.scope.tx()?.share_name(&key)?;
-        let newest = self.view.newest_objects();
-        match newest.get(Kind::Function, &key) == self.view.objects.get(Kind::Function, &key) {
+    /// A text of a domain, or of its arrays, is to meet the conditions.
+    fn keep_text(&self, oid: Oid, text: &str) -> Result<()> {
+        let made = self.view.objects.made_types().get(oid);
+        match made.is_some_and(|made| made.domain().is_some()) {
+            true => self.names.reader().fixed_text(PgType::new(oid), text).map(drop),
+            false => Ok(()),
+        }
+    }
+
+    /// Keeps others from changing a function or a domain until the end of this transaction.
+    fn hold(&self, kind: Kind, key: &str) -> Result<()> {
+        self.view.scope.tx()?.share_name(key)?;
+        match self.view.newest_objects().get(kind, key) == self.view.objects.get(kind, key) {
             true => Ok(()),
             false => Err(anew(self.view)),
         }
@@ -205,7 +221,7 @@ impl<'a> Carrier<'a> {
             function.name.name.as_str(),
         );
         self.view.must(&[call_it])?;
-        self.hold(&function)?;
+        self.hold(Kind::Function, &function.key())?;
         let is_called_plainly = call.args.len() == function.parameters.len()
             && call.args.iter().all(|(place, _)| place.is_none())
             && !call.variadic;
@@ -291,6 +307,7 @@ impl<'a> Carrier<'a> {
         let (bound, query) = made.map_err(|_| {
             self.refused("a function of the database that is more than one expression")
         })?;
+        needs::must_reach(self.view, &bound, query)?;
         let root = bound.query(query).targets[0].value;
         let mut is_fixed = true;
         bound.visit(root, 0, &mut |id, _| {
@@ -316,46 +333,6 @@ impl<'a> Carrier<'a> {
         let columns = (0..names.len()).map(|at| Some(parameter(at).as_str().into())).collect();
         self.printed((&written, query), catalog, ("", columns))
     }
-}
-
-/// Fails where an expression that is kept carries a function that is about to give something else: what indexes have is what it
-/// gave.
-///
-/// # Errors
-/// `0A000`
-pub fn must_stay(view: &View, known: &Function, now: &Function) -> Result<()> {
-    let said = |of: &Function| {
-        (of.language.clone(), of.source.clone(), of.strict, of.definer, of.settings.clone())
-    };
-    if said(known) == said(now) {
-        return Ok(());
-    }
-    let carries = |program: &str| {
-        let program = formulas::program(program);
-        program.is_ok_and(|of| of.carried.functions.iter().any(|of| of.oid == known.oid))
-    };
-    // Who is about to make something with it has its name, too.
-    view.scope.tx()?.hold_name(&known.key())?;
-    let seen = view.tables()?.into_iter().map(|(_, table)| table);
-    for table in seen.chain(view.instance.database().tables()) {
-        let schema = table.schema();
-        let derived = schema.derived.iter().map(|of| &of.program);
-        let generated = schema.generated.iter().map(|of| &of.program);
-        let checks = schema.checks.iter().filter_map(|check| match &check.expr {
-            Condition::Formula(program, _) => Some(program),
-            _ => None,
-        });
-        if derived.chain(generated).chain(checks).any(|program| carries(program)) {
-            let text = format!(
-                "changing function {} that an index, a check or a generated column of table {} is made with",
-                known.shown(view),
-                OfDatabase::of_engine(&schema.name).1.name
-            );
-            let hint = "Drop what is made with it first, and make it again afterwards.";
-            return Err(SqlError::unsupported(text).hint(hint));
-        }
-    }
-    Ok(())
 }
 
 /// What a parameter is called in the function's text; by its number where it has no name.

@@ -17,6 +17,7 @@ use arrow_array::ArrayRef;
 use onlap_kernels::misc::MadeCall;
 use onlap_kernels::{Cx, Datum, Repr, Session, input, output, repr};
 use onlap_pg::bind::{self, Relation};
+use onlap_pg::bound::{Bound, Expr, Part, QueryId};
 use onlap_pg::catalog::{
     Catalog, Kind, Label, MadeParameter, MadeProc, Proc, ProcKind, Type, Volatility,
 };
@@ -229,6 +230,13 @@ impl CarriedFunction {
         }
     }
 
+    /// Its expression, as what it gives.
+    fn bind(&self, catalog: &Catalog) -> Result<(Bound, QueryId)> {
+        let (tree, value) = domains::expression(&format!("({})", self.sql))?;
+        let wanted = Some(("result", TypeRef::new(self.result)));
+        bind::of_column(&tree, value, wanted, &self.relation(catalog), &Alone, catalog)
+    }
+
     fn relation(&self, catalog: &Catalog) -> Relation {
         let column = |(at, oid): (usize, &Oid)| bind::Column {
             name: parameter(at).into(),
@@ -245,6 +253,20 @@ impl CarriedFunction {
             key: Vec::new(),
         }
     }
+}
+
+/// The domains of which a query makes values that are no constants.
+pub fn made_domains(bound: &Bound, query: QueryId) -> Vec<Oid> {
+    let mut found = Vec::new();
+    bound.visit_part(Part::Query(query), 0, &mut |id, _| {
+        if let Expr::Domain(one) = bound.expr(id)
+            && !matches!(bound.expr(*one), Expr::Literal(_))
+        {
+            found.push(bound.ty(id).oid);
+        }
+        true
+    });
+    found
 }
 
 /// What a parameter is called, by its place from 0.
@@ -323,6 +345,29 @@ impl Carried {
         self.types.iter().map(|ty| ty.oid).chain(self.functions.iter().map(|of| of.oid))
     }
 
+    /// The OIDs of what functions bring along: they themselves, and types that their bodies name.
+    pub fn brought(&self) -> impl Iterator<Item = Oid> + '_ {
+        let is_named = |ty: &&CarriedType| {
+            let named = format!("\"{}\"", ty.oid);
+            self.functions.iter().any(|of| of.sql.contains(&named))
+        };
+        let types = self.types.iter().filter(is_named).map(|ty| ty.oid);
+        self.functions.iter().map(|of| of.oid).chain(types)
+    }
+
+    /// The domains of which bodies of functions make values that are no constants.
+    ///
+    /// # Errors
+    /// A body that no release wrote.
+    pub fn made_domains(&self, catalog: &Catalog) -> Result<Vec<Oid>> {
+        let mut found = Vec::new();
+        for of in &self.functions {
+            let (bound, query) = of.bind(catalog)?;
+            found.extend(made_domains(&bound, query));
+        }
+        Ok(found)
+    }
+
     /// Leaves labels out that no text of these, or of functions, names.
     pub fn keep_named(&mut self, sql: &str) {
         let texts = self.functions.iter().map(|of| of.sql.as_str()).chain([sql]);
@@ -346,10 +391,7 @@ impl Carried {
         let mut session = Bodies::default();
         for of in &self.functions {
             let env = env_with(catalog, Arc::new(session.clone()))?;
-            let (tree, value) = domains::expression(&format!("({})", of.sql))?;
-            let wanted = Some(("result", TypeRef::new(of.result)));
-            let relation = of.relation(catalog);
-            let (bound, query) = bind::of_column(&tree, value, wanted, &relation, &Alone, catalog)?;
+            let (bound, query) = of.bind(catalog)?;
             let repr_of = |oid: Oid| {
                 repr(catalog, oid).ok_or_else(|| Error::unserved("a value of this type"))
             };

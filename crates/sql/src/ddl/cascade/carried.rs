@@ -1,7 +1,7 @@
 //! Which expressions of tables name what the database made?
 //!
-//! Indexes, generated columns and checks, of whose programs the trees tell. What functions that they call name by themselves does
-//! not count, as in PostgreSQL. Thread safety: pure.
+//! Indexes, generated columns and checks, of whose programs the trees tell. What functions that they call name by themselves counts
+//! for DROP, other than in PostgreSQL: the programs carry it, and would calculate with what is no more. Thread safety: pure.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,13 +21,26 @@ pub struct Carried {
     users: HashMap<u32, Vec<(Object, u32)>>,
 }
 
-/// What a program names of what the database made, by OIDs.
+/// What a program names by itself of what the database made, by OIDs.
 pub fn named(program: &str) -> Vec<u32> {
     let carries = formulas::program(program).is_ok_and(|program| !program.carried.is_empty());
     match formulas::made(program).ok().filter(|_| carries) {
         Some(made) => named_in(&made.tree.0, Part::Query(made.tree.1), &is_made),
         None => Vec::new(),
     }
+}
+
+/// The same with what functions that it calls name.
+fn needed(program: &str) -> Vec<u32> {
+    let mut all = named(program);
+    if let Ok(program) = formulas::program(program) {
+        for oid in program.carried.brought() {
+            if !all.contains(&oid) {
+                all.push(oid);
+            }
+        }
+    }
+    all
 }
 
 impl Carried {
@@ -41,7 +54,7 @@ impl Carried {
     fn add(&mut self, table: &TableSchema) {
         let order = oids::of_table(table.id);
         let mut note = |program: &str, object: &Object, order: u32| {
-            for oid in named(program) {
+            for oid in needed(program) {
                 let users = self.users.entry(oid).or_default();
                 if users.iter().all(|(known, _)| known != object) {
                     users.push((object.clone(), order));
