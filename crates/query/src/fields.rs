@@ -74,6 +74,12 @@ impl Compiler<'_> {
         let from = self.bound.ty(value).oid;
         let node = self.node(value)?;
         let node = self.of_same_bits(node, from, ty.oid)?;
+        // A constant that keeps to the conditions stays one; another is told when rows come to it.
+        if let Node::Const(array) = &node
+            && self.env.session.keep_to(ty.oid, array).is_ok()
+        {
+            return Ok(node);
+        }
         Ok(Node::Domain(Box::new(node), ty.oid))
     }
 

@@ -273,16 +273,17 @@ impl Compiler<'_> {
         if !self.is_derived(entry, given.value, derived, asked.value) {
             return Ok(false);
         }
+        let catalog = &self.env.catalog;
+        let (own, other) = (catalog.base_type(given.ty), catalog.base_type(asked.ty));
         let ints = |ty: Oid| matches!(ty, 20 | 21 | 23);
         let texts = |ty: Oid| matches!(ty, 25 | 1043);
-        let fits = given.ty == asked.ty && is_compared(given.ty)
-            || ints(given.ty) && ints(asked.ty)
-            || texts(given.ty) && texts(asked.ty);
+        let fits = own == other && (is_compared(own) || catalog.is_enum(own))
+            || ints(own) && ints(other)
+            || texts(own) && texts(other);
         if !fits {
             return Ok(false);
         }
-        let catalog = &self.env.catalog;
-        let comparer = Comparer::new(catalog, given.ty);
+        let comparer = Comparer::new(catalog, own);
         let compare = |a: &Datum<'_>, b: &Datum<'_>| match (int(a), int(b)) {
             (Some(a), Some(b)) => a.cmp(&b),
             _ => comparer.compare(catalog, a, b),

@@ -3,7 +3,8 @@
 //! The engine keeps a [`Program`] per derived column and asks [`Calculated`] for values. A program is the text of an
 //! expression with the columns that it names, as they were called and typed when the index was made; so it means the same
 //! whatever is renamed since, and needs no catalog: functions, operators and types are PostgreSQL's own or an extension's,
-//! all of them immutable. It is bound and made into nodes once, by the binder and the kernels of every other expression.
+//! all of them immutable, or the program carries what they are ([`carried`]). It is bound and made into nodes once, by the binder
+//! and the kernels of every other expression.
 //!
 //! Thread safety: what was made is shared and read only.
 
@@ -18,7 +19,7 @@ use onlap_kernels::gin::Class;
 use onlap_kernels::{Datum, Session, input, output};
 use onlap_pg::ast::Name;
 use onlap_pg::bind::{self, Relation, Schema};
-use onlap_pg::bound::{Bound, QueryId};
+use onlap_pg::bound::{Bound, Expr, Literal, Part, QueryId};
 use onlap_pg::catalog::{Catalog, oids};
 use onlap_pg::print::{self, Called, Facts, Look, Source};
 use onlap_pg::value::Settings;
@@ -35,6 +36,10 @@ use crate::types::PgType;
 use crate::view::View;
 use crate::{deep, parse};
 
+pub mod carried;
+
+use carried::{Carried, is_made};
+
 /// PostgreSQL's catalog with all extensions: what a program names was there when it was made, and cannot go before it.
 pub fn all() -> &'static Arc<Catalog> {
     static ALL: OnceLock<Arc<Catalog>> = OnceLock::new();
@@ -43,10 +48,17 @@ pub fn all() -> &'static Arc<Catalog> {
 
 /// The catalog by which expressions are shown: names of extensions get their schemas where the search path has not these.
 pub fn catalog_of(view: &View) -> Arc<Catalog> {
-    match extensions::all(view).next() {
-        None => Arc::clone(all()),
-        Some(_) => Arc::new(view.objects.made_types().seen_from(view)),
+    let has_types = view.objects.made_types().of_database(&view.database).next().is_some();
+    let has_functions = view.objects.functions().of_database(&view.database).next().is_some();
+    match has_types || has_functions || extensions::all(view).next().is_some() {
+        false => Arc::clone(all()),
+        true => Arc::new(view.objects.made_types().seen_from(view)),
     }
+}
+
+/// The catalog by which the text of a program is bound that a table passes on: what the database made is found by its OID.
+pub fn of_kept(view: &View) -> Arc<Catalog> {
+    Carried::of_database(view).catalog()
 }
 
 /// What is calculated of each row of a table.
@@ -70,6 +82,8 @@ pub struct Program {
     pub generated: bool,
     /// How keys are made of its value, where it is for an index of gin.
     pub gin: Option<Gin>,
+    /// What it names that the database made.
+    pub carried: Carried,
 }
 
 /// An index of gin as a program keeps it.
@@ -122,6 +136,9 @@ impl Program {
         if let Some(gin) = &self.gin {
             body["gin"] = gin.body();
         }
+        if !self.carried.is_empty() {
+            body["carried"] = self.carried.body();
+        }
         body
     }
 
@@ -149,15 +166,19 @@ impl Program {
                 Json::Null => None,
                 gin => Some(Gin::read(gin)?),
             },
+            carried: match &body["carried"] {
+                Json::Null => Carried::default(),
+                carried => Carried::read(carried)?,
+            },
         })
     }
 
     /// The relation that it is bound to.
-    fn relation(&self) -> Relation {
+    fn relation(&self, catalog: &Catalog) -> Relation {
         let column = |(_, name, ty): &(u32, String, PgType)| bind::Column {
             name: name.as_str().into(),
             ty: TypeRef { oid: ty.oid, modifier: ty.modifier },
-            collation: onlap_pg::catalog::Catalog::new().collation(ty.oid),
+            collation: catalog.collation(ty.oid),
             dropped: false,
         };
         Relation {
@@ -182,11 +203,22 @@ impl Program {
         look: Look,
         shown: Shown<'_>,
     ) -> Result<String> {
-        let (bound, query) = self.bind(false)?;
+        let own = self.carried.catalog();
+        let (bound, query) = self.bind(false, &own)?;
         let columns = self.columns.iter().map(|(id, ..)| now(*id).map(|name| name.into()));
         let (table, columns) = (self.table.as_str().into(), columns.collect());
-        let facts = Named { table, columns, reader: None, shows: shown.reader };
-        let source = Source { bound: &bound, catalog: shown.catalog, facts: &facts };
+        let knows =
+            |oid| shown.catalog.get_type(oid).is_some() || shown.catalog.proc(oid).is_some();
+        // Who does not know what is carried sees it by its OIDs.
+        let catalog = if self.carried.oids().all(knows) { shown.catalog } else { &*own };
+        let facts = Named {
+            table,
+            columns,
+            reader: None,
+            shows: shown.reader,
+            moved: Some((&*own, catalog)),
+        };
+        let source = Source { bound: &bound, catalog, facts: &facts };
         print::expression(source, query, bound.query(query).targets[0].value, look)
     }
 
@@ -205,20 +237,28 @@ impl Program {
     }
 
     /// `assigned`: a generated column's expression with the conversion to the column's type.
-    fn bind(&self, assigned: bool) -> Result<(Bound, QueryId)> {
+    fn bind(&self, assigned: bool, catalog: &Catalog) -> Result<(Bound, QueryId)> {
         let (tree, value) = domains::expression(&format!("({})", self.sql))?;
         if self.generated {
             let ty = TypeRef { oid: self.ty.oid, modifier: self.ty.modifier };
             let wanted = assigned.then_some((&*self.name, ty));
-            return bind::of_column(&tree, value, wanted, &self.relation(), &Alone, all());
+            return bind::of_column(&tree, value, wanted, &self.relation(catalog), &Alone, catalog);
         }
-        bind::of_index(&tree, value, self.filter, &self.relation(), &Alone, all())
+        bind::of_index(&tree, value, self.filter, &self.relation(catalog), &Alone, catalog)
     }
 }
 
-/// The only target of a query, printed.
-pub fn printed(bound: &Bound, query: QueryId, facts: &Named<'_>, look: Look) -> Result<String> {
-    let source = Source { bound, catalog: all(), facts };
+/// The only target of a query, printed by a catalog.
+///
+/// # Errors
+/// Literals that are none of their types.
+pub fn printed(
+    (bound, query): (&Bound, QueryId),
+    catalog: &Catalog,
+    facts: &Named<'_>,
+    look: Look,
+) -> Result<String> {
+    let source = Source { bound, catalog, facts };
     print::expression(source, query, bound.query(query).targets[0].value, look)
 }
 
@@ -248,6 +288,8 @@ pub struct Named<'a> {
     pub reader: Option<&'a Reader>,
     /// What prints literals of a program as the session has it.
     pub shows: Option<&'a Reader>,
+    /// The catalog that literals of made types were bound by, and the one that they are printed by, where these are two.
+    pub moved: Option<(&'a Catalog, &'a Catalog)>,
 }
 
 impl Facts for Named<'_> {
@@ -264,6 +306,9 @@ impl Facts for Named<'_> {
     }
     fn shown(&self, ty: TypeRef, text: &str) -> Result<String> {
         let of = PgType { oid: ty.oid, modifier: ty.modifier };
+        if let Some(both) = self.moved.filter(|_| is_made(ty.oid)) {
+            return carried::moved(both, ty, text);
+        }
         if let Some(Ok(fixed)) = self.reader.map(|reader| reader.fixed_text(of, text)) {
             return Ok(fixed);
         }
@@ -288,10 +333,31 @@ pub struct Made {
     pub tree: Arc<(Bound, QueryId)>,
     formula: Formula,
     inputs: Vec<ColumnType>,
+    catalog: Arc<Catalog>,
+    env: Arc<Env>,
+    has_labels: bool,
     /// How its values are kept.
     pub ty: ColumnType,
     /// How keys are made of them, where these are what is kept.
     pub class: Option<Class>,
+}
+
+impl Made {
+    /// Its tree with the labels of enums as a catalog has them, for comparisons with what a statement says.
+    ///
+    /// # Errors
+    /// A type or label is not there any more.
+    pub fn tree_now(&self, now: &Catalog) -> Result<Arc<(Bound, QueryId)>> {
+        if !self.has_labels {
+            return Ok(Arc::clone(&self.tree));
+        }
+        let (mut bound, query) = (*self.tree).clone();
+        bound.change_texts(&mut |ty, text| match is_made(ty.oid) {
+            true => carried::moved((&self.catalog, now), ty, text).map(|text| Some(text.into())),
+            false => Ok(None),
+        })?;
+        Ok(Arc::new((bound, query)))
+    }
 }
 
 /// Programs that are kept made. One more begins anew: a database has few.
@@ -325,16 +391,39 @@ pub fn made(program: &str) -> Result<Arc<Made>> {
 /// # Errors
 /// What may not stand in an index; `0A000` for what has no kernel.
 fn make(program: &Program) -> Result<Made> {
-    let catalog = all();
-    let (bound, query) = program.bind(true)?;
-    let formula = Formula::new(&bound, query, env()?)?;
+    let catalog = program.carried.catalog();
+    let (bound, query) = program.bind(true, &catalog)?;
+    let env = program.carried.env(&catalog)?;
+    let formula = Formula::new(&bound, query, &env)?;
     let known = |ty: PgType| {
-        let found = ColumnType::of(catalog, ty);
+        let found = ColumnType::of(&catalog, ty);
         found.ok_or_else(|| Error::new("XX001", format!("a type that is not there: {}", ty.oid)))
     };
     let inputs = program.columns.iter().map(|(_, _, ty)| known(*ty)).collect::<Result<_>>()?;
     let class = program.gin.as_ref().map(|gin| gin.class);
-    Ok(Made { tree: Arc::new((bound, query)), formula, inputs, ty: known(program.ty)?, class })
+    let (ty, mut has_labels) = (known(program.ty)?, false);
+    bound.visit_part(Part::Query(query), 0, &mut |id, _| {
+        let is_text = matches!(bound.expr(id), Expr::Literal(Literal::Text(_)));
+        has_labels |= is_text && is_made(bound.ty(id).oid);
+        true
+    });
+    let tree = Arc::new((bound, query));
+    Ok(Made { tree, formula, inputs, catalog, env, has_labels, ty, class })
+}
+
+/// The domains of which a kept program makes values that are no constants: their conditions are never asked.
+///
+/// # Errors
+/// `XX001`: no release wrote it.
+pub fn unasked(kept: &str) -> Result<Vec<Oid>> {
+    let program = program(kept)?;
+    if program.carried.is_empty() {
+        return Ok(Vec::new());
+    }
+    let made = made(kept)?;
+    let mut found = carried::made_domains(&made.tree.0, made.tree.1);
+    found.extend(program.carried.made_domains(&made.catalog)?);
+    Ok(found)
 }
 
 /// What all programs share. They ask nothing of a session, and no query runs in them.
@@ -342,21 +431,33 @@ fn make(program: &Program) -> Result<Made> {
 /// # Errors
 /// `58000`: there is no runtime.
 pub fn env() -> Result<&'static Arc<Env>> {
-    static ENV: OnceLock<Option<(Arc<Env>, Runtime)>> = OnceLock::new();
-    let made = ENV.get_or_init(|| {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().ok()?;
-        let env = Env {
-            catalog: Arc::clone(all()),
-            settings: Settings::default(),
-            session: Arc::new(Alone),
-            params: Vec::new(),
-            handle: runtime.handle().clone(),
-            context: Mutex::new(None),
-        };
-        Some((Arc::new(env), runtime))
-    });
-    let made = made.as_ref().map(|(env, _)| env);
-    made.ok_or_else(|| Error::new("58000", "no runtime for expressions of indexes"))
+    static ENV: OnceLock<Result<Arc<Env>>> = OnceLock::new();
+    ENV.get_or_init(|| env_with(all(), Arc::new(Alone))).as_ref().map_err(Clone::clone)
+}
+
+/// The same with types and functions of another catalog.
+///
+/// # Errors
+/// `58000`: there is no runtime.
+pub fn env_of(catalog: &Arc<Catalog>) -> Result<Arc<Env>> {
+    env_with(catalog, Arc::new(carried::Bodies::default()))
+}
+
+fn env_with(catalog: &Arc<Catalog>, session: Arc<dyn Session>) -> Result<Arc<Env>> {
+    static RUNTIME: OnceLock<Option<Runtime>> = OnceLock::new();
+    let runtime =
+        RUNTIME.get_or_init(|| tokio::runtime::Builder::new_current_thread().build().ok());
+    let Some(runtime) = runtime else {
+        return Err(Error::new("58000", "no runtime for expressions of indexes"));
+    };
+    Ok(Arc::new(Env {
+        catalog: Arc::clone(catalog),
+        settings: Settings::default(),
+        session,
+        params: Vec::new(),
+        handle: runtime.handle().clone(),
+        context: Mutex::new(None),
+    }))
 }
 
 /// What a value calculated for an index may take on its way: keys are short, and rows have 16 MiB.
@@ -444,13 +545,13 @@ impl Formulas for Calculated {
         rows: usize,
     ) -> onlap::Result<Column> {
         let made = made(of.program).map_err(engine_error)?;
-        let (catalog, failed) = (all(), |e: crate::SqlError| {
+        let (catalog, failed) = (&*made.catalog, |e: crate::SqlError| {
             onlap::Error::new(ErrorKind::InvalidInput, e.message().to_string())
         });
         let arrays = made.inputs.iter().zip(inputs);
         let arrays = arrays.map(|(ty, column)| columns::decode(catalog, *ty, column));
         let arrays: Vec<ArrayRef> = arrays.collect::<crate::Result<_>>().map_err(failed)?;
-        let env = env().map_err(engine_error)?;
+        let env = &*made.env;
         let values = made.formula.values(&arrays, rows, env).map_err(engine_error)?;
         let repr = onlap_kernels::repr(catalog, made.ty.pg.oid).expect("its type has values");
         let mut out = Column::new(of.column.ty.physical());

@@ -233,6 +233,17 @@ impl Tree {
         FromId(self.froms.len() as u32 - 1)
     }
 
+    /// Has parameters be columns of these names; one without a name stays a parameter.
+    pub fn call_parameters(&mut self, name: &dyn Fn(i32) -> Option<Name>) {
+        for expr in &mut self.exprs {
+            if let Expr::Param(number) = expr
+                && let Some(name) = name(*number)
+            {
+                *expr = Expr::Column([name].into());
+            }
+        }
+    }
+
     pub(crate) fn expr_mut(&mut self, id: ExprId) -> &mut Expr {
         &mut self.exprs[id.0 as usize]
     }

@@ -124,6 +124,24 @@ impl Bound {
         })
     }
 
+    /// Writes the texts of literals anew; `None` leaves one as it is.
+    ///
+    /// # Errors
+    /// The first of `change`.
+    pub fn change_texts(
+        &mut self,
+        change: &mut dyn FnMut(TypeRef, &str) -> crate::Result<Option<Box<str>>>,
+    ) -> crate::Result<()> {
+        for node in &mut self.nodes {
+            if let Expr::Literal(Literal::Text(text)) = &mut node.expr
+                && let Some(now) = change(node.ty, text)?
+            {
+                *text = now;
+            }
+        }
+        Ok(())
+    }
+
     /// A query.
     pub fn query(&self, id: QueryId) -> &Query {
         &self.queries[id.0 as usize]

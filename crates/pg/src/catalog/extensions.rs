@@ -195,6 +195,14 @@ impl Catalog {
         Catalog::new().with_extensions(ALL.iter().chain([&OWN]).map(created).collect())
     }
 
+    /// The same with types and functions of a database, which are found by their names alone.
+    pub fn of_all_and(types: Vec<super::Type>, procs: Vec<super::Proc>) -> Catalog {
+        let path = procs.iter().filter_map(|proc| Some(proc.made.as_ref()?.schema.clone()));
+        let path = path.take(1).collect();
+        let all = Catalog { created: Catalog::of_all().created, ..Catalog::with(types) };
+        all.with_procs(procs.into(), path)
+    }
+
     /// The created extension that something belongs to.
     pub fn created(&self, oid: Oid) -> Option<&Created> {
         let extension = of(oid)?;

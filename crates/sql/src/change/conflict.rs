@@ -11,6 +11,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use onlap::{DerivedSchema, ErrorKind, IndexSchema, Row, RowId, TableSchema, Time, Value};
 use onlap_pg::bound::{Bound, CheckKind, Expr, ExprId, Modify, QueryId};
+use onlap_pg::catalog::Catalog;
 use onlap_query::{Change, Derived, RowExprs, Source, Update, implies};
 
 use super::fires::Event;
@@ -63,7 +64,9 @@ impl<'a> Conflict<'a> {
     ) -> Result<Conflict<'a>> {
         let (tree, _) = statement.bound.tree();
         let schema = &statement.target.schema;
-        let arbiters = arbiters(tree, statement.modify, &statement.target.table.schema())?;
+        let catalog = statement.view.objects.made_types().catalog();
+        let target = statement.target.table.schema();
+        let arbiters = arbiters(tree, statement.modify, &target, catalog)?;
         let set = statement.modify.conflict.as_ref().map_or(&[][..], |conflict| &conflict.set);
         let set = places(set).collect();
         let (update, asked) = (change.update.as_ref(), Asks::of(statement, change));
@@ -324,11 +327,17 @@ impl To {
     }
 }
 
-/// The unique indexes that a clause is about, of a table as the engine has it: an invisible one is none less.
+/// The unique indexes that a clause is about, of a table as the engine has it: an invisible one is none less. Types are found in
+/// the catalog by their OIDs.
 ///
 /// # Errors
 /// `42P10`: none has these columns.
-pub fn arbiters(tree: &Bound, modify: &Modify, schema: &TableSchema) -> Result<Vec<IndexSchema>> {
+pub fn arbiters(
+    tree: &Bound,
+    modify: &Modify,
+    schema: &TableSchema,
+    catalog: &Arc<Catalog>,
+) -> Result<Vec<IndexSchema>> {
     let unique = schema.indexes.iter().filter(|index| index.is_unique() && index.ready);
     let Some(conflict) = &modify.conflict else { return Ok(Vec::new()) };
     if conflict.constraint != 0 {
@@ -348,7 +357,7 @@ pub fn arbiters(tree: &Bound, modify: &Modify, schema: &TableSchema) -> Result<V
     }
     wanted.sort_unstable();
     wanted.dedup();
-    let of = Inferred { tree, modify, schema, entry: modify.entry };
+    let of = Inferred { tree, modify, schema, catalog, entry: modify.entry };
     let is_of = |index: &&IndexSchema| {
         let places = index.key.iter().filter_map(|part| schema.position(part.column));
         let (derived, mut places): (Vec<usize>, Vec<usize>) =
@@ -372,6 +381,7 @@ struct Inferred<'a> {
     tree: &'a Bound,
     modify: &'a Modify,
     schema: &'a TableSchema,
+    catalog: &'a Arc<Catalog>,
     /// The entry of the table that rows are inserted into.
     entry: usize,
 }
@@ -391,8 +401,9 @@ impl Inferred<'_> {
     fn are_all(&self, derived: &[usize], named: &[ExprId]) -> bool {
         let is_one = |at: usize, id: ExprId| {
             let derived = &self.schema.derived[at - self.schema.columns.len()];
-            formulas::made(&derived.program).is_ok_and(|made| {
-                let (of, query) = &*made.tree;
+            let tree = formulas::made(&derived.program).and_then(|of| of.tree_now(self.catalog));
+            tree.is_ok_and(|tree| {
+                let (of, query) = &*tree;
                 self.is_like(id, derived, of, of.query(*query).targets[0].value)
             })
         };
@@ -416,11 +427,11 @@ impl Inferred<'_> {
         let Some(reads) = derived.reads.iter().map(|id| number(*id)).collect() else {
             return false;
         };
-        let tree = Arc::clone(&made.tree);
+        let Ok(tree) = made.tree_now(self.catalog) else { return false };
         let of = Derived { column: 0, made: tree, reads, is_filter: true, class: None };
         // What a constant of it cannot be calculated with, it does not say; what a parameter is, is not known here.
-        formulas::env()
-            .and_then(|env| implies((self.tree, query), (self.entry, given), &of, env))
+        formulas::env_of(self.catalog)
+            .and_then(|env| implies((self.tree, query), (self.entry, given), &of, &env))
             .unwrap_or(false)
     }
 }

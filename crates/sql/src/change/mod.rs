@@ -470,7 +470,12 @@ fn needs_of(view: &View, bound: &Bound, part: QueryId) -> Result<Vec<Need>> {
     }
     if let Some(conflict) = &modify.conflict {
         if conflict.constraint != 0 || !conflict.elements.is_empty() {
-            let arbiters = conflict::arbiters(tree, modify, &table.schema())?;
+            let arbiters = conflict::arbiters(
+                tree,
+                modify,
+                &table.schema(),
+                view.objects.made_types().catalog(),
+            )?;
             let keys = arbiters.iter().flat_map(|index| schema.columns_of(index));
             let keys = keys.filter_map(|id| schema.position(id));
             needs.push(of_table(Action::Read, schema, numbers(schema, keys)));

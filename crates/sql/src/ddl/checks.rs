@@ -5,18 +5,19 @@
 //! expression. What does not always give the same for a row is refused.
 
 use onlap::{CheckSchema, ColumnId, Expr as Condition, TableSchema};
-use onlap_pg::TypeRef;
 use onlap_pg::ast::Said;
 use onlap_pg::bind::{self, Relation};
 use onlap_pg::bound::{Bound, Expr, ExprId, NullTest, QueryId};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::print::Look;
+use onlap_pg::{Oid, TypeRef};
 
-use super::index_parts::{PROGRAM_BYTES, failed, is_immutable, is_made, is_passing};
+use super::carried::Carrier;
+use super::index_parts::{PROGRAM_BYTES, failed, is_immutable, is_passing};
 use crate::columns::ColumnType;
 use crate::error::{Result, SqlError};
-use crate::formulas::{self, Named, Program, Shown};
-use crate::query::{Names, Reader, sql_error};
+use crate::formulas::{self, Program, Shown, carried::is_made};
+use crate::query::{Names, sql_error};
 use crate::source::Source;
 use crate::types::{PgType, oid};
 use crate::view::View;
@@ -43,33 +44,38 @@ pub fn condition(
     let relation = table.relation();
     let made = bind::of_table(source.tree, said.expr, &relation, &names, names.catalog());
     let (bound, query) = made.map_err(|e| sql_error(&e, source.text))?;
-    let reads = table.judge(&bound, query, names.catalog(), source)?;
+    let (reads, asked) = table.judge(&bound, query, names.catalog(), source)?;
     let columns = table.columns.iter().map(|(name, _)| Some(name.as_str().into())).collect();
-    let reader = Reader::new(view);
-    let named = Named { table: relation.name.clone(), columns, reader: Some(&reader), shows: None };
-    let sql = formulas::printed(&bound, query, &named, Look::PLAIN).map_err(failed)?;
-    let kept = |(place, at): (usize, &usize)| {
+    let kept = Carrier::new(&names, names.catalog(), "a check constraint").keep(
+        (&bound, query),
+        &asked,
+        (&relation.name, columns),
+        &|| refused("what is not immutable"),
+    )?;
+    let column = |(place, at): (usize, &usize)| {
         let (name, ty) = &table.columns[*at];
         // The same condition of a table above or below is the same text: places stand for ids.
-        (place as u32, name.clone(), kept_as(*ty))
+        (place as u32, name.clone(), kept_as(names.catalog(), *ty))
     };
     let mut program = Program {
-        sql,
+        sql: kept.sql,
         filter: true,
         table: String::new(),
-        columns: reads.iter().enumerate().map(kept).collect(),
+        columns: reads.iter().enumerate().map(column).collect(),
         ty: PgType::new(oid::BOOL),
         call: false,
         name: String::new(),
         generated: false,
         gin: None,
+        carried: kept.carried,
     };
     let name = |place: u32| reads.get(place as usize).map(|at| table.columns[*at].0.clone());
     let shown =
         |program: &Program| program.print(&name, Look::PLAIN, Shown::to_all(names.catalog())).ok();
     // The list of an IN is another once it was printed: what was written says more, where no name in it has the table's.
     let written = Program { sql: source.of(said.span).to_string(), ..program.clone() };
-    let is_less = shown(&program).as_ref() != Some(&program.sql);
+    // What the database made stands there by its name, which may change.
+    let is_less = program.carried.is_empty() && shown(&program).as_ref() != Some(&program.sql);
     if (is_less || program.sql.len() > PROGRAM_BYTES / 2)
         && shown(&written).as_ref() == Some(&program.sql)
     {
@@ -86,9 +92,18 @@ pub fn condition(
     Ok(Condition::Formula(text, reads))
 }
 
-/// The type by which a program knows a column. Of what a database made it asks only whether a value is there.
-fn kept_as(ty: ColumnType) -> PgType {
-    if is_made(ty.base.oid) { PgType::of_engine(ty.engine) } else { ty.base }
+/// The type by which a program knows a column. Of a row it asks only whether it is there.
+fn kept_as(catalog: &Catalog, ty: ColumnType) -> PgType {
+    match kept_as_row(catalog, ty.base.oid) {
+        true => PgType::of_engine(ty.engine),
+        false => ty.base,
+    }
+}
+
+/// Whether a type is of rows, or of arrays of rows.
+fn kept_as_row(catalog: &Catalog, oid: Oid) -> bool {
+    let element = catalog.element(oid).unwrap_or(oid);
+    is_made(element) && catalog.is_composite(element)
 }
 
 /// The condition of a check with the names of its table's columns; `None` where one is gone.
@@ -142,14 +157,15 @@ impl Checked<'_> {
         }
     }
 
-    /// The places of the columns that a condition reads, in the order in which it does, if it may stand there.
+    /// The places of the columns that a condition reads, in the order in which it does, if it may stand there; columns of rows of
+    /// which it is only asked whether they are there.
     fn judge(
         &self,
         bound: &Bound,
         query: QueryId,
         catalog: &Catalog,
         source: Source<'_>,
-    ) -> Result<Vec<usize>> {
+    ) -> Result<(Vec<usize>, Vec<ExprId>)> {
         let root = bound.query(query).targets[0].value;
         let (mut reads, mut wrong) = (Vec::new(), None);
         // Columns of which it is only asked whether a value is there.
@@ -158,13 +174,12 @@ impl Checked<'_> {
             let of = bound.ty(id);
             let found = match bound.expr(id) {
                 Expr::NullTest(NullTest { value, row: false, .. }) => {
-                    asked.push(*value);
+                    if kept_as_row(catalog, bound.ty(*value).oid) {
+                        asked.push(*value);
+                    }
                     None
                 }
                 Expr::Var { column, .. } => match usize::try_from(*column - 1) {
-                    Ok(_) if is_made(of.oid) && !asked.contains(&id) => {
-                        Some(refused("a type that the database made"))
-                    }
                     Ok(at) => {
                         if !reads.contains(&at) {
                             reads.push(at);
@@ -181,10 +196,6 @@ impl Checked<'_> {
                 Expr::Literal(literal) if is_passing(of, literal) => {
                     Some(refused("a moment of the execution"))
                 }
-                Expr::Call(call) if catalog.proc(call.proc).is_some_and(|p| p.made.is_some()) => {
-                    Some(refused("a function of the database"))
-                }
-                _ if is_made(of.oid) => Some(refused("a type that the database made")),
                 expr if !is_immutable(catalog, bound, expr, of) => {
                     Some(refused("what is not immutable"))
                 }
@@ -198,7 +209,7 @@ impl Checked<'_> {
             }
             wrong.is_none()
         });
-        wrong.map_or(Ok(reads), Err)
+        wrong.map_or(Ok((reads, asked)), Err)
     }
 }
 

@@ -12,15 +12,16 @@ use onlap_pg::catalog::Catalog;
 use onlap_pg::print::Look;
 use onlap_pg::{TypeRef, ast};
 
+use super::carried::Carrier;
 use super::columns::Declared;
-use super::index_parts::{PROGRAM_BYTES, failed, is_immutable, is_made, is_passing};
+use super::index_parts::{PROGRAM_BYTES, failed, is_immutable, is_passing};
 use super::types::column_type;
 use crate::columns::{ColumnType, Types};
 use crate::deep;
 use crate::error::{Result, SqlError, state};
-use crate::formulas::{self, Named, Program, Shown};
+use crate::formulas::{self, Program, Shown};
 use crate::parse;
-use crate::query::{Names, Reader, domains, sql_error};
+use crate::query::{Names, domains, sql_error};
 use crate::source::Source;
 use crate::view::View;
 
@@ -99,7 +100,13 @@ impl<'a> Generating<'a> {
             None => return Ok(None),
             Some(Generation::Said(said)) => {
                 let located = Located { text: self.source.text, shows: self.shows };
-                self.made(column, (self.source.tree, said.expr), &located)?
+                let names = Names::new(self.view);
+                self.made(
+                    column,
+                    (self.source.tree, said.expr),
+                    (&names, names.catalog()),
+                    &located,
+                )?
             }
             Some(Generation::Of(sql)) => {
                 let depth = parse::depth_of(sql);
@@ -107,7 +114,9 @@ impl<'a> Generating<'a> {
                 let make = || {
                     let parsed = domains::expression(&format!("({sql})"));
                     let (tree, expr) = parsed.map_err(failed)?;
-                    self.made(column, (&tree, expr), &Located { text: "", shows: false })
+                    let located = Located { text: "", shows: false };
+                    let catalog = formulas::of_kept(self.view);
+                    self.made(column, (&tree, expr), (&Names::new(self.view), &catalog), &located)
                 };
                 deep::run(depth, make)?
             }
@@ -145,37 +154,32 @@ impl<'a> Generating<'a> {
         &self,
         column: &Declared<'_>,
         (tree, expr): (&ast::Tree, ast::ExprId),
+        (names, catalog): (&Names<'_>, &Catalog),
         located: &Located<'_>,
     ) -> Result<GeneratedSpec> {
         let (name, pg) = (&column.name, column.ty.pg);
-        if column.ty.is_domain() || is_made(pg.oid) {
-            return Err(SqlError::unsupported("a generated column of a type that a database made"));
+        if column.ty.is_domain() {
+            return Err(SqlError::unsupported("a generated column of a domain"));
         }
-        let names = Names::new(self.view);
         let relation = self.relation();
         let bind = |wanted| {
-            bind::of_column(tree, expr, wanted, &relation, &names, names.catalog())
+            bind::of_column(tree, expr, wanted, &relation, names, catalog)
                 .map_err(|e| located.error(sql_error(&e, located.text)))
         };
         let (written, query) = bind(None)?;
-        self.judge(&written, query, names.catalog(), located)?;
+        self.judge(&written, query, catalog, located)?;
         let ty = TypeRef { oid: pg.oid, modifier: pg.modifier };
         let (assigned, whole) = bind(Some((name, ty)))?;
-        let reads = self.judge(&assigned, whole, names.catalog(), located)?;
-        let reader = Reader::new(self.view);
-        let named = Named {
-            table: self.table.as_str().into(),
-            columns: self.columns.iter().map(|known| Some(known.name.as_str().into())).collect(),
-            reader: Some(&reader),
-            shows: None,
-        };
-        let sql = formulas::printed(&written, query, &named, Look::PLAIN).map_err(failed)?;
+        let reads = self.judge(&assigned, whole, catalog, located)?;
+        let known = self.columns.iter().map(|known| Some(known.name.as_str().into())).collect();
+        let carrier = Carrier::new(names, catalog, "a generation expression").with_type(pg.oid)?;
+        let kept = carrier.keep((&written, query), &[], (&self.table, known), &not_immutable)?;
         let read = |at: &usize| {
             let known = &self.columns[*at];
             (known.id.0, known.name.clone(), known.ty.base)
         };
         let program = Program {
-            sql,
+            sql: kept.sql,
             filter: false,
             table: self.table.clone(),
             columns: reads.iter().map(read).collect(),
@@ -184,6 +188,7 @@ impl<'a> Generating<'a> {
             name: name.clone(),
             generated: true,
             gin: None,
+            carried: kept.carried,
         };
         let text = program.body().to_string();
         if text.len() > PROGRAM_BYTES {
@@ -228,13 +233,9 @@ impl<'a> Generating<'a> {
                     changes = Some("a moment of the execution in a generated column");
                     None
                 }
-                expr if !is_made(of.oid) && !is_immutable(catalog, bound, expr, of) => {
+                expr if !is_immutable(catalog, bound, expr, of) => {
                     changes = Some("");
                     None
-                }
-                _ if is_made(of.oid) => {
-                    let what = "a type that the database made in a generation expression";
-                    Some(SqlError::unsupported(what))
                 }
                 _ => None,
             };
@@ -244,9 +245,7 @@ impl<'a> Generating<'a> {
         reads.sort_unstable();
         match (wrong, changes) {
             (Some(e), _) => Err(e),
-            (None, Some("")) => {
-                Err(SqlError::new("42P17", "generation expression is not immutable"))
-            }
+            (None, Some("")) => Err(not_immutable()),
             (None, Some(what)) => Err(SqlError::unsupported(what)),
             (None, None) => Ok(reads),
         }
@@ -277,6 +276,10 @@ impl<'a> Generating<'a> {
             },
         }
     }
+}
+
+fn not_immutable() -> SqlError {
+    SqlError::new("42P17", "generation expression is not immutable")
 }
 
 /// Where errors of an expression are shown.

@@ -10,10 +10,11 @@ use onlap_pg::ast::{CreateIndex, IndexElement, Path, Setting, SortOrder};
 use onlap_pg::catalog::oids;
 
 use super::columns::collation;
-use super::index_parts::{Parts, is_made};
+use super::index_parts::Parts;
 use crate::catalog::{Name, extensions};
 use crate::error::{Result, SqlError, state};
 use crate::formulas::Gin;
+use crate::formulas::carried::is_made;
 use crate::query::catalog;
 use crate::source::Source;
 use crate::types::oid;
@@ -64,6 +65,11 @@ fn refuse_order(element: &IndexElement) -> Result<()> {
 
 /// The operator class of a column or an expression of a type.
 fn class_of(view: &View, element: &IndexElement, ty: TypeRef) -> Result<Class> {
+    if is_made(ty.oid) {
+        let shown = view.objects.made_types().shown_to(view, ty.oid).unwrap_or_default();
+        let text = format!("an index of gin of type {shown}, which the database made");
+        return Err(SqlError::unsupported(text));
+    }
     let base = catalog().base_type(ty.oid);
     if let Some(name) = &element.collation {
         collation(view.objects.made_types().catalog(), name, ty.oid)?;
@@ -112,15 +118,12 @@ fn default_class(ty: TypeRef, base: u32) -> Result<Class> {
     Ok(class)
 }
 
-/// Fails for elements that are not equal to anything, or whose type the database made.
+/// Fails for elements that are not equal to anything.
 fn must_have_values(class: Class, base: u32) -> Result<()> {
     if class != Class::Arrays {
         return Ok(());
     }
     let element = catalog().base_element(base).unwrap_or_default();
-    if is_made(base) || is_made(element) {
-        return Err(SqlError::unsupported("an index of gin of a type that the database made"));
-    }
     // json, xml, geometric types, snapshots
     if matches!(element, 114 | 142 | 600..=604 | 628 | 718 | 2970 | 5038) {
         let shown = catalog().shown(element).to_string();

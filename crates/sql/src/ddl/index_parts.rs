@@ -13,23 +13,16 @@ use onlap_pg::catalog::{Catalog, Volatility, oids};
 use onlap_pg::print::Look;
 use onlap_pg::{Oid, TypeRef, ast};
 
+use super::carried::Carrier;
 use crate::catalog::Name;
 use crate::catalog::names::quote;
 use crate::columns::ColumnType;
 use crate::error::{Result, SqlError, state};
 use crate::formulas::{self, Gin, Named, Program};
-use crate::query::{Names, catalog, sql_error};
+use crate::query::{Names, sql_error};
 use crate::source::Source;
 use crate::types::PgType;
 use crate::view::View;
-
-/// The least OID of what a database makes itself.
-const FIRST_MADE: Oid = 16384;
-
-/// Whether an OID is that of something that a database made itself.
-pub(super) fn is_made(oid: Oid) -> bool {
-    oid >= FIRST_MADE && onlap_pg::catalog::extensions::of(oid).is_none()
-}
 
 /// Bytes of a kept expression: it is part of the table's description, which each change of that writes anew.
 pub(super) const PROGRAM_BYTES: usize = 64 << 10;
@@ -171,6 +164,9 @@ impl<'a> Parts<'a> {
             name: column.clone(),
             generated: false,
             gin: Some(Gin { whole: true, ..gin(ty)? }),
+            carried: Carrier::new(&self.names, self.names.catalog(), "an index")
+                .with_type(ty.oid)?
+                .into_carried(),
         };
         let spec = DerivedSpec {
             name: quote(&column),
@@ -209,13 +205,18 @@ impl<'a> Parts<'a> {
         let reads = self.judge(bound, root, filter)?;
         let of = bound.ty(root);
         let pg = PgType { oid: of.oid, modifier: of.modifier };
-        let ty = ColumnType::of(catalog(), pg).filter(|_| !is_made(of.oid));
-        let Some(ty) = ty else {
+        let Some(ty) = ColumnType::of(self.names.catalog(), pg) else {
             let text = "an index on an expression of this type";
             return Err(SqlError::unsupported(text));
         };
         let columns = &self.relation.columns;
-        let sql = self.printed(bound, query, Look::PLAIN)?;
+        let named = columns.iter().map(|column| Some(column.name.clone())).collect();
+        let kept = Carrier::new(&self.names, self.names.catalog(), "an index").keep(
+            (bound, query),
+            &[],
+            (&self.relation.name, named),
+            &|| not_immutable(filter),
+        )?;
         let read = |at: &usize| {
             let (column, ty) = (&self.schema.columns[*at], columns[*at].ty);
             (column.id.0, column.name.clone(), PgType { oid: ty.oid, modifier: ty.modifier })
@@ -223,7 +224,7 @@ impl<'a> Parts<'a> {
         let call = is_call(self.source.tree, expr);
         let name = bind::name_of(self.source.tree, expr, &self.names, self.names.catalog());
         let program = Program {
-            sql,
+            sql: kept.sql,
             filter,
             table: self.relation.name.to_string(),
             columns: reads.iter().map(read).collect(),
@@ -232,6 +233,7 @@ impl<'a> Parts<'a> {
             name: name.map_or_else(|| "expr".into(), |name| name.to_string()),
             generated: false,
             gin: None,
+            carried: kept.carried,
         };
         Ok((program, ty))
     }
@@ -243,8 +245,9 @@ impl<'a> Parts<'a> {
             columns: columns.iter().map(|column| Some(column.name.clone())).collect(),
             reader: Some(&self.names.reader()),
             shows: None,
+            moved: None,
         };
-        formulas::printed(bound, query, &named, look).map_err(failed)
+        formulas::printed((bound, query), self.names.catalog(), &named, look).map_err(failed)
     }
 
     /// A program as the engine keeps it, with values of a type of its own.
@@ -297,27 +300,20 @@ impl<'a> Parts<'a> {
                 Expr::Literal(literal) if is_passing(of, literal) => {
                     Some(SqlError::unsupported("a moment of the execution in an index"))
                 }
-                Expr::Call(call) if catalog.proc(call.proc).is_some_and(|p| p.made.is_some()) => {
-                    Some(SqlError::unsupported("a function of the database in an index"))
-                }
-                expr if !is_immutable(catalog, bound, expr, of) => {
-                    let what = if filter { "predicate" } else { "expression" };
-                    let text = format!("functions in index {what} must be marked IMMUTABLE");
-                    Some(SqlError::new("42P17", text))
-                }
+                expr if !is_immutable(catalog, bound, expr, of) => Some(not_immutable(filter)),
                 _ => None,
             };
-            let made = is_made(of.oid) && failed.is_none();
             failed = failed.take().or(found);
-            if made && failed.is_none() {
-                let text = "a type that the database made in an expression of an index";
-                failed = Some(SqlError::unsupported(text));
-            }
             failed.is_none()
         });
         reads.sort_unstable();
         failed.map_or(Ok(reads), Err)
     }
+}
+
+fn not_immutable(filter: bool) -> SqlError {
+    let what = if filter { "predicate" } else { "expression" };
+    SqlError::new("42P17", format!("functions in index {what} must be marked IMMUTABLE"))
 }
 
 /// The text of a program.
@@ -362,11 +358,10 @@ const ANY_AND_TEXT: Oid = 2004;
 
 /// Whether an expression always gives the same for what it is of.
 pub(super) fn is_immutable(catalog: &Catalog, bound: &Bound, expr: &Expr, ty: TypeRef) -> bool {
-    let of_proc = |proc: Oid| {
-        catalog
-            .proc(proc)
-            .is_some_and(|proc| proc.volatility == Volatility::Immutable && !is_made(proc.oid))
-    };
+    let of_proc =
+        |proc: Oid| catalog.proc(proc).is_some_and(|proc| proc.volatility == Volatility::Immutable);
+    // Of a function that the database made, what it is made of is looked at.
+    let is_made = |proc: Oid| catalog.proc(proc).is_some_and(|proc| proc.made.is_some());
     // `a || b` of a text and another value is in PostgreSQL a function in SQL, which is looked into: it is as fixed as the texts.
     let joins = |proc: Oid, args: &[onlap_pg::bound::ExprId]| {
         matches!(proc, TEXT_AND_ANY | ANY_AND_TEXT)
@@ -375,7 +370,7 @@ pub(super) fn is_immutable(catalog: &Catalog, bound: &Bound, expr: &Expr, ty: Ty
     match expr {
         Expr::Call(call) => {
             let args: Vec<_> = call.args.iter().map(|arg| arg.1).collect();
-            of_proc(call.proc) || joins(call.proc, &args)
+            is_made(call.proc) || of_proc(call.proc) || joins(call.proc, &args)
         }
         Expr::Op(op) if joins(op.proc, &op.args) => true,
         Expr::Op(op) | Expr::Distinct(op) | Expr::NullIf(op) | Expr::ArrayOp(op, _) => {
@@ -385,7 +380,7 @@ pub(super) fn is_immutable(catalog: &Catalog, bound: &Bound, expr: &Expr, ty: Ty
             operators.iter().all(|oid| catalog.operator(*oid).is_some_and(|op| of_proc(op.proc)))
         }
         Expr::ViaText(one) => is_fixed_text(bound.ty(*one).oid) && is_fixed_text(ty.oid),
-        Expr::SqlValue(..) | Expr::SubQuery(_) | Expr::Domain(_) => false,
+        Expr::SqlValue(..) | Expr::SubQuery(_) => false,
         _ => true,
     }
 }

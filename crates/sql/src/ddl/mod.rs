@@ -5,6 +5,7 @@
 //! cheaper. What the engine does not need to know (views, roles, computed defaults, comments) are objects of [`crate::catalog`].
 
 mod alter;
+mod carried;
 mod cascade;
 mod change;
 mod checks;
@@ -61,6 +62,7 @@ use crate::view::View;
 use crate::wire::Client;
 
 pub use alter::relation;
+pub use cascade::named as named_by;
 pub use change::{anew, notice};
 pub use function::named as functions_named;
 pub use index::{described, free_name as index_name, number_twins};

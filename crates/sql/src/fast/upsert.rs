@@ -70,7 +70,8 @@ pub(super) fn matched(of: &Statement<'_>, source: Source) -> Option<Upsert> {
     let insert = insert::matched(of, source)?;
     let schema = &insert.source.schema;
     // The primary key is meant, and no other.
-    let arbiters = arbiters(of.tree, modify, &insert.source.table.schema()).ok()?;
+    let target = insert.source.table.schema();
+    let arbiters = arbiters(of.tree, modify, &target, crate::formulas::all()).ok()?;
     let [index] = &arbiters[..] else { return None };
     if insert.count() != 1 || !index.primary || index.time() != Time::Statement {
         return None;

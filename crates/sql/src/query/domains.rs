@@ -96,21 +96,17 @@ fn line(view: &View, domain: Oid) -> Vec<&Made> {
 pub fn expression(sql: &str) -> Result<(Tree, ExprId)> {
     let none = || Error::new("XX001", format!("a text of the catalog is no expression: {sql}"));
     let tree = grammar::parse(&format!("SELECT {sql}"))?;
-    let found = match &tree.statements[..] {
-        [one] => match one.statement {
-            Statement::Query(query) => match &tree.query(query).body {
-                Body::Select(select) => match &select.targets[..] {
-                    [target] => Some(target.value),
-                    _ => None,
-                },
-                _ => None,
-            },
-            _ => None,
-        },
-        _ => None,
-    };
-    let value = found.ok_or_else(none)?;
+    let value = only_target(&tree).ok_or_else(none)?;
     Ok((tree, value))
+}
+
+/// What the only SELECT of a text gives, where that is one expression.
+pub fn only_target(tree: &Tree) -> Option<ExprId> {
+    let [one] = &tree.statements[..] else { return None };
+    let Statement::Query(query) = one.statement else { return None };
+    let Body::Select(select) = &tree.query(query).body else { return None };
+    let [target] = &select.targets[..] else { return None };
+    Some(target.value)
 }
 
 /// A condition with VALUE as PostgreSQL writes it.

@@ -5,10 +5,14 @@
 //!
 //! Thread safety: belongs to the statement that asks.
 
+use std::cell::OnceCell;
+use std::sync::Arc;
+
 use onlap::{ColumnSchema, DataType, Expr, TableSchema};
 use onlap_pg::ast::Name as Word;
 use onlap_pg::bind::{self, Schema};
 use onlap_pg::bound::{Bound, QueryId};
+use onlap_pg::catalog::Catalog;
 use onlap_pg::print::{self, Called, Facts, Look, Source};
 use onlap_pg::{Oid, Result, TypeRef, grammar};
 use serde_json::json;
@@ -36,13 +40,15 @@ pub struct Printed<'a> {
     model: &'a Model,
     names: Names<'a>,
     reader: Reader,
+    /// What programs are shown by, once one is.
+    catalog: OnceCell<Arc<Catalog>>,
 }
 
 impl<'a> Printed<'a> {
     /// Nothing is bound yet.
     pub fn new(view: &'a View, model: &'a Model) -> Printed<'a> {
         let names = Names { printing: true, ..Names::new(view) };
-        Printed { view, model, names, reader: Reader::new(view) }
+        Printed { view, model, names, reader: Reader::new(view), catalog: OnceCell::new() }
     }
 
     /// The query of a view; `None` for what is none.
@@ -86,12 +92,14 @@ impl<'a> Printed<'a> {
     /// A condition of a table's rows.
     pub fn condition(&self, table: &TableSchema, condition: &Expr, look: Look) -> String {
         let sql = text::condition(table, condition);
+        let carries =
+            |program| formulas::program(program).is_ok_and(|program| !program.carried.is_empty());
         if let Expr::Formula(program, reads) = condition
-            && self.bound_expression(table, None, &sql, look).is_err()
+            && (carries(program) || self.bound_expression(table, None, &sql, look).is_err())
         {
-            // It names what the search path has not.
-            let catalog = formulas::catalog_of(self.view);
-            let shown = formulas::Shown { catalog: &catalog, reader: Some(&self.reader) };
+            // It names what the search path has not, or what is called otherwise now.
+            let catalog = self.catalog.get_or_init(|| formulas::catalog_of(self.view));
+            let shown = formulas::Shown { catalog, reader: Some(&self.reader) };
             return text::formula(table, (program, reads), (look, shown));
         }
         self.expression(table, None, &sql, look)

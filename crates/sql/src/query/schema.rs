@@ -63,6 +63,11 @@ impl<'a> Names<'a> {
         super::Reader::new(self.view)
     }
 
+    /// What the statement sees.
+    pub fn view(&self) -> &'a View {
+        self.view
+    }
+
     /// None are known yet.
     pub fn new(view: &'a View) -> Names<'a> {
         let found = Found {

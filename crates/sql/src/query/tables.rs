@@ -165,7 +165,8 @@ impl Table {
             let is_filter = schema.indexes.iter().any(|i| i.filter == Some(derived.column.id));
             let made = crate::formulas::made(&derived.program).ok()?;
             let column = (schema.columns.len() + at) as i32 + 1;
-            let (tree, class) = (Arc::clone(&made.tree), made.class);
+            let tree = made.tree_now(self.handle.types.catalog()).ok()?;
+            let class = made.class;
             Some(Derived { column, made: tree, reads, is_filter, class })
         });
         let derived = derived.collect();

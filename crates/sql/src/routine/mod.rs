@@ -32,6 +32,7 @@ mod words;
 
 pub use called::{Bodies, Given as Called, TRIGGER, VOID, call as call_made, is_polymorphic};
 pub use define::check;
+pub use texts::is_plain;
 pub use trigger::{Conditioned, Fired, Firing, fire, judge, must_be_served};
 
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};

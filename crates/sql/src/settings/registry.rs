@@ -315,6 +315,12 @@ settings! {
         SharedBuffers "shared_buffers" Number(Unit::Blocks, 0, i64::MAX >> 13), "0", Fixed,
             "What memory_limit says, for monitors.";
         Autovacuum "autovacuum" Flag, "on", Fixed, "Dead rows are removed in the background.";
+        AutovacuumNaptime "autovacuum_naptime" Number(Unit::S, 1, 2_147_483), "60", Fixed,
+            "PostgreSQL's default, for monitors: dead rows are removed as soon as there are many.";
+        AutovacuumVacuumThreshold "autovacuum_vacuum_threshold" Number(Unit::None, 0, 2_147_483_647), "50",
+            Fixed, "PostgreSQL's default, for monitors.";
+        AutovacuumVacuumScaleFactor "autovacuum_vacuum_scale_factor" Real(0.0, 100.0), "0.2", Fixed,
+            "PostgreSQL's default, for monitors.";
         AutovacuumMaxWorkers "autovacuum_max_workers" Number(Unit::None, 0, 64), "2", Fixed,
             "What background_jobs says, for monitors.";
         MaxWorkerProcesses "max_worker_processes" Number(Unit::None, 0, 64), "2", Fixed,

@@ -11,15 +11,15 @@ use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
 use super::sight::Sight;
 use super::{
-    extensions, functions, grants, made_types, monitored, policies, row_types, rules, text,
-    triggers,
+    depends, extensions, functions, grants, made_types, monitored, policies, row_types, rules,
+    text, triggers,
 };
 use crate::catalog::extensions::PLPGSQL;
 use crate::catalog::families::Inherited;
 use crate::catalog::policies::Security;
 use crate::catalog::storage::Storage;
 use crate::catalog::view_options::Options as ViewOptions;
-use crate::catalog::{Kind, bound, oids, rules as kept};
+use crate::catalog::{Kind, oids, rules as kept};
 use crate::columns::Types;
 use crate::ddl::view::ViewColumn;
 use crate::error::Result;
@@ -32,9 +32,9 @@ use crate::view::View;
 /// OID of pg_class.
 pub const PG_CLASS: u32 = 1259;
 /// OID of pg_attrdef, where the same column names a default.
-const PG_ATTRDEF: u32 = 2604;
+pub(super) const PG_ATTRDEF: u32 = 2604;
 /// pg_rewrite
-const PG_REWRITE: u32 = 2618;
+pub(super) const PG_REWRITE: u32 = 2618;
 /// OID of pg_constraint.
 pub const PG_CONSTRAINT: u32 = 2606;
 /// OID of pg_namespace.
@@ -58,7 +58,7 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "pg_inherits" => super::partitions::inherits,
         "pg_partitioned_table" => super::partitions::partitioned,
         "pg_sequence" => sequences,
-        "pg_depend" => dependencies,
+        "pg_depend" => depends::rows,
         "pg_description" => descriptions,
         "pg_rewrite" => rewrites,
         "pg_init_privs" => super::grants::initial,
@@ -404,11 +404,11 @@ fn dropped_attribute(table: u32, number: u32) -> Vec<Datum> {
 }
 
 /// Tables of the engine.
-fn tables(model: &Model) -> impl Iterator<Item = (&Relation, &TableSchema)> {
+pub(super) fn tables(model: &Model) -> impl Iterator<Item = (&Relation, &TableSchema)> {
     model.relations.iter().filter_map(|r| r.table().map(|t| (r, t.as_ref())))
 }
 
-fn number(table: &TableSchema, id: onlap::ColumnId) -> i64 {
+pub(super) fn number(table: &TableSchema, id: onlap::ColumnId) -> i64 {
     // Numbers of columns never change, unlike their places.
     let own = table.columns.iter().any(|column| column.id == id);
     if own { i64::from(id.0) + 1 } else { 0 }
@@ -826,86 +826,8 @@ pub fn identity(view: &View, table: &TableSchema, column: &ColumnSchema) -> Opti
     object.map(|object| object.body["always"].as_bool().unwrap_or(false))
 }
 
-fn dependencies(view: &View, model: &Model) -> Rows {
-    let mut rows = Rows::of("classid objid objsubid refclassid refobjid refobjsubid deptype");
-    for (sequence, table, column, identity) in owned_sequences(view, model) {
-        let kind = if identity { "i" } else { "a" };
-        rows.push(row![PG_CLASS, sequence, 0, PG_CLASS, table, column, kind]);
-    }
-    for (relation, table) in tables(model) {
-        for of in &table.generated {
-            let Some(at) = table.position(of.column) else { continue };
-            let oid = oids::of_part(table.id, "default", &table.columns[at].name);
-            let mut on = |column, kind| {
-                let column = number(table, column);
-                rows.push(row![PG_ATTRDEF, oid, 0, PG_CLASS, relation.oid, column, kind]);
-            };
-            on(of.column, "i");
-            of.reads.iter().for_each(|column| on(*column, "n"));
-        }
-    }
-    for relation in &model.relations {
-        if let Some((table, index)) = relation.index() {
-            for part in &index.key {
-                let (table_oid, column) = (oids::of_table(table.id), number(table, part.column));
-                rows.push(row![PG_CLASS, relation.oid, 0, PG_CLASS, table_oid, column, "a"]);
-            }
-        }
-    }
-    let all = crate::catalog::triggers::all(&view.objects);
-    for trigger in all.filter(|trigger| model.relation(trigger.relation).is_some()) {
-        let (own, table) = (triggers::PG_TRIGGER, trigger.relation);
-        rows.push(row![own, trigger.oid, 0, functions::PG_PROC, trigger.function, 0, "n"]);
-        rows.push(row![own, trigger.oid, 0, PG_CLASS, table, 0, "a"]);
-    }
-    defaults_depend(view, model, &mut rows);
-    views_depend(view, model, &mut rows);
-    extensions::members(view, &mut rows);
-    rows
-}
-
-/// What defaults of columns hang on: their columns, and sequences.
-fn defaults_depend(view: &View, model: &Model, rows: &mut Rows) {
-    let sequences = model.relations.iter().filter(|r| matches!(r.what, What::Sequence(_)));
-    let calls = |sequence| format!("nextval('{}'::regclass)", model.display(sequence));
-    let sequences: Vec<_> = sequences.map(|sequence| (sequence.oid, calls(sequence))).collect();
-    for (relation, table) in tables(model) {
-        for column in table.columns.iter().filter(|c| table.generated(c.id).is_none()) {
-            let Some(default) = text::default(view, model, table, column) else { continue };
-            let oid = oids::of_part(table.id, "default", &column.name);
-            let column = number(table, column.id);
-            rows.push(row![PG_ATTRDEF, oid, 0, PG_CLASS, relation.oid, column, "a"]);
-            if !default.contains("nextval('") {
-                continue;
-            }
-            for (sequence, _) in sequences.iter().filter(|(_, call)| default.contains(call)) {
-                rows.push(row![PG_ATTRDEF, oid, 0, PG_CLASS, *sequence, 0, "n"]);
-            }
-        }
-    }
-}
-
-/// What the queries of views read.
-fn views_depend(view: &View, model: &Model, rows: &mut Rows) {
-    for relation in model.relations.iter().filter(|r| matches!(r.kind(), "v" | "m")) {
-        let rule = rule_of(relation);
-        rows.push(row![PG_REWRITE, rule, 0, PG_CLASS, relation.oid, 0, "i"]);
-        rows.push(row![PG_REWRITE, rule, 0, PG_CLASS, relation.oid, 0, "n"]);
-        let object = match relation.table() {
-            Some(table) => crate::ddl::materialized::object(view, table.id),
-            None => view.objects.get(Kind::View, &relation.name.engine(&view.database)),
-        };
-        for used in object.iter().flat_map(|object| bound::uses(&object.body)) {
-            let whole = used.reads.is_empty().then_some(0);
-            for column in used.reads.iter().copied().chain(whole) {
-                rows.push(row![PG_REWRITE, rule, 0, PG_CLASS, used.oid, column, "n"]);
-            }
-        }
-    }
-}
-
 /// The OID of the rule that is a view's query.
-fn rule_of(relation: &Relation) -> u32 {
+pub(super) fn rule_of(relation: &Relation) -> u32 {
     relation.oid + 1
 }
 

@@ -7,6 +7,7 @@ pub mod advise;
 pub mod classes;
 pub mod cluster;
 pub mod definitions;
+mod depends;
 pub mod difference;
 pub mod extensions;
 pub mod figures;

@@ -180,6 +180,7 @@ impl<'a> Actions<'a> {
             return Err(SqlError::new("42701", text));
         }
         let mut changes = TableChanges::new().rename_column(from, to);
+        let catalog = formulas::catalog_of(self.view);
         let id = self.schema.columns[at].id;
         for derived in self.schema.derived.iter().filter(|d| d.reads.contains(&id)) {
             let program = formulas::program_of(derived).map_err(|e| sql_error(&e, ""))?;
@@ -191,7 +192,7 @@ impl<'a> Actions<'a> {
                 }
             };
             let name = program
-                .element(&now, Look::PRETTY, formulas::Shown::to_all(formulas::all()))
+                .element(&now, Look::PRETTY, formulas::Shown::to_all(&catalog))
                 .map_err(|e| sql_error(&e, ""))?;
             changes = changes.rename_derived(derived.column.id, name);
         }

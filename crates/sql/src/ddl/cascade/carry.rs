@@ -205,13 +205,16 @@ fn parts(session: &mut Session, known: &Known<'_>, all: &[Object]) -> Result<()>
     });
     for object in others.into_iter().chain(columns) {
         let id = match object {
-            Object::Key(id, _) | Object::Index(id, _) | Object::Column(id, _) => *id,
+            Object::Key(id, _)
+            | Object::Constraint(id, _)
+            | Object::Index(id, _)
+            | Object::Column(id, _) => *id,
             _ => continue,
         };
         let Some((name, table)) = known.table(id)? else { continue };
         session.temporary.is_private &= name.is_temporary();
         match object {
-            Object::Key(_, key) => {
+            Object::Key(_, key) | Object::Constraint(_, key) => {
                 view.scope.tx()?.drop_constraint(&table, key)?;
             }
             Object::Index(_, index) => {

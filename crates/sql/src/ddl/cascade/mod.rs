@@ -5,6 +5,7 @@
 //! is too long. The order is PostgreSQL's: what depends on something comes behind it, the oldest first, as far as numbers tell.
 //! What belongs to something that goes (a column to its table) is not told.
 
+mod carried;
 mod carry;
 mod members;
 mod shown;
@@ -23,6 +24,7 @@ use crate::session::Session;
 use crate::view::View;
 use crate::wire::Client;
 
+pub use carried::named;
 pub use carry::{forget_tables, out};
 use uses::{Edge, Uses};
 
@@ -65,6 +67,8 @@ pub enum Object {
     Field(u32, String),
     /// A condition of a domain.
     Check(u32, String),
+    /// A condition of a table.
+    Constraint(TableId, String),
 }
 
 /// What goes along, the first to go first.
@@ -140,6 +144,9 @@ impl<'a> Closure<'a> {
             }
             Object::Index(table, name) => {
                 goes(&Object::Table(*table)) || has_column(*table, &uses.index(*table, name))
+            }
+            Object::Constraint(table, name) => {
+                goes(&Object::Table(*table)) || has_column(*table, &uses.check(*table, name))
             }
             Object::Rule(of, _) | Object::Trigger(of, _) | Object::Policy(of, _) => relation(*of),
             Object::Field(of, _) | Object::Check(of, _) => goes(&Object::Type(*of)),

@@ -81,7 +81,7 @@ impl Uses<'_> {
                 let column = self.column_name(*table, |schema| schema.position(*id));
                 format!("default value for column {column} of {}", self.shown_table(*table)?)
             }
-            Object::Key(table, name) => {
+            Object::Key(table, name) | Object::Constraint(table, name) => {
                 format!("constraint {name} on {}", self.shown_table(*table)?)
             }
             Object::Rule(of, name) => format!("rule {name} on {}", self.shown_relation(*of)?),

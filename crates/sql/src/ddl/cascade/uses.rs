@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use onlap::{ColumnDefault, ColumnId, Table, TableId, TableSchema};
 
 use super::Object;
+use super::carried::Carried;
 use super::members::Members;
 use super::texts::{self, Texts};
 use crate::catalog::functions::Function;
@@ -55,6 +56,7 @@ pub struct Uses<'a> {
     by_id: HashMap<TableId, usize>,
     views: HashMap<u32, String>,
     members: OnceCell<Members>,
+    carried: OnceCell<Carried>,
     texts: Texts,
     /// Columns by the OIDs of their types.
     columns: OnceCell<HashMap<u32, Vec<(TableId, ColumnId)>>>,
@@ -72,9 +74,9 @@ impl<'a> Uses<'a> {
         let own = view.objects.of_kind(Kind::View);
         let own = own.filter(|(engine, _)| Name::of_engine(engine).0 == view.database);
         let views = own.map(|(engine, of)| (oids::of_object(of.number), engine.to_string()));
-        let (members, columns) = (OnceCell::new(), OnceCell::new());
+        let (members, columns, carried) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
         let (views, texts) = (views.collect(), Texts::default());
-        Ok(Uses { view, by_id, views, tables, members, texts, columns })
+        Ok(Uses { view, by_id, views, tables, members, carried, texts, columns })
     }
 
     /// A table and its name.
@@ -121,6 +123,13 @@ impl<'a> Uses<'a> {
         own.flat_map(reads).collect()
     }
 
+    /// The columns that a condition of a table reads.
+    pub fn check(&self, table: TableId, name: &str) -> Vec<ColumnId> {
+        let schema = self.of_table(table).map(|(_, table)| table.schema());
+        let check = schema.iter().flat_map(|schema| &schema.checks).find(|of| of.name == name);
+        check.map(|check| check.expr.columns()).unwrap_or_default()
+    }
+
     /// What depends on an object itself.
     ///
     /// # Errors
@@ -158,8 +167,13 @@ impl<'a> Uses<'a> {
             | Object::Trigger(..)
             | Object::Policy(..)
             | Object::Field(..)
-            | Object::Check(..) => Vec::new(),
+            | Object::Check(..)
+            | Object::Constraint(..) => Vec::new(),
         })
+    }
+
+    fn carried(&self) -> &Carried {
+        self.carried.get_or_init(|| Carried::of(self.tables().map(|(_, table)| table.schema())))
     }
 
     fn members(&self) -> Result<&Members> {
@@ -315,7 +329,9 @@ impl<'a> Uses<'a> {
 
     fn of_function(&self, of: &Function) -> Result<Vec<Edge>> {
         let may = |text: &str, is_expr: bool| called::calls(text, is_expr, of);
-        self.texts.naming(self.view, of.oid, (&may, texts::DEAR))
+        let mut found = self.texts.naming(self.view, of.oid, (&may, texts::DEAR))?;
+        found.extend(self.carried().of_oid(of.oid));
+        Ok(found)
     }
 
     /// What uses the type of a relation's rows, or a type of arrays.
@@ -389,6 +405,7 @@ impl<'a> Uses<'a> {
         let functions = function::with_types(view, &[oid]).into_iter();
         found.extend(functions.map(|of| Edge::to(Object::Function(of.oid), of.oid)));
         found.extend(self.texts.naming(view, oid, (&|text, _| may(text), price))?);
+        found.extend(self.carried().of_oid(oid));
         Ok(found)
     }
 }

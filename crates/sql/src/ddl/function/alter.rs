@@ -41,6 +41,9 @@ pub fn alter(
     if moves && super::users::is_named(view, &known)? {
         return Err(SqlError::unsupported("another name of a function that others use"));
     }
+    if moves {
+        crate::ddl::carried::must_keep_name(view, &known)?;
+    }
     match &alter.change {
         FunctionChange::Rename(to) => {
             let schema = function.name.schema.clone();
@@ -70,6 +73,7 @@ pub fn alter(
         FunctionChange::Options(options) => {
             let options = Options::of(source, options, known.procedure)?;
             options.apply(session, view, &mut function)?;
+            crate::ddl::carried::must_stay(view, &known, &function)?;
             session.catalog_changed()?;
             session.put(Kind::Function, &function.key(), Some(function.body()))?;
         }

@@ -47,6 +47,7 @@ pub fn create(
     }
     if let Some(known) = known {
         must_replace(view, create, known, &function)?;
+        super::carried::must_stay(view, known, &function)?;
         function.oid = known.oid;
     }
     let (key, is_new) = (function.key(), known.is_none());

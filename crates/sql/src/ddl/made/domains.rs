@@ -12,6 +12,7 @@ use crate::catalog::made_types::{Check, Domain, Made, What};
 use crate::catalog::names::quote;
 use crate::catalog::{frozen, oids};
 use crate::columns::ColumnType;
+use crate::ddl::carried::domain_must_stay;
 use crate::ddl::change::notice;
 use crate::ddl::columns::{Default, collation, computed, kept, only_once};
 use crate::ddl::naming;
@@ -205,11 +206,13 @@ pub fn change(
             if *not {
                 let null = |values: &ArrayRef| Ok(values.null_count() > 0);
                 judge_kept(view, made, &null, ("23502", "contains null values"))?;
+                domain_must_stay(view, made)?;
             }
             domain.not_null = *not;
         }
         TypeChange::AddConstraint(constraint) => {
             let check = added(session, view, source, (made, &domain), constraint)?;
+            domain_must_stay(view, made)?;
             domain.checks.push(check);
         }
         TypeChange::DropConstraint { skip, name } => {

@@ -25,7 +25,9 @@ pub fn columns_with(view: &View, made: &Made) -> Result<Vec<(Name, String, bool)
     let mut found = Vec::new();
     for (name, table) in view.tables()? {
         let schema = table.schema();
-        for (at, ty) in Types::of(&view.objects, &schema).iter().enumerate() {
+        // What indexes calculate comes behind the columns.
+        let types_of = Types::of(&view.objects, &schema);
+        for (column, ty) in schema.columns.iter().zip(types_of.iter()) {
             let domains = std::iter::successors(Some(ty.pg.oid), |oid| {
                 types.domain(*oid).map(|domain| domain.base.oid)
             });
@@ -38,7 +40,7 @@ pub fn columns_with(view: &View, made: &Made) -> Result<Vec<(Name, String, bool)
                 open.extend(of.what.parts().iter().map(|ty| ty.oid));
             }
             if within {
-                found.push((name.clone(), schema.columns[at].name.clone(), direct));
+                found.push((name.clone(), column.name.clone(), direct));
             }
         }
     }
