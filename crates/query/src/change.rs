@@ -287,9 +287,11 @@ impl Compiler<'_> {
             let free = |at: &usize| Node::Not(Box::new(Node::Column(*at))).into_arm();
             all.extend(before.iter().map(free));
             if let Some(condition) = action.condition {
-                all.push(self.node(condition)?.into_arm());
+                let mut conditions = Vec::new();
+                self.conditions_in(condition, &mut conditions);
+                all.push(self.conjunction(&conditions)?.into_arm());
             }
-            let takes = Node::BoolTest(Box::new(Node::And(all)), Some(true), false);
+            let takes = Node::All(all);
             let (more, at) = self.extend(plan, vec![(takes, bool)])?;
             let takes = at[0];
             before.push(takes);
@@ -434,7 +436,10 @@ impl Compiler<'_> {
         let filter = match conflict.filter {
             None => None,
             Some(id) => {
-                let node = vec![(self.node(id)?, TypeRef::new(oids::BOOL))];
+                let mut conditions = Vec::new();
+                self.conditions_in(id, &mut conditions);
+                let node = self.conjunction(&conditions)?;
+                let node = vec![(node, TypeRef::new(oids::BOOL))];
                 Some(self.exprs_of(node, modify, &mut |_| None)?)
             }
         };

@@ -584,6 +584,68 @@ fn functions_of_schemas_out_of_reach() {
 }
 
 /// What functions call or name is carried, so it stays as long as they are.
+/// What a transaction has dropped is in the way of nothing.
+#[test]
+fn what_is_made_anew_with_another_body() {
+    compared::compare(
+        "
+create function f(a int) returns int language sql immutable as 'select a + 1'
+create domain plain as int
+create table t (n int, g int generated always as (n::plain) stored)
+create index i on t (f(n))
+insert into t values (1), (2)
+begin
+drop index i
+create or replace function f(a int) returns int language sql immutable as 'select a + 100'
+create index i on t (f(n))
+alter table t drop column g
+alter domain plain add constraint d check (value > 0)
+commit
+select n from t where f(n) = 101
+alter function f(int) cost 5
+select n from t where f(n) = 102
+select pg_get_indexdef('i'::regclass)
+begin
+drop index i
+drop function f(int)
+rollback
+select n from t where f(n) = 102
+",
+    );
+}
+
+/// Who makes something with a function, and who changes or drops it, wait for each other.
+#[test]
+fn what_is_made_and_what_changes_it_wait() {
+    let fixture = Fixture::new(false);
+    let mut one = fixture.session();
+    for sql in [
+        "create function f(a int) returns int language sql immutable as 'select a + 1'",
+        "create table t (n int)",
+        "insert into t values (1)",
+    ] {
+        one.rows(sql);
+    }
+    for (change, wanted) in [
+        ("alter function f(int) cost 5", None),
+        ("drop function f(int)", Some("2BP01")),
+        (
+            "create or replace function f(a int) returns int language sql immutable as 'select a'",
+            Some("0A000"),
+        ),
+    ] {
+        one.rows("begin; create index i on t (f(n))");
+        let mut other = fixture.session();
+        let waits = std::thread::spawn(move || other.run(change).error.map(|error| error.0));
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        assert!(!waits.is_finished(), "{change}");
+        one.rows("commit");
+        assert_eq!(waits.join().expect("it ends").as_deref(), wanted, "{change}");
+        assert_eq!(one.rows("select n from t where f(n) = 2").len(), 1, "{change}");
+        one.rows("drop index i");
+    }
+}
+
 #[test]
 fn what_functions_name_stays() {
     let fixture = Fixture::new(false);
@@ -591,6 +653,11 @@ fn what_functions_name_stays() {
     let state = |talk: &mut support::Talk, sql: &str| talk.run(sql).error.map(|e| e.0);
     for sql in [
         "create schema other",
+        "create schema moving",
+        "create function moving.inner3(a int) returns int language sql immutable as 'select a + 1'",
+        "create function outer3(a int) returns int language sql immutable as 'select moving.inner3(a)'",
+        "create table n3 (n int)",
+        "create index on n3 (outer3(n))",
         "create type hue as enum ('r', 'g')",
         "create function inner1(a int) returns int language sql immutable as 'select a + 1'",
         "create function outer1(a int) returns int language sql immutable as 'select inner1(a) * 2'",
@@ -607,6 +674,7 @@ fn what_functions_name_stays() {
         ("drop type hue", "2BP01"),
         ("alter function inner1 rename to inner2", "0A000"),
         ("alter function inner1 set schema other", "0A000"),
+        ("alter schema moving rename to moved", "0A000"),
     ] {
         assert_eq!(state(&mut talk, sql).as_deref(), Some(code), "{sql}");
     }

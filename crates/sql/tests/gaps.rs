@@ -654,6 +654,17 @@ select sx(r) from (values (1, 'x')) r(x, y)
 select sx(row(1))
 select sx(row('a', 'b'))
 select sx(array[1])
+create function hid(int) returns int language sql as $$ select 1 $$
+revoke execute on function hid(int) from public
+create view vh as select hid(1) a
+create function ov(x int) returns int language sql as $$ select x $$
+create function ov(x vh) returns int language sql as $$ select 1 $$
+create function ov(x rt) returns int language sql as $$ select 2 $$
+create role plain_r
+set role plain_r
+select ov(1)
+reset role
+select ov(row(1, 'x')::rt)
 ",
     );
 }
@@ -712,7 +723,10 @@ fn shapes_are_compared_as_there() {
         );
     }
     script += "select point(1.5, -2), point(a, a) from (values (1), (2)) t(a)\n";
-    script += "select '(1e308,1e308),(-1e308,-1e308)'::box = '(1,1),(0,0)', '<(0,0),1e200>'::circle < '<(0,0),1>'\n";
+    script += "select '(1e308,1e308),(-1e308,-1e308)'::box = '(1,1),(0,0)'\n";
+    script += "select '<(0,0),1e200>'::circle < '<(0,0),1>'\n";
+    script += "select '(1e308,1),(-1e308,0)'::box < '(1,1),(0,0)'::box\n";
+    script += "select '[(1e308,0),(-1e308,0)]'::lseg < '[(0,0),(1,0)]'::lseg\n";
     script += "select '<(0,0),1e-200>'::circle < '<(0,0),1>'\n";
     compared::compare(&script);
 }

@@ -219,6 +219,11 @@ select case when a > 0 and 1/b > -1 then 1 end from z
 create index on z (a)
 select * from z where a > 0 and 1/b > -1
 update z set b = b + 1 where a > 0 and 1/b > -1
+create table zk (id int primary key, a int, b int)
+insert into zk values (1, null, 0), (2, 1, 1)
+merge into zk using (values (1), (2)) s(id) on zk.id = s.id when matched and a > 0 and 1/b > 0 then delete
+insert into zk values (1, 1, 1) on conflict (id) do update set a = 1 where zk.a > 0 and 1/zk.b > 1
+select * from zk
 delete from z where a > 1 and 1/b > -1
 select * from z
 ",

@@ -116,9 +116,20 @@ fn product(a: f64, b: f64) -> Result<f64> {
     }
 }
 
+fn finite(made: f64, of: [f64; 2]) -> Result<f64> {
+    match made.is_infinite() && of.iter().all(|value| value.is_finite()) {
+        true => Err(Error::new("22003", "value out of range: overflow")),
+        false => Ok(made),
+    }
+}
+
+fn difference(a: f64, b: f64) -> Result<f64> {
+    finite(a - b, [a, b])
+}
+
 fn area_of_box(bytes: &[u8]) -> Result<f64> {
     let [right, top, left, bottom] = values(BOX, bytes);
-    product(right - left, top - bottom)
+    product(difference(right, left)?, difference(top, bottom)?)
 }
 
 fn area_of_circle(bytes: &[u8]) -> Result<f64> {
@@ -128,7 +139,8 @@ fn area_of_circle(bytes: &[u8]) -> Result<f64> {
 
 fn length(bytes: &[u8]) -> Result<f64> {
     let [a, b, c, d] = values(LSEG, bytes);
-    Ok((a - c).hypot(b - d))
+    let (across, up) = (difference(a, c)?, difference(b, d)?);
+    finite(across.hypot(up), [across, up])
 }
 
 fn points_of_path(bytes: &[u8]) -> Result<f64> {
@@ -164,7 +176,10 @@ fn same_line(a: &[u8], b: &[u8]) -> Result<bool> {
     if one.iter().chain(&other).any(|value| value.is_nan()) {
         return Ok(pairs.all(|(a, b)| agree(a, b)));
     }
-    let ratio = pairs.clone().find(|(_, b)| !equal(*b, 0.0)).map_or(1.0, |(a, b)| a / b);
+    let ratio = match pairs.clone().find(|(_, b)| !equal(*b, 0.0)) {
+        Some((a, b)) => finite(a / b, [a, b])?,
+        None => 1.0,
+    };
     for (a, b) in pairs {
         if !equal(a, product(ratio, b)?) {
             return Ok(false);

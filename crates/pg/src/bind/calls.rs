@@ -108,7 +108,7 @@ impl Binder<'_> {
             over: call.over.is_some(),
             procedure: self.is_procedure(call),
         };
-        self.name_rows_taken(name)?;
+        self.name_rows_taken(name, args)?;
         let operands: Vec<_> = args.iter().map(|arg| self.operand(*arg)).collect();
         match resolve::function(self.catalog, name, &operands, form) {
             Ok(Called::Function(found)) => Ok(Ok(found)),
@@ -133,13 +133,17 @@ impl Binder<'_> {
         }
     }
 
-    /// Has the catalog know the types of rows that the database's functions of a name take: types of rows are known when they are
-    /// named.
-    fn name_rows_taken(&self, name: &str) -> Result<()> {
+    /// Has the catalog know the types of rows that the database's functions of a name take, where an argument may become one:
+    /// types of rows are known when they are named.
+    fn name_rows_taken(&self, name: &str, args: &[ExprId]) -> Result<()> {
+        let open = |id: &ExprId| matches!(self.out.ty(*id).oid, oids::RECORD | oids::UNKNOWN);
+        if !args.iter().any(open) {
+            return Ok(());
+        }
         let made = self.catalog.procs_named(name).filter(|proc| proc.made.is_some());
         let types: Vec<Oid> = made.flat_map(|proc| proc.arguments.iter().copied()).collect();
         let unknown = |ty: &Oid| *ty != 0 && self.catalog.get_type(*ty).is_none();
-        types.into_iter().filter(unknown).try_for_each(|ty| self.schema.name_type(ty))
+        types.into_iter().filter(unknown).try_for_each(|ty| self.schema.name_taken(ty))
     }
 
     /// An error of resolution: what polymorphic types say is told without a place.

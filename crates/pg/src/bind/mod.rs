@@ -133,6 +133,14 @@ pub trait Schema {
         Ok(())
     }
 
+    /// Lets the catalog have the type of a relation's rows that a function takes: nothing is read of the relation.
+    ///
+    /// # Errors
+    /// As [`Schema::name_type`].
+    fn name_taken(&self, oid: Oid) -> Result<()> {
+        self.name_type(oid)
+    }
+
     /// Whether this is the name of the database.
     fn is_database(&self, name: &str) -> bool;
 }

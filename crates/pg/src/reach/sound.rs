@@ -81,7 +81,8 @@ impl Walk<'_> {
 
     fn entry(&mut self, query: QueryId, at: usize) -> Found {
         let tree = self.tree;
-        let Some(entry) = tree.query(query).entries.get(at - 1) else {
+        let entry = at.checked_sub(1).and_then(|at| tree.query(query).entries.get(at));
+        let Some(entry) = entry else {
             return Err(format!("FROM names entry {at}"));
         };
         match &entry.kind {
@@ -202,12 +203,13 @@ impl Walk<'_> {
             if visible.has(entry) {
                 continue;
             }
-            let EntryKind::Join { columns, .. } = &self.tree.query(query).entries[entry - 1].kind
-            else {
-                return false;
+            let of = entry.checked_sub(1).and_then(|at| self.tree.query(query).entries.get(at));
+            let Some(EntryKind::Join { columns, .. }) = of.map(|of| &of.kind) else { return false };
+            let of = match usize::try_from(column).ok().and_then(|number| number.checked_sub(1)) {
+                None => Some(&columns[..]),
+                Some(at) => columns.get(at..=at),
             };
-            let named = usize::try_from(column).unwrap_or(0);
-            let of: &[ExprId] = if named > 0 { &columns[named - 1..named] } else { columns };
+            let Some(of) = of else { return false };
             for id in of {
                 self.tree.visit(*id, 0, &mut |id, inside| {
                     if let Expr::Var { entry, column, up } = self.tree.expr(id)

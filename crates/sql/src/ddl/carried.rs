@@ -157,8 +157,8 @@ impl<'a> Carrier<'a> {
         let Some(made) = self.view.objects.made_types().get(oid) else {
             return Err(self.refused("the type of a relation's rows"));
         };
+        self.hold(Kind::Type, &made.name.engine(&made.database))?;
         if let Some(domain) = made.domain() {
-            self.hold(Kind::Type, &made.name.engine(&made.database))?;
             self.add_type(domain.base.oid)?;
         }
         let ty = CarriedType::of(made).ok_or_else(|| self.refused("a composite type"))?;

@@ -104,6 +104,9 @@ fn must_be_free_of_texts(view: &View, from: Place<'_>) -> Result<()> {
                 format!("another name of a schema whose function {} others use", of.name.name);
             return Err(SqlError::unsupported(text));
         }
+        if of.name.schema == schema {
+            super::carried::must_keep_name(view, of)?;
+        }
     }
     let mut members = extensions::all(view).filter(|created| created.schema == schema);
     members.try_for_each(|created| super::extension::must_be_unnamed(view, &created))

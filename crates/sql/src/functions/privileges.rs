@@ -225,7 +225,7 @@ fn database(seen: &Seen, a: &[Datum]) -> Result<Datum> {
     Ok(found.map_or(Datum::Null, |d| wanted.met(&judge, Class::Database, Key::of(d.0))))
 }
 
-/// Functions are the system's, and all may call them.
+/// The system's functions all may call, except a few ([`granted`]).
 fn function(seen: &Seen, a: &[Datum]) -> Result<Datum> {
     let (judge, a) = asked(seen, a, 1)?;
     let oid = match &a[0] {

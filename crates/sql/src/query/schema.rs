@@ -142,6 +142,20 @@ impl<'a> Names<'a> {
         Ok(())
     }
 
+    /// The same of a table whose rows a function takes. The statement reads nothing of it, and waits for nothing.
+    fn name_row_taken(&self, row: Oid) -> Result<()> {
+        let tables = self.view.tables().map_err(|e| of_sql(&e))?;
+        let of = |table: &onlap::Table| oids::of_row(oids::of_table(table.schema().id));
+        let Some((name, table)) = tables.into_iter().find(|(_, table)| of(table) == row) else {
+            return self.name_row(row);
+        };
+        let handle = TableHandle::new(self.view, table);
+        handle.types.must_be_known(&handle.schema).map_err(|e| of_sql(&e))?;
+        let row = self.row_of(oids::of_table(handle.schema.id), &name);
+        self.note_row(&Arc::new(relation(&handle, row, self.catalog())));
+        Ok(())
+    }
+
     /// Remembers what the type of a relation's rows consists of.
     pub(super) fn note_row(&self, relation: &Arc<Relation>) {
         let mut rows = self.found.rows.borrow_mut();
@@ -380,6 +394,10 @@ impl Schema for Names<'_> {
         self.name_row(oid)?;
         // Its array.
         self.name_row(oid.wrapping_sub(1))
+    }
+
+    fn name_taken(&self, oid: Oid) -> Result<()> {
+        self.name_row_taken(oid)
     }
 
     fn is_database(&self, name: &str) -> bool {

@@ -71,8 +71,7 @@ pub fn domain_must_stay(view: &View, made: &Made) -> Result<()> {
 
 /// Fails where what a table keeps uses something.
 fn must_be_free(view: &View, what: &str, uses: &dyn Fn(&str) -> Result<bool>) -> Result<()> {
-    let seen = view.tables()?.into_iter().map(|(_, table)| table);
-    for table in seen.chain(view.instance.database().tables()) {
+    for (_, table) in view.tables()? {
         let schema = table.schema();
         for program in programs(&schema) {
             if uses(program)? {

@@ -204,6 +204,11 @@ impl<'a> Closure<'a> {
                     }
                     going.push(*oid);
                 }
+                Object::Function(oid) => {
+                    if let Some(function) = view.objects.functions().by_oid(*oid) {
+                        crate::ddl::function::hold(view, &function.key())?;
+                    }
+                }
                 Object::Schema(schema) => {
                     let name = names::of_schema(&view.database, schema);
                     view.scope.tx()?.hold_name(&name)?;

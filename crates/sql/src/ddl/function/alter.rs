@@ -3,7 +3,7 @@
 use onlap_pg::ast::{AlterFunction, FunctionChange, RoutineKind};
 
 use super::said::Options;
-use super::{find, members, must_be_free, must_own, temporary};
+use super::{find, hold, members, must_be_free, must_own, temporary};
 use crate::catalog::functions::Function;
 use crate::catalog::{Kind, Name};
 use crate::error::{Result, SqlError};
@@ -36,7 +36,7 @@ pub fn alter(
     };
     must_own(view, &known)?;
     let mut function = (*known).clone();
-    view.scope.tx()?.hold_name(&known.key())?;
+    hold(view, &known.key())?;
     let moves = matches!(alter.change, FunctionChange::Rename(_) | FunctionChange::Schema(_));
     if moves && super::users::is_named(view, &known)? {
         return Err(SqlError::unsupported("another name of a function that others use"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use onlap_pg::ast::DropFunction;
 
 use super::find::word;
-use super::{find, members, must_own};
+use super::{find, hold, members, must_own};
 use crate::catalog::Kind;
 use crate::catalog::functions::Function;
 use crate::ddl::cascade::{Closure, Object};
@@ -73,6 +73,9 @@ pub fn drop(
             all.push(found);
         }
     }
+    // What others are making with them is there, or they wait.
+    session.catalog_changed()?;
+    all.iter().try_for_each(|function| hold(view, &function.key()))?;
     let roots = all.iter().map(|function| Object::Function(function.oid)).collect();
     Closure::of(view, roots)?.drop(session, drop.cascade, client)?;
     let word = match drop.kind {

@@ -52,13 +52,7 @@ pub fn create(
     }
     let (key, is_new) = (function.key(), known.is_none());
     session.catalog_changed()?;
-    view.scope.tx()?.hold_name(&key)?;
-    let newest = view.instance.newest_objects();
-    if newest.get(Kind::Function, &key) != view.objects.get(Kind::Function, &key)
-        && !session.current()?.pending.has(Kind::Function, &key)
-    {
-        return Err(super::change::anew(view));
-    }
+    hold(view, &key)?;
     session.put(Kind::Function, &key, Some(function.body()))?;
     if is_new {
         let number = session.number_of(Kind::Function, &key)?;
@@ -71,6 +65,18 @@ pub fn create(
         crate::routine::check(&view, &function, said::body_at(source, &function.source))?;
     }
     Ok(tag)
+}
+
+/// Keeps other transactions from changing a function, by its key, or from making something with it until the end of this one.
+///
+/// # Errors
+/// `40001`: one changed it since the statement began, which begins anew; those of waits for locks.
+pub fn hold(view: &View, key: &str) -> Result<()> {
+    view.scope.tx()?.hold_name(key)?;
+    match view.newest_objects().get(Kind::Function, key) == view.objects.get(Kind::Function, key) {
+        true => Ok(()),
+        false => Err(super::change::anew(view)),
+    }
 }
 
 /// Fails where an extension has a function of this name and arguments.
