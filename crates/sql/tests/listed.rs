@@ -16,6 +16,7 @@ fn functions_are_listed_as_in_postgresql() {
 select oid, proname, pronamespace, proowner, prolang, procost, prorows, provariadic, prosupport from pg_proc where oid < 10000 order by oid
 select oid, prokind, prosecdef, proleakproof, proisstrict, proretset, provolatile, proparallel, pronargs, pronargdefaults, prorettype from pg_proc where oid < 10000 order by oid
 select oid, proargtypes, proallargtypes, proargmodes, proargnames, proconfig, proacl from pg_proc where oid < 10000 order by oid
+select objoid, classoid, objsubid, privtype, initprivs from pg_init_privs where classoid = 'pg_proc'::regclass order by 1
 select oid, prosrc from pg_proc where prolang <> 14 and oid < 10000 order by oid
 select oid, pg_get_function_arguments(oid) from pg_proc where oid < 10000 order by oid
 select oid, pg_get_function_identity_arguments(oid), pg_get_function_result(oid) from pg_proc where oid < 10000 order by oid

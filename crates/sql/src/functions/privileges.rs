@@ -246,8 +246,8 @@ fn function(seen: &Seen, a: &[Datum]) -> Result<Datum> {
     }
     let rights = view.judge.rights();
     let is_one =
-        |role: &&str| rights.role_named(role).is_some_and(|role| judge.has_rights_of(role.oid));
-    let may = granted(oid).is_none_or(|roles| roles.iter().any(is_one));
+        |role: &str| rights.role_named(role).is_some_and(|role| judge.has_rights_of(role.oid));
+    let may = granted(oid).is_none_or(|mut roles| roles.any(is_one));
     let met = !wanted.any.is_empty() && may || judge.is_superuser();
     let known = crate::query::catalog().proc(oid).is_some() && !extensions::is_member(oid);
     Ok(known.then_some(met).into())

@@ -1,6 +1,6 @@
 //! What do the catalogs say of functions, and how do they read as SQL?
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use onlap_pg::catalog::{Proc, Row, Table, oids as types, rows};
@@ -26,19 +26,21 @@ pub const COLUMNS: &str = "oid proname pronamespace prokind provolatile proretse
     proargtypes proowner prolang procost prorows provariadic prosupport prosecdef proleakproof \
     proisstrict proparallel pronargdefaults proallargtypes proargmodes proargnames proargdefaults \
     prosrc proconfig proacl";
-/// Functions of the system that only these roles may call.
-static GRANTED: LazyLock<HashMap<u32, Vec<&'static str>>> = LazyLock::new(|| {
-    let of = |row: Row| {
-        let items = list(row.text(23))?;
-        let roles = items.iter().filter_map(|item| item.split_once('=')).map(|(role, _)| role);
-        Some((row.number(0), roles.collect()))
-    };
+/// Functions of the system that not all may call: access control lists by OID.
+static GRANTED: LazyLock<BTreeMap<u32, Vec<&'static str>>> = LazyLock::new(|| {
+    let of = |row: Row| Some((row.number(0), list(row.text(23))?));
     rows(Table::Proc).filter_map(of).collect()
 });
 
+/// The access control lists of functions of the system, as they came with the database: those that not all may call have one.
+pub fn initial() -> impl Iterator<Item = (u32, &'static [&'static str])> {
+    GRANTED.iter().map(|(oid, items)| (*oid, &**items))
+}
+
 /// The names of the roles that may call a function of the system; `None` where all may.
-pub fn granted(oid: u32) -> Option<&'static [&'static str]> {
-    GRANTED.get(&oid).map(|roles| &**roles)
+pub fn granted(oid: u32) -> Option<impl Iterator<Item = &'static str>> {
+    let items = GRANTED.get(&oid)?.iter();
+    Some(items.filter_map(|item| item.split_once('=')).map(|(role, _)| role))
 }
 
 /// A type as format_type shows it.

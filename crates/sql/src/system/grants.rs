@@ -3,6 +3,7 @@
 //! Access control lists as they print them, with the roles' names, and back; the tables of memberships,
 //! default privileges and passwords; and `information_schema`'s lists of privileges.
 
+use super::functions;
 use super::model::{Model, Relation};
 use super::rows::{Datum, Rows};
 use super::sight::Sight;
@@ -155,6 +156,10 @@ pub fn initial(view: &View, model: &Model) -> Rows {
                 rows.push(row![relation.oid, relations, number, "i", list]);
             }
         }
+    }
+    for (oid, items) in functions::initial() {
+        let list: Vec<String> = items.iter().map(ToString::to_string).collect();
+        rows.push(row![oid, functions::PG_PROC, 0, "i", list]);
     }
     rows
 }
