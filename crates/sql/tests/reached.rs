@@ -314,6 +314,10 @@ fn columns_of_joins_within_queries_are_named_anew() {
     compare(
         "
 select y, (select j.x from (w join lateral (select q.y) l(x) on x = w.a) as j) from (select a, a + 1 y from u) q
+with x(c, d) as ((select x4.a as c1, 4 as c2 from w as x4) except (values ('-Infinity'::float8, 2))) select '0'::interval
+with x(c, d) as ((select a, 4 from v) except (values ('-Infinity'::float8, 2))) select '0'::interval
+select c from (select a c from v union all select 2.5 from v) s where c > 1
+select s.c, u.a from ((select a from v) intersect (select 1::numeric)) s(c), (select a + 0 a from u) u where u.a = s.c
 select y, (select x from w join lateral (select q.y) l(x) on x = w.a) from (select a, a + 1 y from u) q
 select y, (select a from w join lateral (select q.y) l(a) using (a)) from (select a, a + 1 y from u) q
 select y, (select a from w full join lateral (select 1) l(a) using (a) where a = q.y) from (select a, a + 1 y from u) q

@@ -186,6 +186,8 @@ impl Walk<'_> {
         if let Ok(number @ 1..) = usize::try_from(column) {
             match of.types.get(number - 1) {
                 None => return Err(says("is not there")),
+                // The columns of a set operation have the type that its parts have together.
+                Some(_) if self.tree.query(*query).set.is_some() => {}
                 Some(ty) if ty.oid != self.tree.ty(id).oid => {
                     return Err(says(&format!("is {}, not {}", ty.oid, self.tree.ty(id).oid)));
                 }
