@@ -18,7 +18,7 @@ use onlap::{
 use onlap_kernels::gin::Class;
 use onlap_kernels::{Datum, Session, input, output};
 use onlap_pg::ast::Name;
-use onlap_pg::bind::{self, Relation, Schema};
+use onlap_pg::bind::{self, NoRelations, Relation};
 use onlap_pg::bound::{Bound, Expr, Literal, Part, QueryId};
 use onlap_pg::catalog::{Catalog, oids};
 use onlap_pg::print::{self, Called, Facts, Look, Source};
@@ -242,9 +242,16 @@ impl Program {
         if self.generated {
             let ty = TypeRef { oid: self.ty.oid, modifier: self.ty.modifier };
             let wanted = assigned.then_some((&*self.name, ty));
-            return bind::of_column(&tree, value, wanted, &self.relation(catalog), &Alone, catalog);
+            return bind::of_column(
+                &tree,
+                value,
+                wanted,
+                &self.relation(catalog),
+                &NoRelations,
+                catalog,
+            );
         }
-        bind::of_index(&tree, value, self.filter, &self.relation(catalog), &Alone, catalog)
+        bind::of_index(&tree, value, self.filter, &self.relation(catalog), &NoRelations, catalog)
     }
 }
 
@@ -475,7 +482,7 @@ pub fn room(bytes: usize) -> Result<()> {
     Err(Error { detail: Some(detail), ..Error::new("53200", "out of memory") })
 }
 
-/// No session, and no relation besides the one that is bound to.
+/// No session.
 struct Alone;
 
 impl Session for Alone {
@@ -496,24 +503,6 @@ impl Session for Alone {
     }
     fn random(&self) -> u64 {
         0
-    }
-}
-
-impl Schema for Alone {
-    fn relation(&self, _: &[Box<str>]) -> Result<Option<Arc<Relation>>> {
-        Ok(None)
-    }
-    fn composite(&self, _: Oid) -> Option<Arc<Relation>> {
-        None
-    }
-    fn constraint(&self, _: Oid, _: &str) -> Option<Oid> {
-        None
-    }
-    fn is_schema(&self, _: &str) -> bool {
-        false
-    }
-    fn is_database(&self, _: &str) -> bool {
-        false
     }
 }
 

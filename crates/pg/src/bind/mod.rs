@@ -145,6 +145,27 @@ pub trait Schema {
     fn is_database(&self, name: &str) -> bool;
 }
 
+/// A database without relations.
+pub struct NoRelations;
+
+impl Schema for NoRelations {
+    fn relation(&self, _: &[Name]) -> Result<Option<Arc<Relation>>> {
+        Ok(None)
+    }
+    fn composite(&self, _: Oid) -> Option<Arc<Relation>> {
+        None
+    }
+    fn constraint(&self, _: Oid, _: &str) -> Option<Oid> {
+        None
+    }
+    fn is_schema(&self, _: &str) -> bool {
+        false
+    }
+    fn is_database(&self, _: &str) -> bool {
+        false
+    }
+}
+
 /// Binds a query, or a statement that changes rows.
 ///
 /// `parameters` are the types that a client gave, 0 where it left one open.

@@ -238,37 +238,11 @@ impl Visible {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::flaw;
-    use crate::bind::{Relation, Schema, bind};
+    use crate::TypeRef;
+    use crate::bind::{NoRelations, bind};
     use crate::bound::{Bound, EntryKind, Expr, ExprId, JoinTree, QueryId};
     use crate::catalog::{Catalog, oids};
-    use crate::{Oid, Result, TypeRef};
-
-    struct Nothing;
-
-    impl Schema for Nothing {
-        fn relation(&self, _: &[Box<str>]) -> Result<Option<Arc<Relation>>> {
-            Ok(None)
-        }
-
-        fn composite(&self, _: Oid) -> Option<Arc<Relation>> {
-            None
-        }
-
-        fn constraint(&self, _: Oid, _: &str) -> Option<Oid> {
-            None
-        }
-
-        fn is_schema(&self, _: &str) -> bool {
-            false
-        }
-
-        fn is_database(&self, _: &str) -> bool {
-            false
-        }
-    }
 
     /// `a`, `b` and `c` stand in FROM; `a` and `c` in a query within, one of them in a join's condition.
     const STATEMENT: &str = "with n as (select 1 x) \
@@ -279,7 +253,7 @@ mod tests {
     fn bound(catalog: &Catalog) -> (Bound, QueryId) {
         let tree = crate::grammar::parse(STATEMENT).expect("it is read");
         let statement = &tree.statements[0].statement;
-        bind(&tree, statement, &Nothing, catalog, &[]).expect("it is bound")
+        bind(&tree, statement, &NoRelations, catalog, &[]).expect("it is bound")
     }
 
     /// Columns by how many queries up they are.

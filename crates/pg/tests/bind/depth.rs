@@ -1,41 +1,13 @@
 //! Long and deep statements without a PostgreSQL: they are bound, or refused as too deep, on a test's stack of 2 MB.
 
-use std::sync::Arc;
-
-use onlap_pg::bind::{Relation, Schema, bind};
+use onlap_pg::bind::{NoRelations, bind};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::grammar::parse;
-use onlap_pg::{Oid, Result};
-
-/// A database without relations.
-struct Nothing;
-
-impl Schema for Nothing {
-    fn relation(&self, _: &[Box<str>]) -> Result<Option<Arc<Relation>>> {
-        Ok(None)
-    }
-
-    fn composite(&self, _: Oid) -> Option<Arc<Relation>> {
-        None
-    }
-
-    fn constraint(&self, _: Oid, _: &str) -> Option<Oid> {
-        None
-    }
-
-    fn is_schema(&self, _: &str) -> bool {
-        false
-    }
-
-    fn is_database(&self, _: &str) -> bool {
-        false
-    }
-}
 
 /// The error's SQLSTATE; empty where it is bound.
 fn bound(text: &str) -> String {
     let tree = parse(text).expect("it is read");
-    let made = bind(&tree, &tree.statements[0].statement, &Nothing, &Catalog::new(), &[]);
+    let made = bind(&tree, &tree.statements[0].statement, &NoRelations, &Catalog::new(), &[]);
     made.err().map_or(String::new(), |error| error.state.to_string())
 }
 

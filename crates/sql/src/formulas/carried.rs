@@ -16,7 +16,7 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use onlap_kernels::misc::MadeCall;
 use onlap_kernels::{Cx, Datum, Repr, Session, input, output, repr};
-use onlap_pg::bind::{self, Relation};
+use onlap_pg::bind::{self, NoRelations, Relation};
 use onlap_pg::bound::{Bound, Expr, Part, QueryId};
 use onlap_pg::catalog::{
     Catalog, Kind, Label, MadeParameter, MadeProc, Proc, ProcKind, Type, Volatility,
@@ -234,7 +234,7 @@ impl CarriedFunction {
     fn bind(&self, catalog: &Catalog) -> Result<(Bound, QueryId)> {
         let (tree, value) = domains::expression(&format!("({})", self.sql))?;
         let wanted = Some(("result", TypeRef::new(self.result)));
-        bind::of_column(&tree, value, wanted, &self.relation(catalog), &Alone, catalog)
+        bind::of_column(&tree, value, wanted, &self.relation(catalog), &NoRelations, catalog)
     }
 
     fn relation(&self, catalog: &Catalog) -> Relation {
