@@ -27,7 +27,7 @@ pub(crate) const OPEN_MARKS: usize = 1024;
 pub(super) const LOOKUP: usize = 4;
 
 /// Rows up to which each is looked up by itself: more of them are met with the sorted marks, in one walk over both.
-pub(super) const FEW_ROWS: usize = 256;
+pub(super) const FEW_ROWS: usize = 1024;
 
 /// Bytes of the bitmap per mark, and per stretch of 65,536 rows with a mark.
 const BITMAP_BYTES: (usize, usize) = (4, 64);
