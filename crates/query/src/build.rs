@@ -316,7 +316,30 @@ impl Compiler<'_> {
             let none = self.constant(onlap_pg::catalog::oids::BOOL, &Datum::Null)?;
             exprs.push(self.physical(none, TypeRef::new(onlap_pg::catalog::oids::BOOL))?);
         }
+        let plan = self.wanted_singly(query, plan, |target| !target.hidden && keys.is_empty());
         Ok(Rel { plan: self.project(plan, exprs)?, types })
+    }
+
+    /// The rows of which targets are calculated: one by one where that does something and a query around this one may want no
+    /// more rows, by its LIMIT or since it asks whether there are any.
+    fn wanted_singly(
+        &self,
+        query: &Query,
+        plan: Arc<dyn ExecutionPlan>,
+        wanted: impl Fn(&Target) -> bool,
+    ) -> Arc<dyn ExecutionPlan> {
+        let (last, around) = self.frames.split_last().expect("a query is being made");
+        let is_cut = |frame: &Frame| {
+            frame.told.is_rows_only() || self.bound.query(frame.query).limit.is_some()
+        };
+        let stops = last.told.is_rows_only() || around.iter().any(is_cut);
+        let mut targets = query.targets.iter().filter(|target| wanted(target));
+        let pending =
+            |target: &Target| !last.layout.exprs.iter().any(|(id, _)| *id == target.value);
+        match stops && targets.any(|target| pending(target) && self.acts(target.value)) {
+            true => crate::filter::singly(plan),
+            false => plan,
+        }
     }
 
     fn has_late_targets(&self, query: &Query) -> bool {
@@ -352,6 +375,7 @@ impl Compiler<'_> {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let mut nodes = Vec::new();
         let mut ids = Vec::new();
+        let plan = self.wanted_singly(query, plan, &wanted);
         for target in query.targets.iter().filter(|target| wanted(target)) {
             if self.is_unused(query, target.value) {
                 continue;

@@ -17,7 +17,7 @@ use datafusion_common::Result;
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
 use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_plan::ExecutionPlan;
-use futures::StreamExt;
+use futures::{StreamExt, TryStreamExt};
 
 use crate::step::{Step, stream_of};
 
@@ -46,6 +46,20 @@ pub fn filter(plan: Plan, condition: Arc<dyn PhysicalExpr>, acts: bool) -> Plan 
         Ok(stream_of(Arc::clone(&out), batches))
     };
     Step::make("Filter", "", vec![plan], schema, Arc::new(run))
+}
+
+/// A step that hands rows on one by one, each when it is wanted: what stands above does something for each row that it gets, and
+/// whoever takes its rows may stop.
+pub fn singly(plan: Plan) -> Plan {
+    let schema = plan.schema();
+    let out = Arc::clone(&schema);
+    let run = move |inputs: Vec<Plan>, context: Arc<TaskContext>| {
+        let input = inputs[0].execute(0, context)?;
+        let one = |batch: RecordBatch| (0..batch.num_rows()).map(move |at| Ok(batch.slice(at, 1)));
+        let rows = input.map_ok(move |batch| futures::stream::iter(one(batch))).try_flatten();
+        Ok(stream_of(Arc::clone(&out), rows))
+    };
+    Step::make("Singly", "", vec![plan], schema, Arc::new(run))
 }
 
 struct Work {
