@@ -23,11 +23,15 @@ use crate::step::{Step, stream_of};
 
 type Plan = Arc<dyn ExecutionPlan>;
 
+/// The name of the step that hands rows on one by one.
+const SINGLY: &str = "Singly";
+
 /// Rows that are given together, at most.
 const TOGETHER: usize = 4096;
 
 /// A step that leaves the rows of which a condition is true; `acts`: asking it does something.
 pub fn filter(plan: Plan, condition: Arc<dyn PhysicalExpr>, acts: bool) -> Plan {
+    let acts = acts || comes_singly(&plan);
     let schema = plan.schema();
     let out = Arc::clone(&schema);
     let run = move |inputs: Vec<Plan>, context: Arc<TaskContext>| {
@@ -49,7 +53,7 @@ pub fn filter(plan: Plan, condition: Arc<dyn PhysicalExpr>, acts: bool) -> Plan 
 }
 
 /// A step that hands rows on one by one, each when it is wanted: what stands above does something for each row that it gets, and
-/// whoever takes its rows may stop.
+/// what takes its rows may stop.
 pub fn singly(plan: Plan) -> Plan {
     let schema = plan.schema();
     let out = Arc::clone(&schema);
@@ -59,7 +63,19 @@ pub fn singly(plan: Plan) -> Plan {
         let rows = input.map_ok(move |batch| futures::stream::iter(one(batch))).try_flatten();
         Ok(stream_of(Arc::clone(&out), rows))
     };
-    Step::make("Singly", "", vec![plan], schema, Arc::new(run))
+    Step::make(SINGLY, "", vec![plan], schema, Arc::new(run))
+}
+
+/// Whether rows are handed on one by one below; what gathers them again asks for rows that may not be wanted.
+fn comes_singly(plan: &Plan) -> bool {
+    let mut open = vec![plan];
+    while let Some(plan) = open.pop() {
+        if plan.name() == SINGLY {
+            return true;
+        }
+        open.extend(plan.children());
+    }
+    false
 }
 
 struct Work {

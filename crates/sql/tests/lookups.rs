@@ -140,6 +140,14 @@ select count(*) from (select nextval('sq') from x limit 7) q
 select nextval('sq')
 select n > 0 from (select nextval('sq') as n from x limit 20) q limit 2
 select nextval('sq')
+select n > 0 from (select nextval('sq') as n from x offset 0) q where n > 0 limit 4
+select nextval('sq')
+select n > 0 from (select nextval('sq') as n, id from x offset 0) q order by id limit 4
+select nextval('sq')
+select count(n) from (select nextval('sq') as n, id from x order by id) q, (select 1 offset 0) o limit 4
+select nextval('sq')
+select n > 0 from (select nextval('sq') as n from x order by id desc) q limit 4
+select nextval('sq')
 select pg_try_advisory_lock(id) from x where h = 36 union all select false limit 2
 select count(*) from pg_locks where locktype = 'advisory'
 select pg_advisory_unlock_all()

@@ -1,7 +1,7 @@
 //! How are the values of one column of the engine written into the rows of an answer?
 //!
 //! The form is looked up once per column and batch; the common ones, whole numbers and texts, are copied from
-//! where they lie. All others go through [`Cell`], and so does every form here in the test below.
+//! where they lie. All others go through [`Cell`], which the test below compares with them.
 
 use onlap::{BytesVec, Column, DataType, Vector};
 
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use crate::wire::Reply;
 
-    /// Every type of the catalog over every form of the engine that holds such values, NULL among them.
+    /// The types and forms that are copied, and some that are not, NULL among them.
     #[test]
     fn values_are_written_as_their_cells_are() {
         let types = [
