@@ -20,8 +20,8 @@ const NEEDED: [(&str, &str); 3] = [
     ("/usr/lib/python3/dist-packages/psycopg2", "apt-get install python3-psycopg2"),
 ];
 
-/// pgbouncer does not run as root; this is nobody.
-const NOBODY: u32 = 65_534;
+/// pgbouncer does not run as root; this is the user without rights.
+const UNPRIVILEGED: u32 = 65_534;
 
 /// A pool before a server; it ends with its test.
 struct Pool {
@@ -50,7 +50,7 @@ impl Pool {
         let mut command = Command::new(program);
         command.arg("-q").arg(&config).stdin(Stdio::null()).stdout(Stdio::null());
         if is_root() {
-            command.uid(NOBODY).gid(NOBODY);
+            command.uid(UNPRIVILEGED).gid(UNPRIVILEGED);
         }
         let mut child = command.stderr(Stdio::null()).spawn().expect("pgbouncer starts");
         let until = Instant::now() + Duration::from_secs(30);

@@ -51,12 +51,73 @@ fn rows_are_copied_and_imported_as_with_shards_of_postgresql() {
         same(statement, &short(&theirs), &short(&plain));
     }
     let columns = "select attrelid::regclass::text, attname, format_type(atttypid, atttypmod), attnotnull, \
-                   attcollation, pg_get_expr(adbin, adrelid) from pg_attribute left join pg_attrdef \
+                   attcollation, attgenerated, pg_get_expr(adbin, adrelid) from pg_attribute left join pg_attrdef \
                    on adrelid = attrelid and adnum = attnum where attnum > 0 and attrelid in \
                    (select oid from pg_class where relnamespace = 'imported'::regnamespace) order by 1, attnum";
-    let [ours, theirs, plain] = clients.each_mut().map(|client| told(&all(client, columns)));
-    same(columns, &ours, &theirs);
-    same(columns, &theirs, &plain);
+    let [ours, theirs, _] = &mut clients;
+    same(columns, &told(&all(ours, columns)), &told(&all(theirs, columns)));
+    for statement in IMPORTED {
+        let [ours, theirs] = [&mut *ours, &mut *theirs]
+            .map(|client| told(&client.run(statement).expect("PostgreSQL answers")));
+        same(statement, &ours, &theirs);
+    }
+}
+
+/// What is done with tables that were imported from a shard.
+const IMPORTED: [&str; 14] = [
+    "insert into imported.kept (id) values (1), (2), (3) returning *",
+    "insert into imported.kept (id, v) values (4, 'too long')",
+    "insert into imported.kept (id, twice) values (5, 7)",
+    "update imported.kept set id = id + 10 where v = 'a''b' returning id, twice",
+    "select * from imported.over_kept order by id desc limit 2",
+    "select count(*), max(v) from imported.kept where twice > 22",
+    "update imported.over_kept set id = 99 where id = 12",
+    "delete from imported.kept where twice = 198 returning *",
+    "insert into imported.parts values (1, 'a'), (9, 'b') returning id",
+    "insert into imported.parts values (11, 'none')",
+    "update imported.parts set id = 3 where v = 'b' and random() < 2 returning *",
+    "select k.id, p.id from imported.kept k join imported.parts p on k.id = p.id + 10 order by 1",
+    "truncate imported.kept, imported.parts",
+    "select (select count(*) from imported.kept), (select count(*) from imported.parts)",
+];
+
+#[test]
+fn as_many_parameters_as_a_message_has_are_taken() {
+    let Some(worlds) = Worlds::start("batch_size '20000', fetch_size '50000'") else { return };
+    let [mut ours, ..] = worlds.clients("");
+    let rows =
+        "insert into ev (id, name, n) select i, 'row ' || i, i from generate_series(1, 12000) i";
+    all(&mut ours, rows);
+    let sums = all(&mut ours, "select count(*), sum(id), sum(n), max(name) from ev");
+    let expected = ["12000", "72006000", "72006000", "row 9999"];
+    assert_eq!(sums.rows, [expected.map(|text| Some(text.to_string()))]);
+    // Nothing of a statement stays when a row in its last batch is wrong.
+    let wrong = "insert into ev (id, name, n) select i, 'row', case when i = 61999 then -1 else i end \
+                 from generate_series(50000, 62000) i";
+    assert_eq!(ours.run(wrong).expect("PostgreSQL answers").state(), "23514");
+    assert_eq!(all(&mut ours, "select count(*) from ev").rows, [[Some("12000".to_string())]]);
+}
+
+#[test]
+fn a_shard_that_is_away_is_told_of_and_others_go_on() {
+    let Some(mut worlds) = Worlds::start(OPTIONS) else { return };
+    let mut client = worlds.coordinator(WORLDS[0]);
+    all(&mut client, "insert into ev (id, name) select i, 'x' from generate_series(1, 100) i");
+    let away = worlds.servers.pop().expect("there are two");
+    away.server.stop().expect("it ends in order");
+    let began = Instant::now();
+    let all_rows = client.run("select count(*) from ev").expect("PostgreSQL answers");
+    assert!(matches!(all_rows.state(), "08006" | "08001" | "57P01"), "{all_rows:?}");
+    let again = client.run("select count(*) from ev").expect("PostgreSQL answers");
+    assert_eq!(again.state(), "08001", "{again:?}");
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    let first = all(&mut client, "select count(*) from ev0");
+    assert_ne!(first.rows, [[Some("0".to_string())]]);
+    // Both shards have begun by the time that the second is missed: nothing stays.
+    let both =
+        client.run("insert into ev (id, name) select i, 'y' from generate_series(101, 200) i");
+    assert_eq!(both.expect("PostgreSQL answers").state(), "08001");
+    assert_eq!(all(&mut client, "select count(*) from ev0").rows, first.rows);
 }
 
 /// Steps of two sessions, by their numbers. postgres_fdw hands no NOWAIT on.
@@ -122,7 +183,7 @@ fn sessions_see_each_other_as_with_shards_of_postgresql() {
 /// A query of the coordinator during which a shard sleeps for ten minutes.
 const ENDLESS: &str = "select * from slow";
 
-/// What of a shard's sessions is at work, but for the one that asks.
+/// What of a shard's sessions is at work, except the one that asks.
 const AT_WORK: &str = "from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() \
                        and datname = current_database()";
 

@@ -56,15 +56,18 @@ print(waited)
 print(ask(two, "rollback"))
 print(ask(three, "select * from pooled order by id"))
 
-# What a session has made of its own is gone with the transaction.
-print(ask(one, "prepare kept as select 1"), ask(one, "execute kept"))
-print(ask(one, "create temporary table passing (id int)"))
-print(ask(two, "select count(*) from pg_class where relname = 'passing'"))
-print(ask(one, "listen news"), ask(two, "select count(*) from pg_listening_channels()"))
-print(ask(one, "select pg_advisory_lock(7)"))
-time.sleep(0.3)
-print(ask(two, "select pg_try_advisory_lock(7)"))
-print(ask(one, "declare c cursor with hold for select 1"), ask(two, "fetch 1 from c"))
+# What a session has made of its own is gone with the transaction, as soon as the pool has cleared it.
+for mine, theirs in (
+    ("prepare kept as select 1", "execute kept"),
+    ("create temporary table passing (id int)", "select count(*) from pg_class where relname = 'passing'"),
+    ("listen news", "select count(*) from pg_listening_channels()"),
+    ("select pg_advisory_lock(7)", "select pg_try_advisory_lock(7)"),
+    ("declare c cursor with hold for select 1", "fetch 1 from c"),
+    ("set statement_timeout = 1", "show statement_timeout"),
+):
+    print(ask(one, mine))
+    time.sleep(0.3)
+    print(ask(two, theirs))
 
 # Errors leave a session that others can use.
 print(ask(one, "begin"), ask(one, "select 1 / 0"), ask(one, "select 1"), ask(one, "rollback"))
