@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, JoinTree, Literal, QueryId};
 
-use crate::compile::{Compiler, Frame};
+use crate::compile::{Compiler, Frame, MORE_STACK, RED_ZONE};
 use crate::env::{Env, Read, Tables};
 
 /// Rows of a query in FROM, where nothing is known of it.
@@ -56,7 +56,9 @@ impl Compiler<'_> {
                     false => facts.rows,
                 }
             }
-            EntryKind::Query(inner) => self.rows_read(*inner),
+            EntryKind::Query(inner) => {
+                stacker::maybe_grow(RED_ZONE, MORE_STACK, || self.rows_read(*inner))
+            }
             _ => 0.0,
         };
         query.entries.iter().map(|entry| &entry.kind).enumerate().map(read).sum()

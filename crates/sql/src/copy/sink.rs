@@ -371,9 +371,8 @@ impl<'a> Sink<'a> {
         let schema = self.table.schema();
         let of_rows = called::must_of_rows(self.view, &schema);
         of_rows.map_err(|e| self.at_row(row, true, e))?;
-        called::must_of_indexes(self.view, &schema).map_err(|e| {
+        called::must_of_indexes(self.view, &schema).inspect_err(|_| {
             self.failed_row = Some((self.lines.number(row), None));
-            e
         })
     }
 

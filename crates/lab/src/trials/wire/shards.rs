@@ -23,26 +23,35 @@ const ROWS_MAX: u64 = 4_000_000;
 const ROOMY: u64 = 1 << 30;
 const COLUMNS: &str = "id bigint NOT NULL, customer int, price int, at timestamptz, note text";
 
-/// Rows per second over two shards, over those over one.
+/// Rows per second over two shards over those over one, and the same of the shards' own work.
 pub(in super::super) fn shards(stage: &Stage<'_>) -> Result<Vec<Figure>> {
     let rows = stage.plan.rows.min(ROWS_MAX);
-    let mut rates = [Vec::new(), Vec::new()];
+    let (mut rates, mut works) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
     for run in 0..stage.plan.repeat {
-        for (i, rates) in rates.iter_mut().enumerate() {
-            rates.push(over(stage, run, i + 1, rows)?);
+        for i in 0..2 {
+            let (rate, cpu_us) = over(stage, run, i + 1, rows)?;
+            rates[i].push(rate);
+            works[i].push(cpu_us);
         }
     }
     let [one, two] = rates.map(|mut r| median(&mut r));
+    let [cpu, divided] = works.map(|mut r| median(&mut r));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let work = "inserts by postgres_fdw into two shards / into one, 3 indexes, 4 clients";
     let note = format!(
         "{two:.0} against {one:.0} rows/s; {rows} rows; shards and coordinator share {cores} cores"
     );
-    Ok(vec![figure(work, two / one, (1.4, 1.8), Better::Higher, "x").noting(note)])
+    let own = "CPU of the shards per row, of two / of one";
+    let own_note =
+        format!("{divided:.2} against {cpu:.2} us; what a machine for each would divide");
+    Ok(vec![
+        figure(work, two / one, (1.4, 1.8), Better::Higher, "x").noting(note),
+        figure(own, divided / cpu, (1.3, 1.1), Better::Lower, "x").noting(own_note),
+    ])
 }
 
-/// Rows per second over this many shards.
-fn over(stage: &Stage<'_>, run: usize, count: usize, rows: u64) -> Result<f64> {
+/// Rows per second over this many shards, and microseconds of CPU that these have used for each row.
+fn over(stage: &Stage<'_>, run: usize, count: usize, rows: u64) -> Result<(f64, f64)> {
     let named = |what: &str| format!("{what}{run}-{count}");
     let memory = Memory::roomy(ROOMY);
     let coordinator = start(stage, Kind::Postgres, &named("coordinator"), memory, SyncMode::Os)?;
@@ -50,6 +59,10 @@ fn over(stage: &Stage<'_>, run: usize, count: usize, rows: u64) -> Result<f64> {
         .map(|at| start(stage, Kind::Onlap, &named(&format!("shard{at}-")), memory, SyncMode::Os));
     let shards = shards.collect::<Result<Vec<Server>>>()?;
     divide(&coordinator, &shards)?;
+    let used = |shards: &[Server]| -> u64 {
+        shards.iter().filter_map(Server::usage).map(|usage| usage.cpu_us).sum()
+    };
+    let before = used(&shards);
     let (next, began) = (AtomicU64::new(0), Instant::now());
     std::thread::scope(|scope| {
         let (next, coordinator) = (&next, &coordinator);
@@ -59,12 +72,13 @@ fn over(stage: &Stage<'_>, run: usize, count: usize, rows: u64) -> Result<f64> {
         clients.into_iter().try_for_each(|client| client.join().expect("a client does not panic"))
     })?;
     let seconds = began.elapsed().as_secs_f64();
+    let cpu_us = used(&shards) - before;
     let mut client = coordinator.connect()?;
     let there = client.query_one("SELECT count(*) FROM events", &[]).map_err(|e| of_client(&e))?;
     assert_eq!(there.get::<_, i64>(0) as u64, rows, "rows that were inserted are there");
     shards.into_iter().try_for_each(Server::stop)?;
     coordinator.stop()?;
-    Ok(rows as f64 / seconds)
+    Ok((rows as f64 / seconds, cpu_us as f64 / rows as f64))
 }
 
 /// Makes the table on the shards, and its partitions on the coordinator.
