@@ -70,7 +70,7 @@ fn shards_answer_as_partitions_do() {
 #[test]
 fn shards_answer_alike_where_postgresql_asks_them_for_estimates() {
     compare(
-        "use_remote_estimate 'true', fetch_size '3', batch_size '1000', parallel_commit 'true'",
+        "use_remote_estimate 'true', fetch_size '50', batch_size '1000', parallel_commit 'true'",
         "set enable_partitionwise_join = on; set enable_partitionwise_aggregate = on",
     );
 }
