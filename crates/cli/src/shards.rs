@@ -82,7 +82,8 @@ fn as_text(made: &Plan, args: &PlanArgs) -> String {
         text.push('\n');
     };
     for (node, sql) in &made.shards {
-        let on = format!("-- On shard {node}, database {}:\n", args.database);
+        // A name in a comment stays in its line.
+        let on = format!("-- On shard {node}, database {:?}:\n", args.database);
         add(&on, sql);
     }
     add(

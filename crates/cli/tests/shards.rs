@@ -155,6 +155,8 @@ fn what_cannot_be_divided_is_refused() {
         (two, "t (id int generated always as identity)", "id", "count by itself"),
         (two, "t (id int)", "no", "column \"no\""),
         (two, "t (id int)", "id,id", "named twice"),
+        (two, "t (id int -- the key\n)", "id", "comment"),
+        (two, "t (id int) -- (why)", "id", "comment"),
         (two, "a.b.c.d (id int)", "id", "name"),
         (two, "t ()", "id", ""),
     ] {
@@ -166,6 +168,11 @@ fn what_cannot_be_divided_is_refused() {
     assert_eq!(shards(&["--nodes", two, "--table", "t (id int)"]).status.code(), Some(2));
     let long = format!("{} (id int)", "t".repeat(62));
     assert_eq!(shards(&["--nodes", two, "--table", &long, "--key", "id"]).status.code(), Some(2));
+    let hidden = ["--nodes", two, "--table", "t (id int) -- (why)", "--key", "id", "--not-unique"];
+    assert_eq!(shards(&hidden).status.code(), Some(2));
+    let line = ["--nodes", two, "--table", "t (id int)", "--key", "id", "--database", "a\nb"];
+    let text = String::from_utf8(shards(&line).stdout).expect("texts are UTF-8");
+    assert!(text.contains(r#"-- On shard a:1, database "a\nb":"#), "{text}");
     let six = shards(&["--nodes", "[::1]:5,h:6", "--table", "t (id int)", "--key", "id"]);
     let text = String::from_utf8_lossy(&six.stdout);
     assert!(

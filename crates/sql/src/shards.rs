@@ -74,15 +74,19 @@ pub fn plan(asked: &Asked<'_>) -> Result<Plan> {
     let within = schema.map_or(String::new(), |schema| format!("{}.", quote(schema)));
     let whole = format!("{within}{}", quote(name));
     let unique = if asked.repeats { String::new() } else { format!(", PRIMARY KEY ({key})") };
+    let shard = format!("CREATE TABLE {whole} ({columns}{unique})");
+    let divided = format!("CREATE TABLE {whole} ({columns}) PARTITION BY HASH ({key})");
+    must_have(&shard, table.elements.len() + usize::from(!asked.repeats), false)?;
+    must_have(&divided, table.elements.len(), true)?;
     let made = schema.filter(|schema| *schema != "public");
     let made = made.map(|schema| format!("CREATE SCHEMA IF NOT EXISTS {}", quote(schema)));
     let mut on_shard: Vec<String> = made.clone().into_iter().collect();
-    on_shard.push(format!("CREATE TABLE {whole} ({columns}{unique})"));
+    on_shard.push(shard);
     let shards = nodes.iter().map(|node| (node.said.clone(), on_shard.clone())).collect();
     let mut coordinator = vec!["CREATE EXTENSION IF NOT EXISTS postgres_fdw".to_string()];
     nodes.iter().for_each(|node| coordinator.extend(node.server(asked)));
     coordinator.extend(made);
-    coordinator.push(format!("CREATE TABLE {whole} ({columns}) PARTITION BY HASH ({key})"));
+    coordinator.push(divided);
     for (at, node) in nodes.iter().enumerate() {
         let part = format!("{name}_{at}");
         if part.len() > NAME_BYTES {
@@ -215,6 +219,23 @@ fn columns<'t>(table: &CreateTable, text: &'t str) -> Result<&'t str> {
     ends.and_then(|end| text.get(first..end))
         .map(str::trim)
         .ok_or_else(|| SqlError::defect("columns stand in parentheses"))
+}
+
+/// Fails unless a text makes a table of this number of elements that is divided, or is not: a comment at the end of the columns
+/// would hide what stands behind it.
+fn must_have(text: &str, elements: usize, divided: bool) -> Result<()> {
+    let no = || cannot("columns with a comment at their end are not for a plan");
+    match &parse::statements(text).map_err(|_| no())?[..] {
+        [one] => match one.statement() {
+            Statement::CreateTable(table)
+                if table.elements.len() == elements && table.partition_by.is_some() == divided =>
+            {
+                Ok(())
+            }
+            _ => Err(no()),
+        },
+        _ => Err(no()),
+    }
 }
 
 /// The key as SQL.
