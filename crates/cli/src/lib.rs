@@ -25,6 +25,8 @@ mod reference;
 #[cfg(feature = "server")]
 mod serve;
 #[cfg(feature = "server")]
+mod shards;
+#[cfg(feature = "server")]
 mod shell;
 mod stats;
 mod version;
@@ -67,6 +69,10 @@ enum Command {
     /// Type statements, for a server or a database's directory
     #[cfg(feature = "server")]
     Shell(shell::Args),
+    /// Write the SQL that divides a table over several servers
+    #[cfg(feature = "server")]
+    #[command(subcommand)]
+    Shards(shards::Shards),
     /// Tell what can be set, and what is
     #[cfg(feature = "server")]
     Config(config::Args),
@@ -103,6 +109,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Serve(args) => serve::run(&args),
         #[cfg(feature = "server")]
         Command::Shell(args) => shell::run(&args),
+        #[cfg(feature = "server")]
+        Command::Shards(asked) => shards::run(&asked),
         #[cfg(feature = "server")]
         Command::Config(args) => config::run(&args),
     };

@@ -112,6 +112,8 @@ pub enum Trial {
     Replaced,
     /// Documents with indexes of their parts, next to PostgreSQL.
     Documents,
+    /// Inserts through a PostgreSQL with two shards, next to one with one.
+    Shards,
     /// Sizes of indexes as they are predicted, next to what they become.
     Predicted,
     /// Inserts with accounts of indexes and without.
@@ -120,7 +122,7 @@ pub enum Trial {
     Counted,
 }
 
-const TRIALS: [(Suite, &str, Trial); 31] = [
+const TRIALS: [(Suite, &str, Trial); 32] = [
     (Suite::Transactions, "updates", Trial::Updates),
     (Suite::Transactions, "hot", Trial::Hot),
     (Suite::Transactions, "build", Trial::Build),
@@ -149,6 +151,7 @@ const TRIALS: [(Suite, &str, Trial); 31] = [
     (Suite::Wire, "statements", Trial::Statements),
     (Suite::Wire, "replaced", Trial::Replaced),
     (Suite::Wire, "documents", Trial::Documents),
+    (Suite::Wire, "shards", Trial::Shards),
     (Suite::Ledger, "predicted", Trial::Predicted),
     (Suite::Ledger, "accounts", Trial::Accounts),
     (Suite::Ledger, "counted", Trial::Counted),
@@ -262,6 +265,7 @@ fn over_the_wire(stage: &Stage<'_>, trial: Trial) -> Result<Vec<Figure>> {
         Trial::Statements => wire::statements(stage),
         Trial::Replaced => wire::replaced(stage),
         Trial::Documents => wire::documents(stage),
+        Trial::Shards => wire::shards(stage),
         Trial::Counted => ledger::counted(stage),
         _ => wire::inserts(stage),
     }

@@ -3,15 +3,67 @@
 //! What a plan goes by before it has read anything: the rows of a table, the conditions on it, and the numbers that a query
 //! says itself. They decide in which order tables are joined, and whether rows are looked up.
 
-use onlap_pg::bound::{EntryKind, Expr, ExprId, JoinTree, Literal, QueryId};
+use std::sync::Arc;
 
-use crate::compile::Compiler;
-use crate::env::Read;
+use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, JoinTree, Literal, QueryId};
+
+use crate::compile::{Compiler, Frame, MORE_STACK, RED_ZONE};
+use crate::env::{Env, Read, Tables};
 
 /// Rows of a query in FROM, where nothing is known of it.
 pub const OF_A_QUERY: f64 = 1000.0;
 
+/// What a query gives and reads, about: what EXPLAIN tells, for planners of others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Rows that it gives.
+    pub rows: f64,
+    /// Rows of tables that it reads for them.
+    pub read: f64,
+}
+
+/// What a query gives and reads, about.
+pub fn estimate(bound: &Bound, query: QueryId, tables: &dyn Tables, env: &Arc<Env>) -> Estimate {
+    let frames = vec![Frame::new(query, None)];
+    let compiler = Compiler { bound, env: Arc::clone(env), tables, carried: None, frames };
+    let rows = compiler.rows_of_query(query);
+    Estimate { rows, read: compiler.rows_read(query).max(rows) }
+}
+
 impl Compiler<'_> {
+    /// How many rows of the tables in FROM a query reads, about: those that meet its conditions where an index begins with one of
+    /// their columns, and else all.
+    fn rows_read(&self, id: QueryId) -> f64 {
+        let query = self.bound.query(id);
+        let mut asked = Vec::new();
+        query.filter.iter().for_each(|filter| self.conjuncts(*filter, &mut asked));
+        let read = |(at, kind): (usize, &EntryKind)| match kind {
+            EntryKind::Relation { oid, inherited, .. }
+                if matches!(self.tables.view(*oid), Ok(None)) =>
+            {
+                let read = Read { relation: *oid, inherited: *inherited };
+                let facts = self.tables.facts(read);
+                let is_indexed = |id: &ExprId| match self.bound.expr(*id) {
+                    Expr::Op(op) => {
+                        let mut columns =
+                            op.args.iter().filter_map(|arg| self.column_of(at + 1, *arg));
+                        columns.any(|column| facts.indexed.contains(&column))
+                    }
+                    _ => false,
+                };
+                match asked.iter().any(is_indexed) {
+                    true => self.rows_left(at + 1, read, &asked),
+                    false => facts.rows,
+                }
+            }
+            EntryKind::Query(inner) => {
+                stacker::maybe_grow(RED_ZONE, MORE_STACK, || self.rows_read(*inner))
+            }
+            _ => 0.0,
+        };
+        query.entries.iter().map(|entry| &entry.kind).enumerate().map(read).sum()
+    }
+
     /// How many rows of a table meet conditions, about.
     pub fn rows_left(&self, entry: usize, read: Read, conditions: &[ExprId]) -> f64 {
         let facts = self.tables.facts(read);

@@ -84,6 +84,7 @@ pub use env::{
     RestrictionKind, Scanned, TABLE_OID, Tables, Trees, VERSION, Values, View, Wanted,
 };
 pub use error::{external, of_external};
+pub use estimates::{Estimate, estimate};
 pub use implied::implies;
 pub use node::{Node, Rows};
 pub use sifted::Sifted;

@@ -343,6 +343,8 @@ pub struct Made {
     catalog: Arc<Catalog>,
     env: Arc<Env>,
     has_labels: bool,
+    /// The functions of the database that it calls, and those that these call.
+    pub functions: Vec<Oid>,
     /// How its values are kept.
     pub ty: ColumnType,
     /// How keys are made of them, where these are what is kept.
@@ -415,7 +417,8 @@ fn make(program: &Program) -> Result<Made> {
         true
     });
     let tree = Arc::new((bound, query));
-    Ok(Made { tree, formula, inputs, catalog, env, has_labels, ty, class })
+    let functions = program.carried.functions.iter().map(|of| of.oid).collect();
+    Ok(Made { tree, formula, inputs, catalog, env, has_labels, functions, ty, class })
 }
 
 /// The domains of which a kept program makes values that are no constants: their conditions are never asked.

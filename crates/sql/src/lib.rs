@@ -38,6 +38,7 @@ mod secrets;
 mod session;
 pub mod settings;
 mod settings_sql;
+pub mod shards;
 mod source;
 mod system;
 mod types;

@@ -30,6 +30,11 @@ fn triggers_do_what_postgresql_does() {
 }
 
 #[test]
+fn who_writes_rows_must_be_let_call_what_is_calculated_of_them() {
+    compared::compare(include_str!("../testdata/routines/writers.sql"));
+}
+
+#[test]
 fn what_routines_leave_and_may_change_is_as_in_postgresql() {
     let differ = compared::differences(KEPT.split("\n\n"), "", compared::all_but_columns);
     assert!(differ.is_empty(), "{}", differ.join("\n"));

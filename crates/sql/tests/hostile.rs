@@ -67,6 +67,10 @@ fn deep(n: usize) -> Vec<(&'static str, String)> {
         ("jsonb path", format!("select '{{}}'::jsonb{}", chain(" -> 'a'"))),
         ("elements", format!("select ('{{}}'::int[]){}", chain("[1]"))),
         ("explain", format!("explain select id{} from t", chain(" + 1"))),
+        (
+            "explain nested",
+            format!("explain select * from {}t{}", chain("(select * from "), chain(") x")),
+        ),
         ("in", format!("select {}1{}", chain("1 in ("), chain(")"))),
     ]
 }

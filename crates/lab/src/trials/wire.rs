@@ -16,12 +16,14 @@ mod documents;
 mod point;
 mod programs;
 mod replaced;
+mod shards;
 mod statements;
 
 pub(super) use documents::documents;
 pub(super) use point::point;
 pub(super) use programs::{pgbench, sysbench};
 pub(super) use replaced::replaced;
+pub(super) use shards::shards;
 pub(super) use statements::statements;
 
 /// Bytes of a row of the insert benchmark with its entries, about, in PostgreSQL.

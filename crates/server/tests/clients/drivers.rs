@@ -77,6 +77,16 @@ fn node_postgres() {
 }
 
 #[test]
+fn duckdb() {
+    let python = cache().join("duckdb/bin/python").display().to_string();
+    if are_there(&[(&python, "run .ci/clients")]) {
+        same("duckdb", |address| {
+            run(address.command(&python, "duckdb").arg(script("python/duckdb_client.py")))
+        });
+    }
+}
+
+#[test]
 fn tokio_postgres() {
     if !are_there(&[]) {
         return;

@@ -9,6 +9,7 @@
 
 mod drivers;
 mod pgbench;
+mod pgbouncer;
 mod psql;
 mod support;
 mod sysbench;

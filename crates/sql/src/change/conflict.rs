@@ -14,6 +14,7 @@ use onlap_pg::bound::{Bound, CheckKind, Expr, ExprId, Modify, QueryId};
 use onlap_pg::catalog::Catalog;
 use onlap_query::{Change, Derived, RowExprs, Source, Update, implies};
 
+use super::called;
 use super::fires::Event;
 use super::members::Leafed;
 use super::returning::Asks;
@@ -99,6 +100,7 @@ impl<'a> Conflict<'a> {
         // As in PostgreSQL, also where a row is there already.
         self.asked.check_rows(CheckKind::Insert, slice::from_ref(&row))?;
         let to = self.to(&row)?;
+        called::must(self.statement.view, &to.table.schema, None)?;
         // What may not be inserted is refused also where a row is there already.
         self.statement.view.scope.tx()?.judge_new(&to.table.table, &to.fit(&row))?;
         for _ in 0..TRIES {

@@ -17,7 +17,7 @@ use super::fires::{Event, Fires, in_columns};
 use super::members::Group;
 use super::returning::{Asks, Returned};
 use super::update::Setting;
-use super::{Done, Statement, places};
+use super::{Done, Statement, called, places};
 use crate::error::{Result, SqlError};
 use crate::plan::TableHandle;
 
@@ -253,6 +253,7 @@ impl Statement<'_> {
         if print_of(&self.own_row(table, row, UPDATED)?) != print_of(&old) {
             return Err(modified());
         }
+        called::must(self.view, schema, Some(&names))?;
         let mut values = |_: RowId| Ok(now.clone());
         let left = fires.left(table)?;
         let change =

@@ -6,6 +6,7 @@ use onlap_pg::ast::Overriding;
 use onlap_pg::bound::{Bound, CheckKind, EntryKind, Expr, ExprId, Query, Target};
 use onlap_query::Change;
 
+use super::called;
 use super::conflict::Conflict;
 use super::returning::{self, Asks, Returned};
 use super::{Done, Statement, value_at};
@@ -48,6 +49,7 @@ pub fn upsert(statement: &Statement<'_>) -> Result<u64> {
     let changing = statement.steps()?;
     let (rows, _held) = statement.all_rows(&changing)?;
     let batch = batch_of(statement.target, &rows)?;
+    called::must(statement.view, &statement.target.schema, None)?;
     statement.view.scope.tx()?.upsert_batch(&statement.target.table, batch)?;
     Ok(rows.len() as u64)
 }
@@ -213,7 +215,7 @@ pub fn fill(view: &View, target: &TableHandle, mut batches: Batches) -> Result<u
         let value = |row, (at, array): (usize, &ArrayRef)| value_at(target, at + 1, array, row);
         let row = |row| batch.columns().iter().enumerate().map(|c| value(row, c)).collect();
         let rows = (0..batch.num_rows()).map(row).collect::<Result<Vec<Row>>>()?;
-        write(view, target, &rows)?;
+        hand_over(view, target, &rows)?;
         n += rows.len() as u64;
     }
     Ok(n)
@@ -222,8 +224,15 @@ pub fn fill(view: &View, target: &TableHandle, mut batches: Batches) -> Result<u
 /// Inserts rows.
 ///
 /// # Errors
-/// Values that do not fit; keys that are there.
+/// Values that do not fit; keys that are there; `42501`: the role may not call what is calculated of them.
 pub fn write(view: &View, target: &TableHandle, rows: &[Row]) -> Result<()> {
+    if !rows.is_empty() {
+        called::must(view, &target.schema, None)?;
+    }
+    hand_over(view, target, rows)
+}
+
+fn hand_over(view: &View, target: &TableHandle, rows: &[Row]) -> Result<()> {
     let mut tx = view.scope.tx()?;
     if rows.len() < MANY {
         return Ok(rows.iter().try_for_each(|row| tx.insert(&target.table, row))?);

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, UInt32Array};
 use onlap::{LockWait, Row, RowId, RowLock, TableSchema, Value, convert};
 
-use super::Statement;
 use super::routes::{Leaf, hold};
 use super::update::lock_mode;
+use super::{Statement, called};
 use crate::catalog::families::Key;
 use crate::catalog::oids;
 use crate::error::{Result, SqlError, state};
@@ -264,6 +264,7 @@ impl<'a> Statement<'a> {
         if rows.is_empty() {
             return Ok(());
         }
+        called::must(self.view, &group.table.schema, Some(columns))?;
         let mut failed = None;
         let mut of_engine = |id: RowId| {
             let made = self.known_as(group.member, id).and_then(&mut *values);

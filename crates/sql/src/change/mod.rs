@@ -8,6 +8,7 @@
 //! Thread safety: a statement belongs to its session's thread; its steps may run on others.
 
 mod actions;
+pub mod called;
 mod conflict;
 pub mod deferred;
 mod find;

@@ -10,6 +10,7 @@ use datafusion_physical_plan::{ExecutionPlan, displayable};
 use onlap::{ReadCounters, Value};
 use onlap_base::clock::{Clock, SystemClock};
 use onlap_pg::ast::{Explain, Setting, Statement};
+use onlap_query::Estimate;
 use serde_json::{Value as Json, json};
 
 use crate::ddl::notice;
@@ -29,6 +30,8 @@ use crate::wire::Client;
 struct Options {
     analyze: bool,
     json: bool,
+    /// COSTS OFF.
+    no_costs: bool,
 }
 
 impl Options {
@@ -39,15 +42,13 @@ impl Options {
             let on = !matches!(value, "off" | "false" | "0");
             match (&*setting.name, value) {
                 ("analyze", _) => options.analyze = on,
+                ("costs", _) => options.no_costs = !on,
                 ("format", "text") => options.json = false,
                 ("format", "json") => options.json = true,
                 ("format", other) => {
                     return Err(SqlError::unsupported(format!("EXPLAIN format {other}")));
                 }
-                (
-                    "verbose" | "costs" | "settings" | "buffers" | "wal" | "timing" | "summary",
-                    _,
-                ) => {}
+                ("verbose" | "settings" | "buffers" | "wal" | "timing" | "summary", _) => {}
                 (other, _) => {
                     let text = format!("unrecognized EXPLAIN option \"{other}\"");
                     return Err(source.at(SqlError::new(state::SYNTAX, text), setting.place));
@@ -72,6 +73,37 @@ struct Found {
     /// How it changes rows.
     operation: Option<&'static str>,
     lines: Vec<String>,
+    cost: Cost,
+}
+
+/// What a statement is thought to take. Planners of others ask for it: postgres_fdw, where it uses remote estimates.
+struct Cost {
+    estimate: Estimate,
+    /// Bytes of a row that it gives.
+    width: usize,
+}
+
+/// PostgreSQL's cpu_tuple_cost: what a row that is read costs.
+const OF_A_ROW: f64 = 0.01;
+/// What PostgreSQL takes a value for whose type has no length, as long as it knows no better.
+const WIDTH: usize = 32;
+
+impl Cost {
+    fn of(view: &View, bound: &Bound) -> Cost {
+        let catalog = view.objects.made_types().catalog();
+        let width = |column: &AnswerColumn| {
+            let length = catalog.get_type(column.ty.oid).map_or(-1, |ty| ty.length);
+            usize::try_from(length).unwrap_or(WIDTH)
+        };
+        let columns = bound.returns();
+        let width = columns.iter().flat_map(|columns| columns.iter()).map(width).sum();
+        Cost { estimate: bound.estimate(view), width }
+    }
+
+    fn text(&self) -> String {
+        let Cost { estimate: Estimate { rows, read }, width } = self;
+        format!("(cost=0.00..{:.2} rows={rows:.0} width={width})", read * OF_A_ROW)
+    }
 }
 
 /// What a statement read when it ran.
@@ -122,7 +154,7 @@ pub fn run(
     let (found, ran) = explained.map_err(|e| source.within(explain.span, e))?;
     let lines = match options.json {
         true => vec![as_json(&found, ran.as_ref())],
-        false => as_text(found, ran.as_ref()),
+        false => as_text(found, ran.as_ref(), !options.no_costs),
     };
     let rows = lines.into_iter().map(|line| vec![Value::Text(line)]).collect();
     let source = Box::new(Ready::new(vec![Chunk::Rows(rows)]));
@@ -173,7 +205,8 @@ fn look(session: &Session, view: &View, parsed: &Parsed, values: &[Parameter]) -
         let own = crate::catalog::Name::of_engine(&fast.table()).1.name;
         let (operation, relation) = changed(parsed).unzip();
         let relation = relation.or(Some(own));
-        return Ok(Found { tier: "native", index, relation, operation, lines });
+        let cost = Cost::of(view, &bound);
+        return Ok(Found { tier: "native", index, relation, operation, lines, cost });
     }
     bound.must_be_served(view, &parsed.bindable())?;
     let plan = bound.plan(view, &parsed.bindable())?;
@@ -181,7 +214,8 @@ fn look(session: &Session, view: &View, parsed: &Parsed, values: &[Parameter]) -
     let lines: Vec<String> = text.lines().map(str::to_string).collect();
     let (operation, relation) = changed(parsed).unzip();
     let relation = relation.or_else(|| read_first(&lines));
-    Ok(Found { tier: "planner", index: index_of(&plan), relation, operation, lines })
+    let cost = Cost::of(view, &bound);
+    Ok(Found { tier: "planner", index: index_of(&plan), relation, operation, lines, cost })
 }
 
 /// The first index that a plan reads.
@@ -296,9 +330,12 @@ fn as_json(found: &Found, ran: Option<&Ran>) -> String {
     serde_json::to_string_pretty(&whole).unwrap_or_default()
 }
 
-fn as_text(found: Found, ran: Option<&Ran>) -> Vec<String> {
+fn as_text(found: Found, ran: Option<&Ran>, with_cost: bool) -> Vec<String> {
     let notes = pairs(&found, ran);
     let mut lines = found.lines;
+    if let Some(first) = lines.first_mut().filter(|_| with_cost) {
+        *first = format!("{}  {}", first.trim_end(), found.cost.text());
+    }
     for (key, value) in notes {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
         lines.push(format!("{key}: {value}"));

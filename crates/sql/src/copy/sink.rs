@@ -16,7 +16,7 @@ use crate::catalog::Name;
 use crate::catalog::oids::of_table;
 use crate::change::fires::{Event, Fires};
 use crate::change::queue::Queue;
-use crate::change::{Router, hold};
+use crate::change::{Router, called, hold};
 use crate::columnar::input;
 use crate::columns::{ColumnType, Types};
 use crate::ddl::defaults;
@@ -360,9 +360,20 @@ impl<'a> Sink<'a> {
             let rows = self.completed(batch).map_err(|e| self.at_row(0, true, e))?;
             return self.put_rows(rows.into_iter().enumerate().collect());
         }
+        self.must_call(0)?;
         self.rows += batch.rows as u64;
         let again = batch.clone();
         self.insert(batch).or_else(|e| self.judge_again(again, e))
+    }
+
+    /// Fails unless the role may call what is calculated of rows, of which this is the first.
+    fn must_call(&mut self, row: usize) -> Result<()> {
+        let schema = self.table.schema();
+        let of_rows = called::must_of_rows(self.view, &schema);
+        of_rows.map_err(|e| self.at_row(row, true, e))?;
+        called::must_of_indexes(self.view, &schema).inspect_err(|_| {
+            self.failed_row = Some((self.lines.number(row), None));
+        })
     }
 
     /// Hands a batch over as it is.
@@ -440,6 +451,7 @@ impl<'a> Sink<'a> {
         }
         let alone = self.filter.as_ref().is_some_and(Filter::is_volatile);
         rows.iter().try_for_each(|(at, row)| {
+            self.must_call(*at)?;
             let inserted = self.view.scope.tx()?.insert(self.table, row).map(drop);
             inserted.map_err(|e| self.at_row(*at, alone, e.into()))
         })
@@ -484,6 +496,7 @@ impl<'a> Sink<'a> {
             _ => fires.before_insert(&handle, row, None)?,
         };
         let Some(row) = row else { return Ok(()) };
+        called::must(self.view, &handle.schema, None)?;
         self.view.scope.tx()?.insert(&handle.table, &row)?;
         self.rows += 1;
         fires.after_row(&handle, (Event::Insert, false), (None, Some(row)), &[])

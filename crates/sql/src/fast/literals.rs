@@ -11,6 +11,7 @@ use onlap::{Batch, Column, ColumnDefault, DataType, Value, Vector, convert};
 
 use crate::assign::assign;
 use crate::catalog::{oids, policies, rules};
+use crate::change::{called, fires};
 use crate::columns::{ColumnType, Types};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError};
@@ -224,7 +225,10 @@ impl Literals<'_> {
     pub fn run(&self, view: &View) -> Result<Option<usize>> {
         let Some(Relation::Table(_, table)) = view.find(&self.table)? else { return Ok(None) };
         let schema = table.schema();
-        if !is_alone(view, schema.id) || crate::change::fires::has_any(view, schema.id) {
+        if !is_alone(view, schema.id)
+            || fires::has_any(view, schema.id)
+            || !called::may(view, &schema)
+        {
             return Ok(None);
         }
         let given: Option<Vec<usize>> = match self.columns.is_empty() {

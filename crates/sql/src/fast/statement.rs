@@ -10,7 +10,8 @@ use onlap::{DataType, Value};
 use onlap_kernels::Datum;
 use onlap_pg::TypeRef;
 use onlap_pg::bound::{
-    Bound as Tree, Entry, EntryKind, Expr, ExprId, JoinTree, Literal, Modify, Query, QueryId,
+    Bound as Tree, Entry, EntryKind, Expr, ExprId, JoinTree, Literal, Modify, ModifyKind, Query,
+    QueryId,
 };
 use onlap_pg::catalog::Volatility;
 
@@ -18,6 +19,7 @@ use super::Source;
 use super::change::is_whole;
 use super::values::{Operand, Parameter};
 use crate::catalog::oids;
+use crate::change::called;
 use crate::query::{Bound, catalog, stored};
 use crate::types::{PgType, oid};
 use crate::view::View;
@@ -66,6 +68,10 @@ impl<'a> Statement<'a> {
         };
         let table = bound.table(id, entry)?;
         if table.materialized == Some(false) || !is_alone(view, bound, id, entry) {
+            return None;
+        }
+        let writes = query.modify.as_ref().is_some_and(|of| of.kind != ModifyKind::Delete);
+        if writes && !called::may(view, &table.schema) {
             return None;
         }
         let (schema, types) = (Arc::clone(&table.schema), table.types.clone());

@@ -47,7 +47,7 @@ use onlap_pg::ast::{LockWait, Tree};
 use onlap_pg::bound::{Entry, EntryKind, Expr, ExprId, Literal, Lock, Modify, Part, QueryId};
 use onlap_pg::catalog::{Catalog, Kind};
 use onlap_pg::{TypeRef, bind, grammar};
-use onlap_query::{Carried, Change, Env, Whole, compile, compile_change};
+use onlap_query::{Carried, Change, Env, Estimate, Whole, compile, compile_change, estimate};
 
 use crate::change;
 use crate::deep::{Deep, Depth};
@@ -577,6 +577,12 @@ impl Bound {
             own = if part == self.query { Some(plan) } else { own };
         }
         Ok(Deep::new(own.expect("it is one of its parts"), self.depth))
+    }
+
+    /// What it gives and reads, about.
+    pub fn estimate(&self, view: &View) -> Estimate {
+        let (env, _) = self.env(view, &self.nulls());
+        estimate(&self.tree, self.query, &self.sources(view), &env)
     }
 
     fn nulls(&self) -> Vec<Datum<'static>> {
