@@ -82,7 +82,7 @@ impl Transaction {
         }
     }
 
-    fn newest_reader(&mut self, table: &Table) -> Result<Reader> {
+    pub(super) fn newest_reader(&mut self, table: &Table) -> Result<Reader> {
         self.cover(table)?;
         let (view, now) = self.newest(table)?;
         Ok(Reader::new(view, now))
