@@ -167,7 +167,7 @@ fn sessions_wait_as_in_postgresql() {
     actors::compare(SCRIPTS, |outcome: &Outcome| {
         let Outcome { tags, error, detail, rows, .. } = outcome;
         let detail = match error {
-            // Who waits for whom is told by numbers of processes.
+            // The detail has numbers of processes.
             Some((state, _)) if state == "40P01" => "",
             _ => detail,
         };

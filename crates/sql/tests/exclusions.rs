@@ -9,7 +9,10 @@ mod compared;
 mod support;
 
 use compared::compare;
+use onlap_base::rng::Rng;
+use onlap_testkit::for_seeds;
 use onlap_testkit::simple::Outcome;
+use support::Fixture;
 
 /// Tags, rows, SQLSTATE, message, detail, hint, and which schema, table, column and constraint an error names.
 fn with_fields(outcome: &Outcome) -> String {
@@ -293,6 +296,31 @@ fn same(script: &str) {
 }
 
 #[test]
+fn they_are_there_after_a_restart() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let shown = "select pg_get_constraintdef(oid) from pg_constraint where conname = 'x'";
+    let made = "EXCLUDE USING gist (during WITH &&, room WITH =) WHERE (room > 0)";
+    {
+        let fixture = Fixture::at(dir.path());
+        let mut talk = fixture.session();
+        talk.rows("create extension btree_gist");
+        talk.rows(&format!("create table t (room int, during int4range, constraint x {made})"));
+        talk.rows("insert into t values (1, '[1,5)'), (0, '[1,5)'), (0, '[1,5)')");
+    }
+    let fixture = Fixture::at(dir.path());
+    let mut talk = fixture.session();
+    let defined = talk.rows(shown);
+    let text = defined[0][0].as_deref().expect("it is there");
+    assert_eq!(text.replace("((room > 0))", "(room > 0)"), made);
+    let refused = talk.run("insert into t values (1, '[4,6)')");
+    assert_eq!(refused.state(), "23P01");
+    let wanted =
+        "Key (during, room)=([4,6), 1) conflicts with existing key (during, room)=([1,5), 1).";
+    assert_eq!(refused.detail, wanted);
+    talk.rows("insert into t values (1, '[5,6)'), (0, '[4,6)')");
+}
+
+#[test]
 fn definitions_are_taken_and_refused_as_in_postgresql() {
     same(DEFINITIONS);
 }
@@ -310,4 +338,55 @@ fn rows_conflict_as_in_postgresql() {
 #[test]
 fn what_is_put_off_is_judged_later() {
     same(DEFERRED);
+}
+
+/// A statement at random, of a session that is alone.
+fn statement(rng: &mut Rng, id: u64) -> String {
+    let (room, lower) = (rng.below(3), rng.below(50));
+    let upper = lower + rng.below(7);
+    let (other, range) = (rng.below(id.max(1)), format!("int4range({lower}, {upper})"));
+    match rng.below(16) {
+        0 => "begin".into(),
+        1 => "commit".into(),
+        2 => "rollback".into(),
+        3 => "savepoint s".into(),
+        4 => "rollback to s".into(),
+        5 => "set constraints all deferred".into(),
+        6 => "set constraints all immediate".into(),
+        7 => format!("delete from t where id = {other}"),
+        8 => format!("update t set during = {range} where id = {other}"),
+        9 => format!("update t set room = {room}, during = {range} where id = {other}"),
+        10 => format!("insert into t values ({id}, {room}, {range}) on conflict do nothing"),
+        11 => format!(
+            "insert into t values ({id}, {room}, {range}), ({id}, {room}, int4range({upper}, {upper} + 2)), \
+             ({id}, {room}, null)"
+        ),
+        _ => format!("insert into t values ({id}, {room}, {range})"),
+    }
+}
+
+/// Statements at random are answered as in PostgreSQL, to the words of each conflict.
+#[test]
+fn random_statements_are_answered_alike() {
+    for_seeds("random_statements_are_answered_alike", 4, |rng| {
+        let rng = &mut rng.clone();
+        let time = ["", "", "deferrable", "deferrable initially deferred"][rng.index(4)];
+        let mut script = vec![
+            "create extension btree_gist".to_string(),
+            format!(
+                "create table t (id int, room int, during int4range, \
+                 constraint x exclude using gist (room with =, during with &&) {time})"
+            ),
+        ];
+        for id in 0..300 {
+            script.push(statement(rng, id));
+            if id % 20 == 0 {
+                script.push("select * from t order by id, room, during".into());
+            }
+        }
+        script.push("commit".into());
+        script.push("select * from t order by id, room, during".into());
+        let differ = compared::differences(script.iter().map(String::as_str), "", with_fields);
+        assert!(differ.is_empty(), "{time}\n{}", differ.join("\n"));
+    });
 }

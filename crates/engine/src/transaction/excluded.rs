@@ -145,8 +145,7 @@ impl Transaction {
         // Rows that come together conflict in the order in which they came.
         let brought = self.brought(table, of, rows.clone())?;
         self.lock_brought(table, of.0, &brought)?;
-        self.cover(table)?;
-        let (mut view, mut _pin) = self.newest(table)?;
+        let (mut view, mut _pin) = self.newest_covered(table)?;
         for (at, one) in brought.iter().enumerate() {
             if at % STEPS == 0 {
                 stop::check()?;
@@ -158,7 +157,7 @@ impl Transaction {
                     Met::Going(row) => self.wait_for_lock(table, row, RowLock::Share)?,
                     Met::Gone => {}
                 }
-                (view, _pin) = self.newest(table)?;
+                (view, _pin) = self.newest_covered(table)?;
             }
         }
         Ok(())
@@ -181,9 +180,8 @@ impl Transaction {
         };
         let def = key_def(&schema, index);
         let Some(one) = Brought::of(None, values, &def, which)? else { return Ok(false) };
-        self.cover(table)?;
         loop {
-            let (view, _pin) = self.newest(table)?;
+            let (view, _pin) = self.newest_covered(table)?;
             if !is_met(&view, index, &one)? {
                 return Ok(false);
             }

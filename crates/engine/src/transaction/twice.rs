@@ -18,7 +18,7 @@ use super::Transaction;
 use crate::database::Table;
 use crate::locks::RowLock;
 use crate::options::Rule;
-use crate::read::{KeyRange, Reader};
+use crate::read::{KeyRange, ReadView, Reader, Registration};
 use crate::table::key_def;
 use crate::unique;
 
@@ -82,10 +82,18 @@ impl Transaction {
         }
     }
 
-    pub(super) fn newest_reader(&mut self, table: &Table) -> Result<Reader> {
-        self.cover(table)?;
-        let (view, now) = self.newest(table)?;
+    fn newest_reader(&mut self, table: &Table) -> Result<Reader> {
+        let (view, now) = self.newest_covered(table)?;
         Ok(Reader::new(view, now))
+    }
+
+    /// Everything committed and what the transaction did itself, in indexes that it has made as well.
+    pub(super) fn newest_covered(
+        &mut self,
+        table: &Table,
+    ) -> Result<(ReadView, Arc<Registration>)> {
+        self.cover(table)?;
+        self.newest(table)
     }
 
     /// What stands in the way where more than one row has a key.

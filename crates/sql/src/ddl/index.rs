@@ -63,15 +63,7 @@ pub fn create(
     must_be_unused(view, &table, "CREATE INDEX")?;
     let _shown = shown(session, &table, create);
     if let Some(divided) = view.objects.families().divided(table.schema().id).cloned() {
-        if let Some(method @ ("gin" | "gist")) = create.method.as_deref() {
-            let text = format!("an index of {method} of a partitioned table");
-            return Err(SqlError::unsupported(text));
-        }
-        if create.filter.is_some() || create.elements.iter().any(is_expression) {
-            return Err(SqlError::unsupported(
-                "an index of a partitioned table on an expression or with a predicate",
-            ));
-        }
+        refuse_divided(create)?;
         return on_partitioned(session, view, create, (&table, spec, &name), &divided, &storage);
     }
     tell_method(create, &name, client);
@@ -95,6 +87,20 @@ pub fn create(
         note_storage(session, &made, &name, &storage)?;
     }
     Ok("CREATE INDEX")
+}
+
+/// What Onlap does not have of an index of a partitioned table.
+fn refuse_divided(create: &CreateIndex) -> Result<()> {
+    if let Some(method @ ("gin" | "gist")) = create.method.as_deref() {
+        let text = format!("an index of {method} of a partitioned table");
+        return Err(SqlError::unsupported(text));
+    }
+    if create.filter.is_some() || create.elements.iter().any(is_expression) {
+        return Err(SqlError::unsupported(
+            "an index of a partitioned table on an expression or with a predicate",
+        ));
+    }
+    Ok(())
 }
 
 /// Lets other sessions see that an index of a table is built.

@@ -56,17 +56,7 @@ pub fn create(
     for column in &merged.columns {
         collector.column(column)?;
     }
-    for element in &create.elements {
-        match element {
-            TableElement::Constraint(constraint) if is_exclusion(constraint) => {
-                if create.partition_by.is_some() {
-                    return Err(source.at(kin::no_exclusion(), constraint.place));
-                }
-            }
-            TableElement::Constraint(constraint) => collector.constraint(constraint)?,
-            TableElement::Column(_) | TableElement::Like(..) => {}
-        }
-    }
+    own_constraints(&mut collector, source, create)?;
     let likes = likes(view, create)?;
     likes.iter().try_for_each(|like| like.constraints(view, &mut collector))?;
     let of = if create.partition_by.is_some() { storage::Of::Divided } else { storage::Of::Table };
@@ -105,6 +95,26 @@ pub fn create(
     add_exclusions(session, source, create, name)?;
     likes.iter().try_for_each(|like| like::complete(session, name, like))?;
     Ok("CREATE TABLE".into())
+}
+
+/// Collects the constraints that a statement declares; exclusions come when the table is there.
+fn own_constraints(
+    collector: &mut Collector<'_>,
+    source: Source<'_>,
+    create: &CreateTable,
+) -> Result<()> {
+    for element in &create.elements {
+        match element {
+            TableElement::Constraint(constraint) if is_exclusion(constraint) => {
+                if create.partition_by.is_some() {
+                    return Err(source.at(kin::no_exclusion(), constraint.place));
+                }
+            }
+            TableElement::Constraint(constraint) => collector.constraint(constraint)?,
+            TableElement::Column(_) | TableElement::Like(..) => {}
+        }
+    }
+    Ok(())
 }
 
 fn is_exclusion(constraint: &ast::Constraint) -> bool {
