@@ -19,6 +19,7 @@
 //! Thread safety: a transaction belongs to one thread at a time.
 
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 
 use onlap_base::{Error, ErrorKind, PROVISIONAL_BASE, Result, RowId, Subject, stop};
 use onlap_format::key::KeyDef;
@@ -173,7 +174,7 @@ impl Transaction {
         let Some(values) = self.key_of(table, index, row)? else { return Ok(false) };
         self.share(table)?;
         self.statement()?;
-        let schema = std::sync::Arc::clone(&self.buffer(table)?.schema);
+        let schema = Arc::clone(&self.buffer(table)?.schema);
         let found = schema.index_by_name(index).filter(|index| index.ready);
         let Some((index, which)) = found.and_then(|of| Some((of, of.excludes()?))) else {
             return Ok(false);
@@ -206,37 +207,36 @@ impl Transaction {
         (index, which): Of<'_>,
         rows: Range<usize>,
     ) -> Result<Vec<Brought>> {
-        let calculator = std::sync::Arc::clone(&self.shared);
+        let shared = Arc::clone(&self.shared);
         let buffer = self.buffer(table)?;
-        let schema = std::sync::Arc::clone(&buffer.schema);
+        let schema = Arc::clone(&buffer.schema);
         let def = key_def(&schema, index);
         let (places, _) = index_positions(&schema, index);
         let filter = schema.filter_position(index);
         let mut all = Vec::new();
-        for ordinal in rows.filter(|ordinal| *ordinal < buffer.end()).collect::<Vec<_>>() {
+        for ordinal in rows.start..rows.end.min(buffer.end()) {
             if !buffer.is_alive(ordinal) {
                 continue;
             }
-            let key: Vec<Value> = match ordinal.checked_sub(buffer.first) {
-                Some(at) => {
-                    let value = |place: &usize| {
-                        let ty = schema.column_at(*place).ty;
-                        convert::read_value(ty, &buffer.rows.columns[*place], at)
-                    };
-                    match filter.is_none_or(|place| value(&place) == Value::Bool(true)) {
-                        true => places.iter().map(value).collect(),
-                        false => continue,
-                    }
-                }
-                None => {
+            // Rows in files have no calculated columns.
+            let spilled = match ordinal >= buffer.first {
+                true => None,
+                false => {
                     let row = buffer.read_spilled(ordinal)?;
-                    let whole = derive::whole_row(&calculator.calculator, &schema, &row)?;
-                    match filter.is_none_or(|place| whole[place] == Value::Bool(true)) {
-                        true => places.iter().map(|place| whole[*place].clone()).collect(),
-                        false => continue,
-                    }
+                    Some(derive::whole_row(&shared.calculator, &schema, &row)?)
                 }
             };
+            let value = |place: &usize| match &spilled {
+                Some(whole) => whole[*place].clone(),
+                None => {
+                    let ty = schema.column_at(*place).ty;
+                    convert::read_value(ty, &buffer.rows.columns[*place], ordinal - buffer.first)
+                }
+            };
+            if filter.is_some_and(|place| value(&place) != Value::Bool(true)) {
+                continue;
+            }
+            let key = places.iter().map(value).collect();
             let row = PROVISIONAL_BASE + ordinal as RowId;
             all.extend(Brought::of(Some(row), key, &def, which)?);
         }
@@ -288,20 +288,19 @@ impl Transaction {
             let below = PROVISIONAL_BASE.saturating_add(later as RowId);
             one.row.is_some_and(|own| own < row && row < below)
         };
-        for row in rows.into_iter().filter(|row| !is_later(*row)) {
-            if row >= PROVISIONAL_BASE {
-                return Ok(Met::Living(row));
-            }
-            if table.state.locks.is_taken(row, self.locks.id(), RowLock::Share) {
-                return Ok(Met::Going(row));
-            }
-            // Its end may have come between the two looks.
-            return Ok(match table.state.view_now().mark_of(row)? {
-                Some(_) => Met::Gone,
-                None => Met::Living(row),
-            });
+        let first = rows.into_iter().find(|row| !is_later(*row));
+        let Some(row) = first else { return Ok(Met::Nothing) };
+        if row >= PROVISIONAL_BASE {
+            return Ok(Met::Living(row));
         }
-        Ok(Met::Nothing)
+        if table.state.locks.is_taken(row, self.locks.id(), RowLock::Share) {
+            return Ok(Met::Going(row));
+        }
+        // Its end may have come between the two looks.
+        Ok(match table.state.view_now().mark_of(row)? {
+            Some(_) => Met::Gone,
+            None => Met::Living(row),
+        })
     }
 }
 
