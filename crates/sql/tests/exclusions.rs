@@ -123,6 +123,26 @@ insert into g values (4)
 drop function f(int)
 drop function f(int) cascade
 insert into g values (4)
+create temp table tt (r int4range, exclude using gist (r with &&))
+insert into tt values ('[1,5)'), ('[5,6)')
+insert into tt values ('[4,5)')
+create table pp (a int, d int4range) partition by range (a)
+create table pp1 partition of pp (exclude using gist (d with &&)) for values from (0) to (10)
+insert into pp values (1, '[1,5)')
+insert into pp values (1, '[4,6)')
+create domain hours as int4range check (not isempty(value))
+create table dd (h hours, exclude using gist (h with &&))
+insert into dd values ('[1,5)'), ('[5,6)')
+insert into dd values ('[4,5)')
+create table s (id int, r int4range, exclude using gist (r with &&))
+insert into s values (1, '[1,5)')
+create function tried() returns text language plpgsql as $$ declare d text; c text; begin insert into s values (3, '[1,2)'); return 'in'; exception when exclusion_violation then get stacked diagnostics d = pg_exception_detail, c = constraint_name; return c || ': ' || d; end $$
+select tried()
+create role only_in
+grant insert on s to only_in
+set role only_in
+insert into s values (2, '[2,3)')
+reset role
 "#;
 
 /// Rows that come, change and go.
