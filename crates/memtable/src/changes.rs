@@ -20,7 +20,7 @@ use onlap_storage::marks::Patched;
 use roaring::RoaringTreemap;
 
 use super::Memtable;
-use super::marks::{LOOKUP, ahead};
+use super::marks::ahead;
 
 /// Rows of one change from which on they are kept in a bitmap.
 const BULK_ROWS: u64 = 1024;
@@ -28,6 +28,9 @@ const BULK_ROWS: u64 = 1024;
 const SHORT_CHAIN: usize = 8;
 /// Rows that are looked up one by one.
 const SINGLE_LOOKUPS: usize = 16;
+
+/// What finding a row in the tree costs, in steps of a walk through it.
+const LOOKUP: usize = 4;
 /// Bytes of a row's changes in the tree: key, chain, and the slack of nodes that are two thirds full.
 const ENTRY_BYTES: usize = 110;
 const STEP_BYTES: usize = 48;

@@ -161,38 +161,80 @@ pub(crate) fn gather(batches: &[&Batch], column: usize, picks: &[Pick], out: &mu
     gather_columns(&columns, picks, out);
 }
 
+/// How the columns of picked rows of chunks are copied.
+pub(crate) struct Gather<'a> {
+    chunks: &'a [&'a Chunk],
+    picks: &'a [Pick],
+    /// Whether rows of one chunk mostly follow one another, or are few: then each stretch of them looks
+    /// its chunk's column up. Otherwise the columns of all chunks are listed first.
+    by_stretch: bool,
+}
+
+/// Rows of a stretch, on average, from which on it pays to look its column up.
+const STRETCH: usize = 4;
 /// Rows of a short read, per chunk: for fewer, listing the columns costs more than looking each up.
 const SHORT: usize = 8;
 
-/// Appends the picked rows of one column of chunks.
-pub(crate) fn gather_chunks(chunks: &[&Chunk], column: usize, picks: &[Pick], out: &mut Column) {
-    let column_of = |chunk: usize| &chunks[chunk].rows.columns[column];
-    if picks.len() >= chunks.len() * SHORT {
-        let columns: Vec<&Column> = (0..chunks.len()).map(column_of).collect();
-        return gather_columns(&columns, picks, out);
+impl<'a> Gather<'a> {
+    pub(crate) fn of(chunks: &'a [&'a Chunk], picks: &'a [Pick]) -> Gather<'a> {
+        let by_stretch =
+            picks.len() < chunks.len() * SHORT || stretches(picks).count() * STRETCH <= picks.len();
+        Gather { chunks, picks, by_stretch }
     }
-    let before = out.len();
-    let all = picks.iter().map(|&p| picked(p));
-    match &mut out.data {
-        Vector::Int(out) => out.extend(all.clone().map(|(chunk, row)| ints(column_of(chunk))[row])),
-        Vector::Wide(out) => {
-            out.extend(all.clone().map(|(chunk, row)| wides(column_of(chunk))[row]));
+
+    /// Appends the picked rows of one column.
+    pub(crate) fn column(&self, column: usize, out: &mut Column) {
+        let column_of = |chunk: usize| &self.chunks[chunk].rows.columns[column];
+        if !self.by_stretch {
+            let columns: Vec<&Column> = (0..self.chunks.len()).map(column_of).collect();
+            return gather_columns(&columns, self.picks, out);
         }
-        Vector::Numeric(mantissas, scales) => {
-            for (chunk, row) in all.clone() {
-                let Vector::Numeric(m, s) = &column_of(chunk).data else { mixed() };
-                mantissas.push(m[row]);
-                scales.push(s[row]);
+        let before = out.len();
+        let stretches = stretches(self.picks).map(|(chunk, rows)| (column_of(chunk), rows));
+        match &mut out.data {
+            Vector::Int(out) => {
+                out.reserve(self.picks.len());
+                for (column, rows) in stretches.clone() {
+                    let values = ints(column);
+                    out.extend(rows.map(|row| values[row]));
+                }
+            }
+            Vector::Wide(out) => {
+                out.reserve(self.picks.len());
+                for (column, rows) in stretches.clone() {
+                    let values = wides(column);
+                    out.extend(rows.map(|row| values[row]));
+                }
+            }
+            Vector::Numeric(mantissas, scales) => {
+                for (column, rows) in stretches.clone() {
+                    let Vector::Numeric(m, s) = &column.data else { mixed() };
+                    mantissas.extend(rows.clone().map(|row| m[row]));
+                    scales.extend(rows.map(|row| s[row]));
+                }
+            }
+            Vector::Bytes(out) => {
+                for (column, rows) in stretches.clone() {
+                    let values = texts(column);
+                    out.extend(rows.map(|row| values.get(row)));
+                }
             }
         }
-        Vector::Bytes(out) => {
-            out.extend(all.clone().map(|(chunk, row)| texts(column_of(chunk)).get(row)));
+        if out.nulls.is_some() || stretches.clone().any(|(column, _)| column.nulls.is_some()) {
+            let mask = out.nulls.get_or_insert_with(|| NullMask::none(before));
+            for (column, rows) in stretches {
+                rows.for_each(|row| mask.push(column.is_null(row)));
+            }
         }
     }
-    if out.nulls.is_some() || all.clone().any(|(chunk, _)| column_of(chunk).nulls.is_some()) {
-        let mask = out.nulls.get_or_insert_with(|| NullMask::none(before));
-        all.for_each(|(chunk, row)| mask.push(column_of(chunk).is_null(row)));
-    }
+}
+
+/// Neighbouring picks of one chunk: the chunk, and the rows.
+fn stretches(
+    picks: &[Pick],
+) -> impl Iterator<Item = (usize, impl Iterator<Item = usize> + Clone)> + Clone {
+    let of_one = picks.chunk_by(|&a, &b| picked(a).0 == picked(b).0);
+    of_one.map(|picks| (picked(picks[0]).0, picks.iter().map(|&p| picked(p).1)))
 }
 
 /// Appends the picked rows of several columns of one form.

@@ -18,7 +18,7 @@ use onlap_storage::entry::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBo
 
 use super::Shared;
 use super::bound::Bound;
-use super::chunk::{Chunk, Pick, gather_chunks, gather_columns, pick, picked};
+use super::chunk::{Chunk, Gather, Pick, gather_columns, pick, picked};
 use super::group::{Group, common_plan};
 use super::heap;
 use super::order::Order;
@@ -28,6 +28,10 @@ use super::rows::Groups;
 
 /// Most entries handed out at once, whatever the caller asks for: picks of them stay in the cache.
 const BATCH_MAX: usize = 4096;
+
+/// Entries in a row of one source from which on the rest of it is asked for at once: a run is probably
+/// longer then, and a merge of sources that alternate does not pay for the question.
+const RUN: usize = 2;
 
 /// Entries of one index of a memtable, in index order.
 #[derive(Debug)]
@@ -58,6 +62,14 @@ struct Source {
     first_chunk: usize,
     /// Whether some rows lie at or above `upto`.
     cut: bool,
+}
+
+impl Source {
+    /// The id of the row at a place.
+    fn row_at(&self, at: usize) -> RowId {
+        let (chunk, row) = picked(self.group.pick_at(&self.order, at));
+        self.group.chunks[chunk].row_id(row)
+    }
 }
 
 /// The next entry of a source.
@@ -182,27 +194,31 @@ impl MemtableCursor {
 
     /// Takes the next entry off a source.
     fn advance(&mut self, number: usize) -> Option<Head> {
-        let source = &mut self.sources[number];
         loop {
+            let source = &mut self.sources[number];
             let at =
                 if self.backward { source.places.next_back()? } else { source.places.next()? };
-            let own = source.group.pick_at(&source.order, at);
-            let (chunk, row) = picked(own);
-            let chunk = &source.group.chunks[chunk];
-            if source.cut && chunk.row_id(row) >= self.upto {
-                continue;
+            if !source.cut || source.row_at(at) < self.upto {
+                return Some(self.head_at(number, at));
             }
-            let prefix = match (&self.plan, &*source.order) {
-                (None, _) => 0,
-                (Some(plan), Order::Sorted { plan: own, prefixes, .. })
-                    if Arc::ptr_eq(plan, own) =>
-                {
-                    prefixes[at]
-                }
-                (Some(plan), _) => plan.prefix(&chunk.rows, row),
-            };
-            return Some(Head { prefix, source: number as u32, pick: own });
         }
+    }
+
+    /// The entry at a place of a source.
+    fn head_at(&self, number: usize, at: usize) -> Head {
+        let source = &self.sources[number];
+        let own = source.group.pick_at(&source.order, at);
+        let prefix = match (&self.plan, &*source.order) {
+            (None, _) => 0,
+            (Some(plan), Order::Sorted { plan: own, prefixes, .. }) if Arc::ptr_eq(plan, own) => {
+                prefixes[at]
+            }
+            (Some(plan), _) => {
+                let (chunk, row) = picked(own);
+                plan.prefix(&source.group.chunks[chunk].rows, row)
+            }
+        };
+        Head { prefix, source: number as u32, pick: own }
     }
 
     /// Whether the entry of `a` comes before that of `b`.
@@ -221,7 +237,8 @@ impl MemtableCursor {
     }
 
     /// Takes entries of the source on top of the heap for as long as they come before all others,
-    /// and leaves its next head on top: rows that arrive in clusters cost one comparison each.
+    /// and leaves its next head on top: rows that arrive in clusters cost one comparison each, and
+    /// two in all where the source's entries come before all others to the last.
     fn take_run(&mut self, mut top: Head, max: usize) {
         let number = top.source as usize;
         let first_chunk = pick(self.sources[number].first_chunk, 0);
@@ -229,8 +246,20 @@ impl MemtableCursor {
             (Some(a), Some(b)) => Some(if self.before(b, a) { *b } else { *a }),
             (a, _) => a.copied(),
         };
-        loop {
+        let leads = |cursor: &MemtableCursor, head: &Head| {
+            second.as_ref().is_none_or(|second| cursor.before(head, second))
+        };
+        for taken in 1.. {
             self.picks.push(top.pick + first_chunk);
+            if taken == RUN {
+                let places = self.ahead(number, max);
+                if !places.is_empty() {
+                    let last = if self.backward { places.start } else { places.end - 1 };
+                    if leads(self, &self.head_at(number, last)) {
+                        self.take_all(number, places);
+                    }
+                }
+            }
             let Some(head) = self.advance(number) else {
                 self.heap.swap_remove(0);
                 if self.heap.len() == 1 {
@@ -240,11 +269,40 @@ impl MemtableCursor {
                 return;
             };
             top = head;
-            let leads = second.as_ref().is_none_or(|second| self.before(&top, second));
-            if !leads || self.picks.len() >= max {
+            if !leads(self, &top) || self.picks.len() >= max {
                 self.heap[0] = top;
                 return;
             }
+        }
+    }
+
+    /// The next places of a source, as many as there is room for.
+    fn ahead(&self, number: usize, max: usize) -> Range<usize> {
+        let Range { start, end } = self.sources[number].places.clone();
+        let room = max.saturating_sub(self.picks.len());
+        if self.backward {
+            end.saturating_sub(room).max(start)..end
+        } else {
+            start..start.saturating_add(room).min(end)
+        }
+    }
+
+    /// Takes the entries at the next places of a source.
+    fn take_all(&mut self, number: usize, places: Range<usize>) {
+        let (source, picks) = (&mut self.sources[number], &mut self.picks);
+        if self.backward {
+            source.places.end = places.start;
+        } else {
+            source.places.start = places.end;
+        }
+        let (source, upto) = (&*source, self.upto);
+        let seen = |at: &usize| !source.cut || source.row_at(*at) < upto;
+        let first_chunk = pick(source.first_chunk, 0);
+        let of = |at: usize| source.group.pick_at(&source.order, at) + first_chunk;
+        if self.backward {
+            picks.extend(places.rev().filter(seen).map(of));
+        } else {
+            picks.extend(places.filter(seen).map(of));
         }
     }
 
@@ -257,12 +315,13 @@ impl MemtableCursor {
 
     fn fill(&self, out: &mut EntryBatch) {
         let chunks: Vec<&Chunk> = self.sources.iter().flat_map(|s| &s.group.chunks).collect();
+        let gather = Gather::of(&chunks, &self.picks);
         out.row_ids.extend(self.picks.iter().map(|&p| {
             let (chunk, row) = picked(p);
             chunks[chunk].row_id(row)
         }));
         for (&column, out) in self.columns.iter().zip(&mut out.columns.columns) {
-            gather_chunks(&chunks, column, &self.picks, out);
+            gather.column(column, out);
         }
         out.columns.rows = self.picks.len();
         if self.wants.keys {

@@ -18,7 +18,7 @@ use onlap_base::{IndexId, RowId};
 use onlap_format::key::{Entries, Packing};
 use onlap_format::{Batch, Column};
 
-use super::chunk::{Chunk, Pick, gather_chunks, picked};
+use super::chunk::{Chunk, Gather, Pick, picked};
 use super::group::{Group, common_plan, compare_picks, covering, extract, search};
 use super::merge::{Runs, Sorted};
 use super::order::Order;
@@ -288,9 +288,10 @@ impl EntryStream {
         let index = &shape.indexes[self.index];
         let picks = &entries.picks;
         let chunks: Vec<&Chunk> = self.sources.iter().flat_map(|s| &s.group.chunks).collect();
+        let gather = Gather::of(&chunks, picks);
         let take = |column: usize| {
             let mut out = Column::new(shape.forms[column]);
-            gather_chunks(&chunks, column, picks, &mut out);
+            gather.column(column, &mut out);
             out
         };
         // Reading numbers out of prefixes is sequential; reading columns in index order is not.

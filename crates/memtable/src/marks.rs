@@ -23,11 +23,8 @@ use roaring::RoaringTreemap;
 /// Marks in the tree: at 24 bytes and the tree's slack about 40 KiB per table.
 pub(crate) const OPEN_MARKS: usize = 1024;
 
-/// What finding a row in the tree costs, in steps of a walk through it.
-pub(super) const LOOKUP: usize = 4;
-
 /// Rows up to which each is looked up by itself: more of them are met with the sorted marks, in one walk over both.
-pub(super) const FEW_ROWS: usize = 256;
+pub(super) const FEW_ROWS: usize = 1024;
 
 /// Bytes of the bitmap per mark, and per stretch of 65,536 rows with a mark.
 const BITMAP_BYTES: (usize, usize) = (4, 64);
@@ -180,26 +177,11 @@ impl Marks {
         if rows.len() <= FEW_ROWS {
             return self.drop_dead_few(rows, csn, keep);
         }
-        // Few rows are looked up: a row that was replaced lies far from its neighbours by key, and all marks
-        // of the table lie in between.
-        if rows.len() * LOOKUP < self.open.len() {
-            let mut at = 0;
-            while at < rows.len()
-                && let Some((&row, &(c, _))) = self.open.range(rows[at]..=last).next()
-            {
-                at += ahead(&rows[at..], row);
-                if rows[at] == row {
-                    keep[at] &= c > csn;
-                    at += 1;
-                }
-            }
-        } else {
-            let mut at = 0;
-            for (&row, &(c, _)) in self.open.range(first..=last) {
-                at += rows[at..].partition_point(|&r| r < row);
-                if rows.get(at) == Some(&row) && c <= csn {
-                    keep[at] = false;
-                }
+        let mut at = 0;
+        for (&row, &(c, _)) in self.open.range(first..=last) {
+            at += rows[at..].partition_point(|&r| r < row);
+            if rows.get(at) == Some(&row) && c <= csn {
+                keep[at] = false;
             }
         }
         for piece in &self.pieces {

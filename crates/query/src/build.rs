@@ -14,7 +14,8 @@ use datafusion_physical_plan::ExecutionPlan;
 use datafusion_physical_plan::limit::GlobalLimitExec;
 use futures::StreamExt;
 use onlap_kernels::Datum;
-use onlap_pg::bound::{Bound, Expr, ExprId, Query, QueryId, SortItem, Target};
+use onlap_pg::ast::SetKind;
+use onlap_pg::bound::{Bound, Expr, ExprId, Query, QueryId, SetNode, SortItem, Target};
 use onlap_pg::catalog::Volatility;
 use onlap_pg::{Error, Result, TypeRef};
 use parking_lot::Mutex;
@@ -84,6 +85,19 @@ const HEAP_ROWS: usize = 8192;
 /// The targets that are part of the result.
 pub fn visible(query: &Query) -> impl Iterator<Item = &Target> {
     query.targets.iter().filter(|target| !target.hidden)
+}
+
+/// Whether a query takes all rows of those within it before it gives one.
+fn takes_all(query: &Query) -> bool {
+    let grouped = query.has_aggregates || !query.groups.is_empty() || !query.sets.is_empty();
+    let ordered = !query.order.is_empty() || !query.distinct.is_empty() || query.has_windows;
+    let mut open: Vec<&SetNode> = query.set.iter().collect();
+    let mut is_appended = true;
+    while let Some(SetNode::Both { kind, all, left, right, .. }) = open.pop() {
+        is_appended &= *all && *kind == SetKind::Union;
+        open.extend([&**left, &**right]);
+    }
+    grouped || ordered || query.modify.is_some() || !is_appended
 }
 
 impl Compiler<'_> {
@@ -316,7 +330,50 @@ impl Compiler<'_> {
             let none = self.constant(onlap_pg::catalog::oids::BOOL, &Datum::Null)?;
             exprs.push(self.physical(none, TypeRef::new(onlap_pg::catalog::oids::BOOL))?);
         }
+        let plan = self.wanted_singly(query, plan, |target| !target.hidden && keys.is_empty());
         Ok(Rel { plan: self.project(plan, exprs)?, types })
+    }
+
+    /// The rows of which targets are calculated: one by one where that does something and a query around this one may want no
+    /// more rows, by its LIMIT or since it asks whether there are any. Queries of WITH that are shared, and views with a
+    /// security barrier, do not know who reads them, and are calculated as they come.
+    fn wanted_singly(
+        &self,
+        query: &Query,
+        plan: Arc<dyn ExecutionPlan>,
+        wanted: impl Fn(&Target) -> bool,
+    ) -> Arc<dyn ExecutionPlan> {
+        let layout = &self.frames.last().expect("a query is being made").layout;
+        let acts = |target: &Target| {
+            wanted(target)
+                && !layout.exprs.iter().any(|(id, _)| *id == target.value)
+                && !self.is_unused(query, target.value)
+                && self.acts(target.value)
+        };
+        match self.may_stop() && query.targets.iter().any(acts) {
+            true => crate::filter::singly(plan),
+            false => plan,
+        }
+    }
+
+    /// Whether a query around the one that is being made may want no more of its rows, with no step in between that takes all.
+    fn may_stop(&self) -> bool {
+        let (last, around) = self.frames.split_last().expect("a query is being made");
+        let mut inner = last;
+        for frame in around.iter().rev() {
+            let query = self.bound.query(frame.query);
+            if inner.told.is_rows_only() {
+                return true;
+            }
+            if takes_all(query) {
+                return false;
+            }
+            if query.limit.is_some() {
+                return true;
+            }
+            inner = frame;
+        }
+        inner.told.is_rows_only()
     }
 
     fn has_late_targets(&self, query: &Query) -> bool {
@@ -352,6 +409,11 @@ impl Compiler<'_> {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let mut nodes = Vec::new();
         let mut ids = Vec::new();
+        // What is calculated before rows are sorted, for one, is calculated for all of them.
+        let plan = match takes_all(query) {
+            true => plan,
+            false => self.wanted_singly(query, plan, &wanted),
+        };
         for target in query.targets.iter().filter(|target| wanted(target)) {
             if self.is_unused(query, target.value) {
                 continue;

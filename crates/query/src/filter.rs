@@ -17,17 +17,21 @@ use datafusion_common::Result;
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
 use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_plan::ExecutionPlan;
-use futures::StreamExt;
+use futures::{StreamExt, TryStreamExt};
 
 use crate::step::{Step, stream_of};
 
 type Plan = Arc<dyn ExecutionPlan>;
+
+/// The name of the step that hands rows on one by one.
+const SINGLY: &str = "Singly";
 
 /// Rows that are given together, at most.
 const TOGETHER: usize = 4096;
 
 /// A step that leaves the rows of which a condition is true; `acts`: asking it does something.
 pub fn filter(plan: Plan, condition: Arc<dyn PhysicalExpr>, acts: bool) -> Plan {
+    let acts = acts || comes_singly(&plan);
     let schema = plan.schema();
     let out = Arc::clone(&schema);
     let run = move |inputs: Vec<Plan>, context: Arc<TaskContext>| {
@@ -46,6 +50,32 @@ pub fn filter(plan: Plan, condition: Arc<dyn PhysicalExpr>, acts: bool) -> Plan 
         Ok(stream_of(Arc::clone(&out), batches))
     };
     Step::make("Filter", "", vec![plan], schema, Arc::new(run))
+}
+
+/// A step that hands rows on one by one, each when it is wanted: what stands above does something for each row that it gets, and
+/// what takes its rows may stop.
+pub fn singly(plan: Plan) -> Plan {
+    let schema = plan.schema();
+    let out = Arc::clone(&schema);
+    let run = move |inputs: Vec<Plan>, context: Arc<TaskContext>| {
+        let input = inputs[0].execute(0, context)?;
+        let one = |batch: RecordBatch| (0..batch.num_rows()).map(move |at| Ok(batch.slice(at, 1)));
+        let rows = input.map_ok(move |batch| futures::stream::iter(one(batch))).try_flatten();
+        Ok(stream_of(Arc::clone(&out), rows))
+    };
+    Step::make(SINGLY, "", vec![plan], schema, Arc::new(run))
+}
+
+/// Whether rows are handed on one by one below; what gathers them again asks for rows that may not be wanted.
+fn comes_singly(plan: &Plan) -> bool {
+    let mut open = vec![plan];
+    while let Some(plan) = open.pop() {
+        if plan.name() == SINGLY {
+            return true;
+        }
+        open.extend(plan.children());
+    }
+    false
 }
 
 struct Work {

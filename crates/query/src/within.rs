@@ -36,6 +36,11 @@ impl Told {
         Told { rows_only: true, ..Told::default() }
     }
 
+    /// Whether only that it has rows is asked.
+    pub fn is_rows_only(&self) -> bool {
+        self.rows_only
+    }
+
     /// Whether it is told so as a part of a set operation.
     pub fn of_set(&self) -> bool {
         self.of_set

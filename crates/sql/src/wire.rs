@@ -237,6 +237,13 @@ impl RowWriter<'_> {
     pub fn null(&mut self) {
         self.reply.bytes.extend_from_slice(&(-1i32).to_be_bytes());
     }
+    /// A value of these bytes.
+    #[inline]
+    pub fn bytes(&mut self, value: &[u8]) {
+        let out = &mut self.reply.bytes;
+        out.extend_from_slice(&(value.len() as u32).to_be_bytes());
+        out.extend_from_slice(value);
+    }
     /// A value whose bytes `write` appends.
     pub fn value(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let out = &mut self.reply.bytes;

@@ -125,6 +125,32 @@ select count(*) from (select id from x where h = 33 and nextval('sq') > 0 limit 
 select nextval('sq')
 select exists (select from x where nextval('sq') > 0)
 select nextval('sq')
+select nextval('sq') > 0 from x union all select true limit 3
+select nextval('sq')
+(select nextval('sq') > 0 from x) union all (select nextval('sq') < 0 from y) offset 2 limit 2
+select nextval('sq')
+select exists (select nextval('sq') from x union select 0)
+select nextval('sq') > 900
+select setval('sq', 100)
+select n > 0 from (select nextval('sq') as n, h from x offset 0) q limit 2
+select nextval('sq')
+with r as (select nextval('sq') as n from x) select n > 0 from r limit 3
+select nextval('sq')
+select count(*) from (select nextval('sq') from x limit 7) q
+select nextval('sq')
+select n > 0 from (select nextval('sq') as n from x limit 20) q limit 2
+select nextval('sq')
+select n > 0 from (select nextval('sq') as n from x offset 0) q where n > 0 limit 4
+select nextval('sq')
+select n > 0 from (select nextval('sq') as n, id from x offset 0) q order by id limit 4
+select nextval('sq')
+select count(n) from (select nextval('sq') as n, id from x order by id) q, (select 1 offset 0) o limit 4
+select nextval('sq')
+select n > 0 from (select nextval('sq') as n from x order by id desc) q limit 4
+select nextval('sq')
+select pg_try_advisory_lock(id) from x where h = 36 union all select false limit 2
+select count(*) from pg_locks where locktype = 'advisory'
+select pg_advisory_unlock_all()
 with r as materialized (select id from x where h = 35 order by id limit 10) select id from r where pg_try_advisory_lock(id) limit 1
 select count(*) from pg_locks where locktype = 'advisory'
 select pg_advisory_unlock_all()

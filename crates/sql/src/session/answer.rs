@@ -3,6 +3,7 @@
 //! An [`Answer`] holds rows that come as they are asked for, or only a tag. A portal hands out some, and
 //! goes on later.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, UInt64Array};
@@ -14,7 +15,7 @@ use crate::encoding::Form;
 use crate::error::Result;
 use crate::query::Encoder;
 use crate::scope::Scope;
-use crate::types::{Cell, PgType, Style};
+use crate::types::{Cell, ColumnWriter, PgType, Style};
 use crate::view::View;
 use crate::wire::{Client, Field, format_of, send_if_large};
 
@@ -266,8 +267,15 @@ impl RowsAnswer {
                 scope.lent().hand_on(client)?;
             }
             let to = chunk.len().min(from.saturating_add(room));
-            for row in from..to {
-                self.send_row(&chunk, row, formats, style, client)?;
+            match &chunk {
+                Chunk::Engine(batch, places) => {
+                    self.send_columns((batch, places), from..to, formats, style, client)?;
+                }
+                _ => {
+                    for row in from..to {
+                        self.send_row(&chunk, row, formats, style, client)?;
+                    }
+                }
             }
             self.sent += (to - from) as u64;
             self.sent_last += (to - from) as u64;
@@ -318,6 +326,31 @@ impl RowsAnswer {
         }
         writer.finish(|i| self.form(formats, i))?;
         send_if_large(client)
+    }
+
+    /// Sends rows of the engine: how a column is written is looked up once for all of them.
+    fn send_columns(
+        &self,
+        (batch, places): (&RowBatch, &[usize]),
+        rows: Range<usize>,
+        formats: &[i16],
+        style: Style,
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        let writers = self.columns.iter().zip(places).enumerate().map(|(i, (column, &at))| {
+            let values = &batch.columns.columns[at];
+            ColumnWriter::new(column.ty, batch.types()[at], values, format_of(formats, i) == 1)
+        });
+        let writers: Vec<ColumnWriter<'_>> = writers.collect();
+        for row in rows {
+            let mut writer = client.reply().data_row(self.columns.len());
+            for column in &writers {
+                column.write(row, &style, &mut writer);
+            }
+            writer.finish(|i| self.form(formats, i))?;
+            send_if_large(client)?;
+        }
+        Ok(())
     }
 
     /// What a column's values have of texts as they travel.

@@ -12,10 +12,12 @@ use onlap::DataType;
 use onlap_pg::value::numeric::precision_and_scale;
 
 mod cell;
+mod column_writer;
 mod input;
 pub mod names;
 
 pub use cell::{Cell, Style};
+pub use column_writer::ColumnWriter;
 pub use input::{TOO_LONG, binary_value, plain_value, sent_text, text_value, whole};
 
 /// OIDs of types.
