@@ -40,6 +40,8 @@ pub enum ErrorKind {
     InUse,
     /// A second row with the same key in a primary key or unique index.
     DuplicateKey,
+    /// A row that conflicts with another by an exclusion constraint.
+    Excluded,
     /// No table of that name.
     UnknownTable,
     /// No column of that name.
@@ -112,6 +114,7 @@ impl ErrorKind {
             ErrorKind::SequenceExhausted => "2200H",
             ErrorKind::InUse => "2BP01",
             ErrorKind::DuplicateKey => "23505",
+            ErrorKind::Excluded => "23P01",
             ErrorKind::UnknownTable => "42P01",
             ErrorKind::UnknownColumn => "42703",
             ErrorKind::UnknownIndex => "42704",
@@ -163,10 +166,13 @@ pub struct Subject {
     pub column: Option<String>,
     /// The index, check or foreign key.
     pub constraint: Option<String>,
-    /// The columns of a key and their values, as texts.
+    /// The columns of a key and their values, as texts; of an exclusion constraint with what is calculated for them instead,
+    /// or nothing for a column of the table.
     pub key: Vec<(String, String)>,
     /// The columns of the row that breaks it with their values as texts, `None` for NULL; empty where no row is known.
     pub row: Vec<(String, Option<String>)>,
+    /// The row that it conflicts with, in the same way.
+    pub other_row: Vec<(String, Option<String>)>,
     /// The table at the other end of a foreign key.
     pub other: Option<OtherEnd>,
 }

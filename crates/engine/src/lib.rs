@@ -79,9 +79,9 @@ pub use onlap_base::{
 pub use onlap_format::samples::Sample;
 pub use onlap_format::{
     Action, Batch, BytesVec, CheckSchema, Column, ColumnDefault, ColumnSchema, DataType,
-    DerivedSchema, Expr, ForeignKeySchema, GeneratedSchema, Identity, IndexSchema, Judged, KeyPart,
-    KeysKept, NullMask, Numeric, Row, SequenceSchema, TableSchema, Time, Value, Vector, convert,
-    entries, expr,
+    DerivedSchema, Excludes, Expr, ForeignKeySchema, GeneratedSchema, Identity, IndexSchema,
+    Judged, KeyPart, KeysKept, NullMask, Numeric, Row, SequenceSchema, TableSchema, Time, Value,
+    Vector, convert, entries, expr, span,
 };
 pub use onlap_storage::asked::BlocksAsked;
 pub use onlap_storage::written::{IndexWritten, WrittenReport};

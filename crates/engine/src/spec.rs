@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, TableId, limits};
 use onlap_format::{
-    ColumnSchema, DataType, Identity, IndexSchema, Judged, KeyPart, KeysKept, TableSchema,
+    ColumnSchema, DataType, Excludes, Identity, IndexSchema, Judged, KeyPart, KeysKept, TableSchema,
 };
 
 mod changes;
@@ -363,6 +363,7 @@ impl IndexSpec {
         };
         self.check_kind()?;
         let key = self.key_parts(schema, &find)?;
+        self.check_spans(schema, &key)?;
         let mut seen: HashSet<ColumnId> = key.iter().map(|part| part.column).collect();
         let mut include = Vec::new();
         for name in &self.include {
@@ -412,6 +413,22 @@ impl IndexSpec {
             return Err(Error::new(ErrorKind::InvalidInput, text));
         }
         Ok(())
+    }
+
+    /// Spans are the last part of a key, calculated, and lie in their order.
+    fn check_spans(&self, schema: &TableSchema, key: &[KeyPart]) -> Result<()> {
+        let excludes = self.judged.and_then(|judged| judged.excludes);
+        let (Some(Excludes::Overlapping), Some(last)) = (excludes, key.last()) else {
+            return Ok(());
+        };
+        let derived = schema.derived(last.column);
+        match derived.is_some_and(|of| of.column.ty == DataType::Bytea) && !last.descending {
+            true => Ok(()),
+            false => {
+                let text = format!("index {}: spans are calculated, and rise", self.name);
+                Err(Error::new(ErrorKind::InvalidInput, text))
+            }
+        }
     }
 
     /// The parts of the key, each with an order, and none twice.

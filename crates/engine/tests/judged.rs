@@ -99,7 +99,7 @@ fn simulate(mut rng: Rng, without: Option<Rule>) -> (usize, usize) {
     let db = Database::open("/db", options).unwrap();
     let times = [Time::Statement, Time::Deferrable, Time::Deferred];
     let nulls_equal = rng.below(2) == 0;
-    let table = table(&db, Judged { nulls_equal, primary: false, time: times[rng.index(3)] });
+    let table = table(&db, Judged { nulls_equal, time: times[rng.index(3)], ..Judged::default() });
     let clients: Vec<_> = (0..4)
         .map(|n| {
             let (on, db, table, rng) = (tasks.clone(), db.clone(), table.clone(), rng.fork());

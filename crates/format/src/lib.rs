@@ -27,6 +27,7 @@ pub mod run_block;
 pub mod samples;
 pub mod schema;
 pub mod segment;
+pub mod span;
 pub mod types;
 pub mod value;
 pub mod wire;
@@ -35,7 +36,7 @@ pub mod zone;
 pub use batch::{Batch, BytesVec, Column, NullMask, Vector};
 pub use expr::Expr;
 pub use schema::{
-    Action, CheckSchema, ColumnDefault, ColumnSchema, DERIVED_FIRST, DerivedSchema,
+    Action, CheckSchema, ColumnDefault, ColumnSchema, DERIVED_FIRST, DerivedSchema, Excludes,
     ForeignKeySchema, GeneratedSchema, Identity, IndexSchema, Judged, KeyPart, KeysKept,
     SequenceSchema, TableSchema, Time,
 };

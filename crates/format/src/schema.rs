@@ -110,15 +110,26 @@ pub enum KeysKept {
     Auto,
 }
 
-/// A rule that no two rows have equal keys, which rows may break until it is judged.
+/// A rule that no two rows have keys that conflict, which rows may break until it is judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Judged {
+    /// Which keys conflict in an exclusion constraint; `None` where the rule is that of a unique key.
+    pub excludes: Option<Excludes>,
     /// Whether NULL equals NULL.
     pub nulls_equal: bool,
     /// Whether it stands for the primary key.
     pub primary: bool,
     /// When it is judged.
     pub time: Time,
+}
+
+/// Which keys conflict in an exclusion constraint; those with a NULL never do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Excludes {
+    /// Equal ones.
+    Equal,
+    /// Those whose last parts are spans ([`crate::span`]) that share a point, where the parts before are equal.
+    Overlapping,
 }
 
 /// When is a rule judged?
@@ -300,9 +311,18 @@ impl ColumnSchema {
 }
 
 impl IndexSchema {
-    /// Whether no two rows have equal keys, at the latest when a transaction commits.
+    /// Whether no two rows have equal keys, at the latest when a transaction commits, as a primary key or a unique
+    /// index says.
     pub fn is_unique(&self) -> bool {
+        self.unique || self.judged.is_some_and(|judged| judged.excludes.is_none())
+    }
+    /// Whether it keeps a rule: it is unique, or that of an exclusion constraint.
+    pub fn is_rule(&self) -> bool {
         self.unique || self.judged.is_some()
+    }
+    /// Which keys conflict, where it is the index of an exclusion constraint.
+    pub fn excludes(&self) -> Option<Excludes> {
+        self.judged.and_then(|judged| judged.excludes)
     }
     /// Whether it stands for the primary key, as an index or by a look at the rows.
     pub fn is_primary(&self) -> bool {

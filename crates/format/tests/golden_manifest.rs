@@ -11,9 +11,9 @@ use onlap_format::manifest::{
 };
 use onlap_format::marks::MarkShift;
 use onlap_format::{
-    Action, CheckSchema, ColumnDefault, ColumnSchema, DERIVED_FIRST, DataType, DerivedSchema, Expr,
-    ForeignKeySchema, Identity, IndexSchema, Judged, KeyPart, Numeric, SequenceSchema, TableSchema,
-    Time, Value,
+    Action, CheckSchema, ColumnDefault, ColumnSchema, DERIVED_FIRST, DataType, DerivedSchema,
+    Excludes, Expr, ForeignKeySchema, Identity, IndexSchema, Judged, KeyPart, Numeric,
+    SequenceSchema, TableSchema, Time, Value,
 };
 
 const T: TableId = TableId(1);
@@ -301,7 +301,9 @@ fn blind_tables() {
 /// Rules of which there is more to say.
 fn more_rules() -> TableSchema {
     let mut schema = ruled();
-    let judged = |nulls_equal, primary, time| Some(Judged { nulls_equal, primary, time });
+    let judged = |nulls_equal, primary, time| {
+        Some(Judged { nulls_equal, primary, time, ..Judged::default() })
+    };
     schema.indexes[0].unique = false;
     schema.indexes[0].primary = false;
     schema.indexes[0].judged = judged(true, true, Time::Deferred);
@@ -335,6 +337,23 @@ fn tables_with_more_rules() {
     let mut snapshot = encode_header(5).to_vec();
     snapshot.extend(encode_record(5, snapshot.len() as u64, &state.to_edits()));
     assert_eq!(load("manifest-00000005", 5, &snapshot).unwrap().state, state);
+}
+
+/// Exclusion constraints.
+#[test]
+fn tables_with_exclusions() {
+    let mut table = TableSchema { version: 3, ..schema() };
+    let judged =
+        |excludes, time| Some(Judged { excludes: Some(excludes), time, ..Judged::default() });
+    for index in &mut table.indexes {
+        (index.unique, index.primary, index.fences_only) = (false, false, false);
+    }
+    table.indexes[0].judged = judged(Excludes::Equal, Time::Deferred);
+    table.indexes[1].judged = judged(Excludes::Overlapping, Time::Statement);
+    let mut bytes = encode_header(4).to_vec();
+    bytes.extend(encode_record(4, bytes.len() as u64, &[Edit::CreateTable(table.clone())]));
+    golden_files::check("manifest-exclusions.bin", &bytes);
+    assert_eq!(load("manifest-00000004", 4, &bytes).unwrap().state.tables[&T].schema, table);
 }
 
 /// A table that indexes calculate columns of.

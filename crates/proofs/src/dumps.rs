@@ -20,6 +20,7 @@ const ROLES: &str = "CREATE ROLE joe; CREATE ROLE team;";
 /// What stands before the tables.
 const BEFORE: &str = "
 CREATE EXTENSION citext; CREATE EXTENSION hstore; CREATE EXTENSION \"uuid-ossp\"; CREATE EXTENSION pgcrypto; CREATE EXTENSION pg_trgm;
+CREATE EXTENSION btree_gist;
 CREATE SCHEMA app; CREATE SCHEMA audit;
 CREATE TYPE app.mood AS ENUM ('sad', 'ok', 'happy');
 CREATE TYPE app.addr AS (street text, zip varchar(10));
@@ -60,7 +61,12 @@ CREATE TABLE app.lstd PARTITION OF app.lst DEFAULT;
 CREATE TABLE app.hsh (k int) PARTITION BY HASH (k);
 CREATE TABLE app.hsh0 PARTITION OF app.hsh FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE app.hsh1 PARTITION OF app.hsh FOR VALUES WITH (MODULUS 2, REMAINDER 1);
-CREATE TABLE audit.log (id serial PRIMARY KEY, what text, UNIQUE NULLS NOT DISTINCT (what));
+CREATE TABLE audit.log (id serial PRIMARY KEY, what text, room int, during tsrange, net inet,
+  UNIQUE NULLS NOT DISTINCT (what), EXCLUDE USING gist (during WITH &&, room WITH =) WHERE (room > 0) DEFERRABLE,
+  EXCLUDE USING gist (net inet_ops WITH &&), EXCLUDE USING gist (int4range(id, id + 1) WITH &&));
+INSERT INTO audit.log (what, room, during, net) VALUES ('x', 1, '[2024-01-01,2024-01-02)', '10.0.0.0/8'),
+  ('y', 1, '[2024-01-02,2024-01-03)', '11.0.0.0/8');
+CREATE INDEX log_during ON audit.log USING gist (during, room);
 INSERT INTO app.part SELECT g, 'k' || g, g FROM generate_series(0, 199) g;
 INSERT INTO app.lst VALUES ('a', 1), ('z', 2);
 INSERT INTO app.hsh SELECT generate_series(1, 10);

@@ -114,6 +114,7 @@ struct Parts {
     about: Option<About>,
     key: Option<Key>,
     row: Option<FailingRow>,
+    excluded: Option<Box<Excluded>>,
     unserved: bool,
     /// A SQLSTATE that a routine gave it.
     own_state: Option<Box<str>>,
@@ -162,6 +163,15 @@ struct FailingRow {
     written: Option<Vec<Written>>,
 }
 
+/// Two rows that an exclusion constraint refuses.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Excluded {
+    /// The table, the parts of the constraint, and both rows, as the engine says them.
+    pub subject: onlap::Subject,
+    /// Whether the constraint was to come, so that neither row did.
+    pub new: bool,
+}
+
 /// A table's key, and numbers of its columns.
 pub type Written = (crate::rights::Key, Vec<u32>);
 
@@ -200,6 +210,7 @@ impl SqlError {
             about: None,
             key: None,
             row: None,
+            excluded: None,
             unserved: false,
             own_state: None,
             inner: None,
@@ -513,6 +524,17 @@ impl SqlError {
     pub fn with_row_told(mut self, detail: Option<String>) -> SqlError {
         self.0.row = None;
         self.0.detail = self.0.detail.or(detail);
+        self
+    }
+    /// The rows that an exclusion constraint refuses.
+    pub fn excluded(&self) -> Option<&Excluded> {
+        self.0.excluded.as_deref()
+    }
+    /// The same with this detail, and the rows forgotten.
+    #[must_use]
+    pub fn with_excluded_told(mut self, detail: String) -> SqlError {
+        self.0.excluded = None;
+        self.0.detail = Some(detail);
         self
     }
     /// Bytes of all that it says.

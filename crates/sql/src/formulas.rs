@@ -82,6 +82,8 @@ pub struct Program {
     pub generated: bool,
     /// How keys are made of its value, where it is for an index of gin.
     pub gin: Option<Gin>,
+    /// How its values are kept as spans, where it is for an exclusion constraint.
+    pub span: Option<Spanned>,
     /// What it names that the database made.
     pub carried: Carried,
 }
@@ -95,6 +97,16 @@ pub struct Gin {
     pub whole: bool,
     /// What WITH says, which nothing depends on.
     pub options: Vec<(String, String)>,
+}
+
+/// A part of an exclusion constraint whose values may not overlap, as a program keeps it: they are kept as
+/// [`columns::span`] makes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spanned {
+    /// Whether the expression is a column of the table.
+    pub whole: bool,
+    /// Its place among the parts as they were declared.
+    pub place: usize,
 }
 
 impl Gin {
@@ -136,6 +148,9 @@ impl Program {
         if let Some(gin) = &self.gin {
             body["gin"] = gin.body();
         }
+        if let Some(span) = self.span {
+            body["span"] = json!([span.whole, span.place]);
+        }
         if !self.carried.is_empty() {
             body["carried"] = self.carried.body();
         }
@@ -165,6 +180,13 @@ impl Program {
             gin: match &body["gin"] {
                 Json::Null => None,
                 gin => Some(Gin::read(gin)?),
+            },
+            span: match &body["span"] {
+                Json::Null => None,
+                span => Some(Spanned {
+                    whole: span[0].as_bool()?,
+                    place: usize::try_from(span[1].as_u64()?).ok()?,
+                }),
             },
             carried: match &body["carried"] {
                 Json::Null => Carried::default(),
@@ -349,6 +371,8 @@ pub struct Made {
     pub ty: ColumnType,
     /// How keys are made of them, where these are what is kept.
     pub class: Option<Class>,
+    /// Whether spans are made of them.
+    pub spans: bool,
 }
 
 impl Made {
@@ -418,7 +442,8 @@ fn make(program: &Program) -> Result<Made> {
     });
     let tree = Arc::new((bound, query));
     let functions = program.carried.functions.iter().map(|of| of.oid).collect();
-    Ok(Made { tree, formula, inputs, catalog, env, has_labels, functions, ty, class })
+    let spans = program.span.is_some();
+    Ok(Made { tree, formula, inputs, catalog, env, has_labels, functions, ty, class, spans })
 }
 
 /// The domains of which a kept program makes values that are no constants: their conditions are never asked.
@@ -525,6 +550,32 @@ pub fn program(kept: &str) -> Result<Program> {
     Program::read(kept).ok_or_else(|| Error::new("XX001", "what a table calculates cannot be read"))
 }
 
+/// A program's value of a row, of which `value` gives the columns that it reads by their ids; as text, by settings.
+///
+/// # Errors
+/// What is wrong with the values.
+pub fn text_of(
+    program: &str,
+    value: &dyn Fn(u32) -> Option<Value>,
+    settings: &Settings,
+) -> crate::Result<Option<String>> {
+    let failed = |e: Error| crate::query::sql_error(&e, "");
+    let kept = self::program(program).map_err(failed)?;
+    let made = made(program).map_err(failed)?;
+    let mut arrays = Vec::with_capacity(made.inputs.len());
+    for (ty, (id, name, _)) in made.inputs.iter().zip(&kept.columns) {
+        let mut column = Column::new(ty.engine.physical());
+        match value(*id) {
+            None | Some(Value::Null) => column.push_null(),
+            Some(value) => convert::push_value(ty.engine, &value, &mut column, name)?,
+        }
+        arrays.push(columns::decode(&made.catalog, *ty, &column)?);
+    }
+    let values = made.formula.values(&arrays, 1, &made.env).map_err(failed)?;
+    let repr = onlap_kernels::repr(&made.catalog, made.ty.pg.oid).expect("its type has values");
+    columns::print(&made.catalog, made.ty, &Datum::at(&values, repr, 0), settings)
+}
+
 /// Calculates for the engine.
 struct Calculated;
 
@@ -563,10 +614,21 @@ impl Formulas for Calculated {
                 convert::push_value(of.column.ty, &list, &mut out, &of.column.name)?;
                 continue;
             }
-            let value = columns::encode(catalog, made.ty, &value).map_err(|e| {
+            let out_of_range = |e: crate::SqlError| {
                 let e = onlap::Error::new(ErrorKind::OutOfRange, e.message().to_string());
                 e.with_code("22003")
-            })?;
+            };
+            if made.spans {
+                match columns::span(catalog, made.ty, &value).map_err(out_of_range)? {
+                    Some(span) => {
+                        let span = Value::Bytes(span);
+                        convert::push_value(of.column.ty, &span, &mut out, &of.column.name)?;
+                    }
+                    None => out.push_null(),
+                }
+                continue;
+            }
+            let value = columns::encode(catalog, made.ty, &value).map_err(out_of_range)?;
             convert::push_value(of.column.ty, &value, &mut out, &of.column.name)?;
         }
         Ok(out)

@@ -26,6 +26,8 @@ create table b (id int primary key, a text check (a <> 'no'))
 create function judge() returns trigger language plpgsql as $$ begin if new.a = 'bad' then raise exception 'it is bad'; end if; return new; end $$
 create trigger judge before insert on b for each row execute function judge()
 create table w (id int primary key, a text)
+create table e (id int check (id < 10), r int4range, exclude using gist (r with &&))
+insert into e values (0, '[0,1)')
 insert into t values (100, 'there', 1, 100)
 ";
 
@@ -44,6 +46,9 @@ fn cases() -> Vec<(&'static str, String)> {
     let matched = "copy t from stdin csv header match";
     vec![
         (t, "1\ta\t1\t1\nx\tb\t2\t2\n".into()),
+        ("copy e from stdin", "1\t[1,5)\n2\t[7,9)\n3\t[4,6)\n4\t[20,30)\n".into()),
+        ("copy e from stdin", "1\t[1,5)\n2\t[0,1)\n3\t[4,6)\n".into()),
+        ("copy e from stdin", "1\t[1,5)\n2\t[4,6)\n30\t[7,8)\n".into()),
         (t, format!("1\ta\t1\t1\n{long}\tb\t2\t2\n")),
         (t, format!("1\ta\t1\t1\n{wide}\tb\t2\t2\n")),
         (t, "1\ta\n".into()),

@@ -42,7 +42,7 @@ pub(super) fn packing(
 fn may_be_short(schema: &TableSchema, index: &IndexSchema) -> bool {
     let first = index.key[0].column;
     let alone = index.include.is_empty() && index.filter.is_none() && !index.multi_entry;
-    let kept_apart = index.is_unique() || index.is_primary();
+    let kept_apart = index.is_rule() || index.is_primary();
     let referring = schema.foreign_keys.iter().any(|key| key.columns.contains(&first));
     let of_columns = index.key.iter().all(|part| part.column.0 < DERIVED_FIRST);
     alone

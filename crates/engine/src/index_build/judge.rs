@@ -1,7 +1,7 @@
 //! Do two live rows have the same key in a unique index that is being built?
 //!
 //! One walk over all entries in key order, at a snapshot: live neighbours with equal keys are
-//! duplicates. The index judges new rows by then, so what the walk does not see is unique. Rows with a
+//! duplicates, and so are neighbours that conflict in the index of an exclusion constraint. The index judges new rows by then, so what the walk does not see is unique. Rows with a
 //! NULL in the key never clash, unless NULL equals NULL in the index.
 //!
 //! Thread safety: any thread; reads only.
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use onlap_base::{Csn, IndexId, Result, RowId};
 use onlap_format::key::KeyDef;
 use onlap_format::manifest::{RunFileMeta, RunMeta};
-use onlap_format::{IndexSchema, TableSchema, Value};
+use onlap_format::{Excludes, IndexSchema, TableSchema, Value};
 use onlap_storage::run::{IndexShape, Run, RunFile};
 use onlap_storage::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
 
@@ -19,6 +19,7 @@ use super::Build;
 use crate::database::Shared;
 use crate::read::{ReadView, Registration, merge_cursors};
 use crate::table::{TableView, key_def};
+use crate::transaction::excluded::{conflict, excluded, excluded_of};
 use crate::unique;
 
 /// Entries looked at in a step.
@@ -40,9 +41,17 @@ pub(crate) fn judge_view(
     let (all, forward) = (KeyBounds::all(), Direction::Forward);
     let cursors = view.sources(index.id, &all, forward, &wants, true)?;
     let lives = |row| Ok(!view.visible(&[row])?.is_empty());
-    let keys = Keys::of(&view.view.schema, index);
-    let twice = twice_of(cursors, &keys, &lives, go_on)?;
-    twice.map_or(Ok(()), |key| Err(unique::duplicate(&view.view.schema, index, &key)))
+    let mut merged = merge_cursors(cursors, Direction::Forward);
+    let schema = &view.view.schema;
+    if let Some(which) = index.excludes() {
+        let def = key_def(schema, index);
+        return match conflicting(&mut *merged, (&def, which), &lives, go_on)? {
+            Some((row, other)) => Err(excluded_of(view, index, Some(row), other)?),
+            None => Ok(()),
+        };
+    }
+    let twice = walk(&mut *merged, &Keys::of(schema, index), &lives, go_on)?;
+    twice.map_or(Ok(()), |key| Err(unique::duplicate(schema, index, &key)))
 }
 
 /// The first key that two live rows have, among all entries of an index.
@@ -53,6 +62,46 @@ pub(crate) fn twice_of(
     go_on: &dyn Fn() -> Result<()>,
 ) -> Result<Option<Vec<u8>>> {
     walk(&mut *merge_cursors(cursors, Direction::Forward), keys, lives, go_on)
+}
+
+/// Entries that a walk keeps, at most, as they conflict with others: one of a set without conflicts keeps one.
+const KEPT: usize = 1024;
+
+/// Two live rows, the older one first, whose keys conflict in the index of an exclusion constraint, the oldest of all that do.
+fn conflicting(
+    merged: &mut dyn EntryCursor,
+    (def, which): (&KeyDef, Excludes),
+    lives: &dyn Fn(RowId) -> Result<bool>,
+    go_on: &dyn Fn() -> Result<()>,
+) -> Result<Option<(RowId, RowId)>> {
+    let mut batch = EntryBatch::default();
+    // Those before that go on where the next begins, if its group is theirs.
+    let mut open: Vec<(RowId, Vec<Value>)> = Vec::new();
+    let mut oldest: Option<(RowId, RowId)> = None;
+    while merged.next(STEP, &mut batch)? {
+        go_on()?;
+        for (i, &row) in batch.row_ids.iter().enumerate() {
+            let key = def.decode(batch.keys.get(i))?;
+            if key.contains(&Value::Null) || !lives(row)? {
+                continue;
+            }
+            let mut ended = Ok(());
+            open.retain(|(_, known)| {
+                let conflicts = conflict(which, known, &key);
+                conflicts.unwrap_or_else(|e| {
+                    ended = Err(e);
+                    false
+                })
+            });
+            ended?;
+            let pairs = open.iter().map(|(other, _)| (row.min(*other), row.max(*other)));
+            oldest = oldest.into_iter().chain(pairs).min();
+            if open.len() < KEPT {
+                open.push((row, key));
+            }
+        }
+    }
+    Ok(oldest)
 }
 
 /// The keys of an index, and which of them are equal.
@@ -92,6 +141,11 @@ pub(super) fn judge_runs(
     }
     let mut merged = merge_cursors(cursors, Direction::Forward);
     let lives = |row| lives(view, row, Csn::MAX);
+    if let Some(which) = index.excludes() {
+        let def = key_def(schema, index);
+        let found = conflicting(&mut *merged, (&def, which), &lives, &|| Ok(()))?;
+        return found.map_or(Ok(()), |_| Err(excluded(schema, index, None, None)));
+    }
     let twice = walk(&mut *merged, &Keys::of(schema, index), &lives, &|| Ok(()))?;
     twice.map_or(Ok(()), |key| Err(unique::duplicate(schema, index, &key)))
 }

@@ -313,7 +313,7 @@ pub(crate) fn rebuild(
     pieces::write(shared, schema, Some(&view.version), segments, indexes, &all, &control, runs)?;
     shared.storage.sync_dir()?;
     let mut highs = Highs::new();
-    for index in indexes.iter().filter(|i| i.is_unique()) {
+    for index in indexes.iter().filter(|i| i.is_rule()) {
         let runs: Vec<&RunMeta> = runs.iter().filter(|r| r.0 == index.id).map(|r| &r.1).collect();
         judge::judge_runs(shared, view, schema, index, &runs)?;
         if !index.unique {

@@ -17,6 +17,11 @@
 //! and another one that needs one waits for its end. It can be waited for without harm: what it asks
 //! for itself is answered by entries, intervals and hashes, which do not err.
 //!
+//! Of an exclusion constraint whose keys may overlap a transaction locks *spans*: a group, which is the bytes of the parts
+//! that have to be equal, and two ends. They conflict as the keys do, so that transactions wait for each other where
+//! one's row could be in the way of the other's, and nowhere else. From [`SPANS_MAX`] on it locks all of the
+//! index instead, behind all others that have anything of it.
+//!
 //! Thread safety: pure data, behind the lock of the table's locks.
 
 use std::sync::Arc;
@@ -61,9 +66,29 @@ struct Many {
 
 #[derive(Debug)]
 enum Keys {
-    Interval { min: Arc<[u8]>, max: Arc<[u8]> },
+    Interval {
+        min: Arc<[u8]>,
+        max: Arc<[u8]>,
+    },
     Hashes(HashTable<u64>),
     Filter(Filter),
+    /// Of an exclusion constraint: group, lower and upper end.
+    Span(Box<[Box<[u8]>; 3]>),
+    /// Everything of an exclusion constraint.
+    All,
+}
+
+/// Spans that a transaction has locked of one exclusion constraint from which on it locks all: each takes some hundred bytes, and
+/// the next one is compared with it.
+const SPANS_MAX: usize = 1024;
+
+/// What a row has of an exclusion constraint: the bytes of what has to be equal, and both ends, of which the upper
+/// one does not belong to it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span<'a> {
+    pub group: &'a [u8],
+    pub lower: &'a [u8],
+    pub upper: &'a [u8],
 }
 
 impl Keys {
@@ -72,6 +97,18 @@ impl Keys {
             Keys::Interval { min, max } => **min <= *key && *key <= **max,
             Keys::Hashes(hashes) => hashes.find(hash, |h| *h == hash).is_some(),
             Keys::Filter(filter) => filter.has(hash),
+            Keys::Span(_) | Keys::All => unreachable!("spans are of indexes that lock no keys"),
+        }
+    }
+
+    /// Whether a span that another transaction wants conflicts.
+    fn meets(&self, span: &Span<'_>) -> bool {
+        match self {
+            Keys::Span(own) => {
+                let [group, lower, upper] = &**own;
+                **group == *span.group && **lower < *span.upper && *span.lower < **upper
+            }
+            _ => true,
         }
     }
 
@@ -80,6 +117,8 @@ impl Keys {
             Keys::Interval { min, max } => min.len() + max.len(),
             Keys::Hashes(hashes) => table_bytes(hashes.capacity()),
             Keys::Filter(filter) => filter.words.len() * 8,
+            Keys::Span(own) => own.iter().map(|part| part.len()).sum(),
+            Keys::All => 0,
         }
     }
 }
@@ -210,6 +249,23 @@ impl Reserved {
         self.many.push(Many { number, tx, keys });
     }
 
+    /// Locks a span, or all, unless another transaction's lock is in the way; `next` is the number of the lock.
+    pub(super) fn span(&mut self, tx: TxId, span: &Span<'_>, next: u64) -> Packed {
+        let own = self.many.iter().rev().filter(|m| m.tx == tx);
+        if own.clone().next().is_some_and(|m| matches!(m.keys, Keys::All)) {
+            return Packed::Added;
+        }
+        let all = own.count() >= SPANS_MAX;
+        let is_behind = |m: &&Many| m.tx != tx && (all || m.keys.meets(span));
+        if let Some(other) = self.many.iter().find(is_behind) {
+            return Packed::Behind(other.number);
+        }
+        let parts = || Box::new([span.group.into(), span.lower.into(), span.upper.into()]);
+        let keys = if all { Keys::All } else { Keys::Span(parts()) };
+        self.many.push(Many { number: next, tx, keys });
+        Packed::New(next)
+    }
+
     /// Forgets a lock for many keys, if it is this transaction's.
     pub(super) fn remove(&mut self, number: u64, tx: TxId) {
         self.many.retain(|m| m.number != number || m.tx != tx);
@@ -258,7 +314,9 @@ impl Reserved {
 /// Adds a key's hash; false where the table of hashes would outgrow its room.
 fn add(keys: &mut Keys, hash: u64, room: usize, used: usize) -> bool {
     match keys {
-        Keys::Interval { .. } => unreachable!("intervals are no packs"),
+        Keys::Interval { .. } | Keys::Span(_) | Keys::All => {
+            unreachable!("intervals and spans are no packs")
+        }
         Keys::Filter(filter) => filter.add(hash),
         Keys::Hashes(hashes) => {
             if hashes.find(hash, |h| *h == hash).is_some() {
@@ -326,6 +384,44 @@ mod tests {
             pack(&mut reserved, &mut packs, 1, i, 8 << 20);
         }
         assert!((50_000..150_000).all(|i| !covers(&reserved, 2, i)));
+    }
+
+    #[test]
+    fn spans_wait_for_those_that_share_a_point_with_them() {
+        let mut reserved = Reserved::default();
+        let span = |group: &'static [u8], lower: &'static [u8], upper: &'static [u8]| Span {
+            group,
+            lower,
+            upper,
+        };
+        assert_eq!(reserved.span(1, &span(b"a", b"1", b"3"), 1), Packed::New(1));
+        assert_eq!(reserved.span(1, &span(b"a", b"2", b"5"), 2), Packed::New(2), "its own");
+        assert_eq!(reserved.span(2, &span(b"a", b"2", b"4"), 3), Packed::Behind(1));
+        assert_eq!(reserved.span(2, &span(b"a", b"4", b"9"), 3), Packed::Behind(2));
+        assert_eq!(reserved.span(2, &span(b"a", b"5", b"9"), 3), Packed::New(3), "touches");
+        assert_eq!(reserved.span(2, &span(b"b", b"1", b"9"), 4), Packed::New(4), "elsewhere");
+        reserved.remove(2, 1);
+        assert_eq!(reserved.span(2, &span(b"a", b"4", b"5"), 5), Packed::New(5));
+    }
+
+    #[test]
+    fn many_spans_are_all() {
+        let (mut reserved, mut number) = (Reserved::default(), 0);
+        let mut lock = |reserved: &mut Reserved, tx, at: u64| {
+            number += 1;
+            let (lower, upper) = (at.to_be_bytes(), (at + 1).to_be_bytes());
+            reserved.span(tx, &Span { group: &[], lower: &lower, upper: &upper }, number)
+        };
+        assert_eq!(lock(&mut reserved, 2, 1 << 40), Packed::New(1));
+        for at in 0..SPANS_MAX as u64 {
+            assert!(matches!(lock(&mut reserved, 1, at), Packed::New(_)));
+        }
+        assert_eq!(lock(&mut reserved, 1, 1 << 20), Packed::Behind(1), "who wants all waits");
+        reserved.remove(1, 2);
+        assert!(matches!(lock(&mut reserved, 1, 1 << 20), Packed::New(_)));
+        assert_eq!(lock(&mut reserved, 1, 1 << 21), Packed::Added);
+        assert!(matches!(lock(&mut reserved, 2, 1 << 40), Packed::Behind(_)));
+        assert_eq!(reserved.many.len(), SPANS_MAX + 1, "their number is bounded");
     }
 
     #[test]

@@ -42,7 +42,8 @@ mod waits;
 use advisory::AdvisorySpace;
 pub use advisory::{AdvisoryKey, AdvisoryLock, AdvisoryMark, AdvisoryOwner, AdvisoryWish};
 use entry::Mode;
-use keys::Packs;
+pub(crate) use keys::Span;
+use keys::{Packed, Packs};
 pub use mode::{LockWait, RowLock};
 pub(crate) use space::LockSpace;
 use space::{Answer, IntervalLock, KeyAnswer, Request, Waiter};
@@ -68,7 +69,8 @@ pub(crate) enum Target {
     Row(RowId),
     /// A key of a unique index, whether a row has it or not.
     Key(IndexId, Arc<[u8]>),
-    /// Keys of a unique index that one transaction brings under one lock, by a number of its own.
+    /// Keys of a unique index that one transaction brings under one lock, or a span of an exclusion constraint, by a
+    /// number of its own.
     Interval(IndexId, u64),
 }
 
@@ -385,6 +387,33 @@ impl HeldLocks {
                     return Ok(if alone == Locked::Free { locked } else { alone });
                 }
             }
+        }
+    }
+
+    /// Locks a span of an exclusion constraint, behind those of others that share a point with it.
+    ///
+    /// # Errors
+    /// As [`HeldLocks::lock`].
+    pub(crate) fn reserve_span(
+        &mut self,
+        state: &Arc<TableState>,
+        index: IndexId,
+        span: &Span<'_>,
+        context: WaitContext<'_>,
+    ) -> Result<()> {
+        loop {
+            let number = match state.locks.try_span(self.id, index, span) {
+                Packed::Added => return Ok(()),
+                Packed::New(number) => number,
+                Packed::Behind(number) => {
+                    let target = Target::Interval(index, number);
+                    self.lock(state, target, RowLock::KeyShare, LockWait::Block, context)?;
+                    continue;
+                }
+            };
+            let target = Target::Interval(index, number);
+            self.of_table(state).targets.push((target, None));
+            return Ok(());
         }
     }
 

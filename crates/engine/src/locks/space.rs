@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use roaring::RoaringTreemap;
 
 use super::entry::{self, Entry};
-use super::keys::{self, Packed, Packs, Reserved};
+use super::keys::{self, Packed, Packs, Reserved, Span};
 use super::waits::Waits;
 use super::{RowLock, Target, TxId, WaitContext};
 
@@ -337,6 +337,31 @@ impl LockSpace {
         reserved.push_interval(number, tx, min, max);
         inner.entries.entry(target.clone()).or_default().hold(tx, RowLock::Update);
         IntervalLock::New(target)
+    }
+
+    /// Locks a span of an exclusion constraint, unless others have locked one that shares a point with it.
+    pub(super) fn try_span(&self, tx: TxId, index: IndexId, span: &Span<'_>) -> Packed {
+        let mut guard = self.inner.lock();
+        let inner = &mut *guard;
+        let next = inner.numbers + 1;
+        // What is counted below is there before something is held in it.
+        let answer = match inner.reserved.get_mut(&index) {
+            Some(reserved) => reserved.span(tx, span, next),
+            None => {
+                let mut reserved = Reserved::default();
+                let answer = reserved.span(tx, span, next);
+                inner.reserved.insert(index, reserved);
+                answer
+            }
+        };
+        if let Packed::New(number) = answer {
+            inner.numbers = number;
+            let target = Target::Interval(index, number);
+            inner.count_in(&target);
+            self.used.store(true, Ordering::Release);
+            inner.entries.entry(target).or_default().hold(tx, RowLock::Update);
+        }
+        answer
     }
 
     /// Whether another transaction's lock for many keys covers a key.

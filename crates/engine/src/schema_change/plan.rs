@@ -155,8 +155,8 @@ impl Plan {
                 if self.schema.index_by_name(to).is_some() {
                     return Err(exists(&self.schema, "an index", to));
                 }
-                let is_unique = self.schema.index_by_name(name).is_some_and(|i| i.is_unique());
-                if is_unique && self.has_rule(to) {
+                let is_rule = self.schema.index_by_name(name).is_some_and(|i| i.is_rule());
+                if is_rule && self.has_rule(to) {
                     return Err(exists(&self.schema, "a constraint", to));
                 }
                 let index = self.schema.indexes.iter_mut().find(|i| i.name == *name);
@@ -233,7 +233,7 @@ impl Plan {
 
     fn rename_constraint(&mut self, name: &str, to: &str) -> Result<()> {
         check_name("constraint", to)?;
-        if self.schema.index_by_name(to).is_some_and(|index| index.is_unique()) {
+        if self.schema.index_by_name(to).is_some_and(|index| index.is_rule()) {
             return Err(exists(&self.schema, "a constraint", to));
         }
         let schema = &mut self.schema;

@@ -413,7 +413,7 @@ fn check_constraint_name(table: &TableSchema, name: &str) -> Result<()> {
     check_name("constraint", name)?;
     let taken = table.checks.iter().any(|c| c.name == name)
         || table.foreign_keys.iter().any(|f| f.name == name)
-        || table.indexes.iter().any(|i| i.is_unique() && i.name == name);
+        || table.indexes.iter().any(|i| i.is_rule() && i.name == name);
     if taken {
         let text = format!("table {} has a constraint named {name} already", table.name);
         return Err(Error::new(ErrorKind::AlreadyExists, text));

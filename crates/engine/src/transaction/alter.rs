@@ -272,7 +272,7 @@ impl Transaction {
         self.set_schema(table, plan.schema)?;
         for index in &built {
             self.build_index(table, index)?;
-            if index.is_unique() {
+            if index.is_rule() {
                 self.judge_index(table, index)?;
             }
         }

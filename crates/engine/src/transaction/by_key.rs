@@ -109,7 +109,8 @@ impl Transaction {
         self.share(table)?;
         self.statement()?;
         let judged = self.buffer(table)?.schema.index_by_name(index);
-        if let Some(index) = judged.filter(|i| i.ready && i.judged.is_some()).cloned() {
+        let is_key = |i: &&IndexSchema| i.ready && i.judged.is_some() && i.is_unique();
+        if let Some(index) = judged.filter(is_key).cloned() {
             return self.settle_judged(table, &index, key, mode, keep);
         }
         let (index, key) = match self.whole_key(table, index, key)? {
@@ -230,7 +231,7 @@ impl Transaction {
     }
 
     /// Lets the statement see a row that was committed, or changed, since its snapshot.
-    fn see_newest(&mut self, table: &Table, row: RowId) -> Result<()> {
+    pub(super) fn see_newest(&mut self, table: &Table, row: RowId) -> Result<()> {
         if self.options.isolation != Isolation::ReadCommitted
             && self.shared.obeys(Rule::FirstUpdaterWins)
         {

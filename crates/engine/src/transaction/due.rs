@@ -77,7 +77,7 @@ impl Transaction {
     /// Judges what was held since [`Transaction::hold_rules`], except for what is put off.
     ///
     /// # Errors
-    /// [`ErrorKind::ForeignKeyViolation`], [`ErrorKind::DuplicateKey`]; those of waits for locks. The caller goes
+    /// [`ErrorKind::ForeignKeyViolation`], [`ErrorKind::DuplicateKey`], [`ErrorKind::Excluded`]; those of waits for locks. The caller goes
     /// back to a savepoint, or ends the transaction.
     pub fn judge_held(&mut self) -> Result<()> {
         if !self.ends_held() {
@@ -398,7 +398,11 @@ impl Transaction {
     ) -> Result<()> {
         for from in rows.clone().step_by(ROWS_AT_ONCE) {
             stop::check()?;
-            self.judge_twice(table, index, from..rows.end.min(from + ROWS_AT_ONCE))?;
+            let part = from..rows.end.min(from + ROWS_AT_ONCE);
+            match index.excludes() {
+                None => self.judge_twice(table, index, part)?,
+                Some(which) => self.judge_excluded(table, (index, which), part)?,
+            }
         }
         Ok(())
     }

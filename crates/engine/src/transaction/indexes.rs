@@ -69,7 +69,7 @@ impl Transaction {
             after.indexes.push(index.clone());
             tx.set_schema(table, after)?;
             tx.buffer(table)?.check_key_lengths()?;
-            if index.is_unique() { tx.judge_index(table, &index) } else { Ok(()) }
+            if index.is_rule() { tx.judge_index(table, &index) } else { Ok(()) }
         })
     }
 

@@ -36,6 +36,7 @@ mod children;
 mod column_changes;
 mod columns;
 mod due;
+pub(crate) mod excluded;
 mod incoming;
 mod indexes;
 mod parents;

@@ -130,7 +130,7 @@ impl Transaction {
             set.is_none_or(|set| set.iter().any(|s| names.contains(&Some(s.as_ref()))))
         };
         for index in schema.indexes.iter().filter(|index| index.judged.is_some()) {
-            let set = index.key.iter().any(|part| named(part.column));
+            let set = schema.columns_of(index).into_iter().any(named);
             // What takes the place of a row that is still to be judged is to be judged as well.
             if set || self.due.is_open(table.state.id, RuleId::Index(index.id)) {
                 self.check_judged(table, index, from)?;

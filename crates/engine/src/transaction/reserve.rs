@@ -155,10 +155,15 @@ impl Transaction {
     /// Waits for a transaction that is about to delete a row. The lock on the key is kept, that on the row is
     /// not: the row is dead, or in the way for good.
     pub(super) fn wait_for_row(&mut self, table: &Table, row: RowId) -> Result<()> {
+        self.wait_for_lock(table, row, RowLock::KeyShare)
+    }
+
+    /// Waits until a row could be locked in a mode.
+    pub(super) fn wait_for_lock(&mut self, table: &Table, row: RowId, mode: RowLock) -> Result<()> {
         let shared = &self.shared;
         let go_on = may_wait(shared, &self.cancel);
         let context = wait_context(shared, &self.options, &go_on);
-        let (target, mode) = (Target::Row(row), RowLock::KeyShare);
+        let target = Target::Row(row);
         let held = self.locks.count_in(table.state.id);
         self.locks.lock(&table.state, target, mode, LockWait::Block, context)?;
         self.locks.give_back(&table.state, held, &shared.locks);

@@ -18,7 +18,7 @@ use super::Transaction;
 use crate::database::Table;
 use crate::locks::RowLock;
 use crate::options::Rule;
-use crate::read::{KeyRange, Reader};
+use crate::read::{KeyRange, ReadView, Reader, Registration};
 use crate::table::key_def;
 use crate::unique;
 
@@ -83,9 +83,17 @@ impl Transaction {
     }
 
     fn newest_reader(&mut self, table: &Table) -> Result<Reader> {
-        self.cover(table)?;
-        let (view, now) = self.newest(table)?;
+        let (view, now) = self.newest_covered(table)?;
         Ok(Reader::new(view, now))
+    }
+
+    /// Everything committed and what the transaction did itself, in indexes that it has made as well.
+    pub(super) fn newest_covered(
+        &mut self,
+        table: &Table,
+    ) -> Result<(ReadView, Arc<Registration>)> {
+        self.cover(table)?;
+        self.newest(table)
     }
 
     /// What stands in the way where more than one row has a key.

@@ -217,9 +217,24 @@ pub enum TableRule {
     /// PRIMARY KEY USING INDEX
     PrimaryIndex(Name),
     /// EXCLUDE
-    Exclude,
+    Exclude(Box<Exclusion>),
     /// FOREIGN KEY
     Foreign(Vec<Name>, Box<References>),
+}
+
+/// What EXCLUDE says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exclusion {
+    /// USING.
+    pub method: Option<Name>,
+    /// Columns and expressions, each with the path of its operator.
+    pub elements: Vec<(IndexElement, Path)>,
+    /// INCLUDE.
+    pub include: Vec<Name>,
+    /// WITH.
+    pub settings: Vec<Setting>,
+    /// WHERE.
+    pub filter: Option<ExprId>,
 }
 
 /// A constraint of a table, with its name.

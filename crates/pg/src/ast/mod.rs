@@ -17,10 +17,10 @@ mod walk;
 
 pub use define::{
     AlterSequence, AlterTable, Checked, ColumnChange, ColumnRule, Constraint, CreateIndex,
-    CreateSequence, CreateTable, CreateTableAs, CreateView, Detach, Judged, Kept, KeyAction,
-    Lasting, Match, NamedRule, NewColumn, OnCommit, OptionValue, PartitionBound, PartitionBy,
-    PartitionElement, References, RelationKind, RuleState, SequenceOption, Setting, TableChange,
-    TableElement, TableKind, TableRule, When,
+    CreateSequence, CreateTable, CreateTableAs, CreateView, Detach, Exclusion, Judged, Kept,
+    KeyAction, Lasting, Match, NamedRule, NewColumn, OnCommit, OptionValue, PartitionBound,
+    PartitionBy, PartitionElement, References, RelationKind, RuleState, SequenceOption, Setting,
+    TableChange, TableElement, TableKind, TableRule, When,
 };
 pub use expr::{Arg, Arm, Call, Expr, Is, Like, Literal, OpName, Over, SqlValue, Step, TypeName};
 pub use extension::{AlterExtension, CreateExtension, DropExtension, ExtensionChange};

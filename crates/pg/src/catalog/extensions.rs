@@ -31,7 +31,7 @@ pub struct Extension {
 }
 
 /// Extensions that can be created. Their places give their OIDs: a new one comes at the end.
-pub static ALL: [Extension; 6] = [
+pub static ALL: [Extension; 7] = [
     Extension {
         name: "hstore",
         version: "1.8",
@@ -79,6 +79,15 @@ pub static ALL: [Extension; 6] = [
         comment: "track planning and execution statistics of all SQL statements executed",
         trusted: false,
         text: include_str!("data/extensions/pg_stat_statements.tsv"),
+    },
+    // Its operators `<->` and the types of its keys are left out: there are no distances, and its indexes have keys like others.
+    Extension {
+        name: "btree_gist",
+        version: "1.7",
+        versions: &["1.2", "1.3", "1.4", "1.5", "1.6", "1.7"],
+        comment: "support for indexing common datatypes in GiST",
+        trusted: true,
+        text: include_str!("data/extensions/btree_gist.tsv"),
     },
 ];
 

@@ -5,7 +5,8 @@
 //! index is invisible to them. A row of the catalog per relation, by its OID:
 //! `{"options": ["name=value"], "nulls": [positions], "invisible": true, "collations": [[position, collation, said]]}`; what is not
 //! said is not there. Releases that do not know `invisible` use the index. All collations order alike, so that an index serves whatever
-//! its own is. Thread safety: plain data.
+//! its own is. Of the index of an exclusion constraint, and of one of gist, is kept how it was declared ([`Declared`]), as
+//! `"declared": {"method": "gist", "parts": [[position in the key, operator, operator class]]}`. Thread safety: plain data.
 
 use onlap::IndexId;
 use serde_json::{Value as Json, json};
@@ -27,6 +28,47 @@ pub struct Storage {
     pub invisible: bool,
     /// The collations of parts of an index's key that are not their columns', or not the default ones of expressions.
     pub collations: Vec<PartCollation>,
+    /// How it was declared, where that is another method than that of an index in order, or an exclusion constraint.
+    pub declared: Option<Declared>,
+}
+
+/// An index as it was declared: in the key of that of an exclusion constraint parts that have to be equal come first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// USING.
+    pub method: String,
+    /// The parts in the order in which they were declared.
+    pub parts: Vec<DeclaredPart>,
+}
+
+/// A part of an index that was declared in another way than it is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeclaredPart {
+    /// Its place in the index's key.
+    pub at: usize,
+    /// The OID of its operator in an exclusion constraint, or 0.
+    pub operator: u32,
+    /// Its operator class, where that is not the default one of its type.
+    pub class: Option<String>,
+}
+
+impl Declared {
+    fn body(&self) -> Json {
+        let part = |of: &DeclaredPart| json!([of.at, of.operator, of.class]);
+        json!({ "method": self.method, "parts": self.parts.iter().map(part).collect::<Vec<_>>() })
+    }
+
+    fn read(body: &Json) -> Option<Declared> {
+        let part = |of: &Json| {
+            Some(DeclaredPart {
+                at: usize::try_from(of[0].as_u64()?).ok()?,
+                operator: u32::try_from(of[1].as_u64()?).ok()?,
+                class: of[2].as_str().map(str::to_string),
+            })
+        };
+        let parts = body["parts"].as_array()?.iter().map(part).collect::<Option<_>>()?;
+        Some(Declared { method: body["method"].as_str()?.to_string(), parts })
+    }
 }
 
 /// The collation of a part of an index's key.
@@ -60,6 +102,7 @@ impl Storage {
             nulls: list("nulls").filter_map(number).collect(),
             invisible: object.body["invisible"].as_bool().unwrap_or(false),
             collations: list("collations").filter_map(collation).collect(),
+            declared: Declared::read(&object.body["declared"]),
         }
     }
 
@@ -76,7 +119,18 @@ impl Storage {
             let of = |part: &PartCollation| json!([part.at, part.oid, part.said]);
             body["collations"] = self.collations.iter().map(of).collect();
         }
+        if let Some(declared) = &self.declared {
+            body["declared"] = declared.body();
+        }
         Some(body)
+    }
+
+    /// The places of the parts of an index's key, of which there are `count`, in the order in which they were declared.
+    pub fn order(&self, count: usize) -> Vec<usize> {
+        match &self.declared {
+            Some(of) if of.parts.len() == count => of.parts.iter().map(|part| part.at).collect(),
+            _ => (0..count).collect(),
+        }
     }
 
     /// What is kept of the collation of a part of an index's key.

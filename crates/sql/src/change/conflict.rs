@@ -159,7 +159,7 @@ impl<'a> Conflict<'a> {
         };
         // Invisible ones keep keys apart, too.
         let schema = table.table.schema();
-        let unique = schema.indexes.iter().filter(|index| index.is_unique() && index.ready);
+        let unique = schema.indexes.iter().filter(|index| index.is_rule() && index.ready);
         let conflict = statement.modify.conflict.as_ref();
         let any = conflict.is_none_or(|c| c.constraint == 0 && c.elements.is_empty());
         let arbiters: Vec<IndexSchema> = unique
@@ -201,6 +201,13 @@ impl<'a> Conflict<'a> {
     fn is_there(&self, to: &To, row: &Row) -> Result<bool> {
         let table = &to.table.table;
         for index in &to.arbiters {
+            if index.excludes().is_some() {
+                let mut tx = self.statement.view.scope.tx()?;
+                if tx.is_excluded(table, &index.name, &to.fit(row))? {
+                    return Ok(true);
+                }
+                continue;
+            }
             let Some(key) = self.key_of(to, index, row)? else { continue };
             if self.statement.view.scope.tx()?.has_key(table, &index.name, &key)? {
                 return Ok(true);
@@ -231,7 +238,7 @@ impl<'a> Conflict<'a> {
             let mut tx = self.statement.view.scope.tx()?;
             let before = tx.savepoint();
             match tx.insert(&to.table.table, &to.fit(row)) {
-                Err(e) if e.kind() == ErrorKind::DuplicateKey => {
+                Err(e) if matches!(e.kind(), ErrorKind::DuplicateKey | ErrorKind::Excluded) => {
                     tx.rollback_to(&before)?;
                     Err(e)
                 }
@@ -340,16 +347,22 @@ pub fn arbiters(
     schema: &TableSchema,
     catalog: &Arc<Catalog>,
 ) -> Result<Vec<IndexSchema>> {
-    let unique = schema.indexes.iter().filter(|index| index.is_unique() && index.ready);
+    let rules = schema.indexes.iter().filter(|index| index.is_rule() && index.ready);
     let Some(conflict) = &modify.conflict else { return Ok(Vec::new()) };
     if conflict.constraint != 0 {
         let is_it =
             |index: &&IndexSchema| oids::of_index_constraint(index.id) == conflict.constraint;
-        return Ok(unique.filter(is_it).cloned().collect());
+        let found: Vec<IndexSchema> = rules.filter(is_it).cloned().collect();
+        if conflict.update && found.iter().any(|index| index.excludes().is_some()) {
+            let text = "ON CONFLICT DO UPDATE not supported with exclusion constraints";
+            return Err(SqlError::new("42809", text));
+        }
+        return Ok(found);
     }
     if conflict.elements.is_empty() {
-        return Ok(unique.cloned().collect());
+        return Ok(rules.cloned().collect());
     }
+    let unique = rules.filter(|index| index.is_unique());
     let (mut wanted, mut calculated) = (Vec::new(), Vec::new());
     for element in &conflict.elements {
         match tree.expr(element.value) {

@@ -5,7 +5,7 @@ use onlap_kernels::{Datum, output, repr, send};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::value::numeric::Numeric;
 
-use super::{ColumnType, Form, arrays, ordered, ranges, rows, with_cx};
+use super::{ColumnType, Form, arrays, ordered, ranges, rows, spans, with_cx};
 use crate::error::{Result, SqlError};
 use crate::query::stored::stored;
 
@@ -49,6 +49,20 @@ pub(super) fn value(catalog: &Catalog, ty: ColumnType, value: &Datum<'_>) -> Res
         }
     };
     made.map(|()| Value::Bytes(out)).ok_or_else(|| none(ty))
+}
+
+/// The span of a range or network; `None` of the empty range, which has no points.
+pub(super) fn span(
+    catalog: &Catalog,
+    ty: ColumnType,
+    value: &Datum<'_>,
+) -> Result<Option<Vec<u8>>> {
+    let sent = sent(catalog, ty, value)?;
+    let made = match catalog.range_element(ty.base.oid) {
+        Some(over) => spans::of_range(&sent, over),
+        None => spans::of_network(&sent).map(Some),
+    };
+    made.ok_or_else(|| none(ty))
 }
 
 /// A value as it travels.

@@ -36,6 +36,7 @@ mod encode;
 mod ordered;
 mod ranges;
 mod rows;
+mod spans;
 #[cfg(test)]
 mod tests;
 
@@ -469,6 +470,14 @@ pub fn encode(catalog: &Catalog, ty: ColumnType, value: &Datum<'_>) -> Result<Va
     encode::value(catalog, ty, value)
 }
 
+/// The span of a range or network that an exclusion constraint keeps ([`spans`]); `None` of the empty range.
+///
+/// # Errors
+/// `XX000`: it is a value of another type.
+pub fn span(catalog: &Catalog, ty: ColumnType, value: &Datum<'_>) -> Result<Option<Vec<u8>>> {
+    encode::span(catalog, ty, value)
+}
+
 /// The text of a value, read with the types of one catalog, as another writes it.
 ///
 /// # Errors
@@ -496,6 +505,25 @@ pub fn print_kept(catalog: &Catalog, ty: TypeRef, value: &Datum<'_>) -> Result<S
     let mut out = String::new();
     with_cx(catalog, |cx| output(cx, ty.oid, value, &mut out))?;
     Ok(out)
+}
+
+/// A value as PostgreSQL prints it by settings; `None` for NULL.
+///
+/// # Errors
+/// `XX001`.
+pub fn print(
+    catalog: &Catalog,
+    ty: ColumnType,
+    value: &Datum<'_>,
+    settings: &Settings,
+) -> Result<Option<String>> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    let mut out = String::new();
+    let mut cx = Cx { catalog, settings, session: &Nothing };
+    output(&mut cx, ty.pg.oid, value, &mut out).map_err(|e| crate::query::sql_error(&e, ""))?;
+    Ok(Some(out))
 }
 
 /// What forms that are on disk are read and written with: nothing of a session has a part in them.

@@ -24,20 +24,20 @@
 use super::ordered::take;
 
 /// Flags of what travels.
-const EMPTY: u8 = 1;
-const LOWER_IN: u8 = 2;
-const UPPER_IN: u8 = 4;
-const NO_LOWER: u8 = 8;
-const NO_UPPER: u8 = 16;
+pub(super) const EMPTY: u8 = 1;
+pub(super) const LOWER_IN: u8 = 2;
+pub(super) const UPPER_IN: u8 = 4;
+pub(super) const NO_LOWER: u8 = 8;
+pub(super) const NO_UPPER: u8 = 16;
 
 /// Takes bytes off the front.
-fn part<'a>(bytes: &mut &'a [u8], length: usize) -> Option<&'a [u8]> {
+pub(super) fn part<'a>(bytes: &mut &'a [u8], length: usize) -> Option<&'a [u8]> {
     let (head, tail) = bytes.split_at_checked(length)?;
     *bytes = tail;
     Some(head)
 }
 
-fn number(bytes: &mut &[u8]) -> Option<usize> {
+pub(super) fn number(bytes: &mut &[u8]) -> Option<usize> {
     usize::try_from(u32::from_be_bytes(take(bytes)?)).ok()
 }
 
@@ -78,7 +78,7 @@ fn put_one(sent: &mut &[u8], width: usize, out: &mut Vec<u8>) -> Option<()> {
 }
 
 /// Appends a number with its sign bit turned.
-fn turn(value: &[u8], out: &mut Vec<u8>) {
+pub(super) fn turn(value: &[u8], out: &mut Vec<u8>) {
     let at = out.len();
     out.extend_from_slice(value);
     out[at] ^= 0x80;

@@ -84,6 +84,41 @@ fn bytes_of_each_form() {
     }
 }
 
+/// Spans of exclusion constraints: the lower end with its zeros doubled, two zeros, the upper end.
+#[test]
+fn bytes_of_spans() {
+    let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
+    let cases = [
+        ("int4range", "[1,3)", "01 80 00ff00ff 01 00ff 0000 01 80000003 00"),
+        ("int4range", "(,)", "00ff 0000 02"),
+        ("int8range", "[-1,5)", "01 7fffffffffffffff 00ff 0000 01 8000000000000005 00"),
+        ("daterange", "[2000-01-02,)", "01 80 00ff00ff 01 00ff 0000 02"),
+        (
+            "tsrange",
+            "(2000-01-01,2000-01-01 00:00:00.000001]",
+            "01 80 00ff00ff00ff00ff00ff00ff00ff 01 0000 01 8000000000000001 01",
+        ),
+        (
+            "numrange",
+            "(-1.5,2.50]",
+            "01 01 7fff fffd ec76 ffff 01 0000 01 03 8000 0003 1389 0000 01",
+        ),
+        ("numrange", "[0,2)", "01 02 00ff 0000 01 03 8000 0003 0000 00"),
+        ("inet", "10.1.2.3/8", "02 0a 00ff00ff00ff 00ff 0000 02 0affffff 01"),
+        ("inet", "10.1.2.3", "02 0a010203 00ff 0000 02 0a010203 01"),
+        ("cidr", "::/0", &format!("03 {} 00ff 0000 03 {} 01", "00ff".repeat(16), "ff".repeat(16))),
+    ];
+    for (name, text, expected) in cases {
+        let ty = of(name, -1);
+        let made = span(crate::query::catalog(), ty, &read(ty, text)).expect("it has one");
+        assert_eq!(hex(&made.expect("it has points")), expected.replace(' ', ""), "{name} {text}");
+    }
+    let ty = of("tsrange", -1);
+    for text in ["empty", "(2000-01-01,2000-01-01]"] {
+        assert_eq!(span(crate::query::catalog(), ty, &read(ty, text)).expect("a range"), None);
+    }
+}
+
 #[test]
 fn what_is_kept_is_read_again_and_sorts() {
     let catalog = crate::query::catalog();

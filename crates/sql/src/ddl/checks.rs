@@ -67,6 +67,7 @@ pub fn condition(
         name: String::new(),
         generated: false,
         gin: None,
+        span: None,
         carried: kept.carried,
     };
     let name = |place: u32| reads.get(place as usize).map(|at| table.columns[*at].0.clone());

@@ -6,6 +6,7 @@ use onlap_pg::bind::is_system_column;
 
 use super::checks::Checked;
 use super::columns::Declared;
+use super::exclusion::{Excluder, Excluding};
 use super::naming::{self, choose};
 use super::{checks, defaults, keys, materialized, storage, temporary};
 use crate::catalog::Name;
@@ -28,6 +29,8 @@ pub enum Constraint {
     Check(CheckSpec),
     /// FOREIGN KEY.
     Foreign(ForeignKeySpec),
+    /// EXCLUDE.
+    Exclude(Box<Excluding>),
 }
 
 /// A key that no two rows have.
@@ -63,6 +66,7 @@ impl Key {
         let spec = IndexSpec::new(&self.name, self.columns.clone()).include(self.include.clone());
         match self.is_judged() {
             true => spec.judged(onlap::Judged {
+                excludes: None,
                 nulls_equal: self.nulls_equal,
                 primary,
                 time: self.time,
@@ -123,6 +127,16 @@ impl<'a> Collector<'a> {
         made.knows(schema);
         made.generated = generated;
         made
+    }
+
+    /// For a table that the statement has just made.
+    pub fn of_new(
+        view: &'a View,
+        source: Source<'a>,
+        table: &'a Name,
+        schema: &TableSchema,
+    ) -> Collector<'a> {
+        Collector { known: false, ..Collector::of_table(view, source, table, schema) }
     }
 
     /// Names of a table that is there are taken.
@@ -231,7 +245,9 @@ impl<'a> Collector<'a> {
             }
             TableRule::Check(check) => self.check(name, check, judged),
             TableRule::Foreign(columns, key) => self.foreign(name, key, strings(columns), judged),
-            TableRule::Exclude => Err(SqlError::unsupported("an EXCLUDE constraint")),
+            TableRule::Exclude(said) => {
+                self.exclude(name, said, time).map_err(|e| self.in_new(e, place))
+            }
             TableRule::UniqueIndex(_) | TableRule::PrimaryIndex(_) => {
                 let text = "ALTER TABLE / ADD CONSTRAINT USING INDEX is not supported here";
                 Err(SqlError::new(state::UNSUPPORTED, text))
@@ -320,6 +336,16 @@ impl<'a> Collector<'a> {
         let check =
             CheckSpec::new(name, condition).unproven(judged.not_valid).own(judged.no_inherit);
         self.all.push(Constraint::Check(check));
+        Ok(())
+    }
+
+    fn exclude(&mut self, name: Option<String>, said: &ast::Exclusion, time: Time) -> Result<()> {
+        let (_, table) = self.view.table(&[self.table.schema.clone(), self.table.name.clone()])?;
+        let (view, source, schema) = (self.view, self.source, table.schema());
+        let excluder = Excluder { view, source, table: self.table, schema: &schema };
+        let (spec, storage, columns) = excluder.described(said, time)?;
+        let name = self.name(name, &columns.join("_"), "excl")?;
+        self.all.push(Constraint::Exclude(Box::new(Excluding { name, spec, storage })));
         Ok(())
     }
 

@@ -188,6 +188,7 @@ impl<'a> Generating<'a> {
             name: name.clone(),
             generated: true,
             gin: None,
+            span: None,
             carried: kept.carried,
         };
         let text = program.body().to_string();

@@ -63,14 +63,7 @@ pub fn create(
     must_be_unused(view, &table, "CREATE INDEX")?;
     let _shown = shown(session, &table, create);
     if let Some(divided) = view.objects.families().divided(table.schema().id).cloned() {
-        if create.method.as_deref() == Some("gin") {
-            return Err(SqlError::unsupported("an index of gin of a partitioned table"));
-        }
-        if create.filter.is_some() || create.elements.iter().any(is_expression) {
-            return Err(SqlError::unsupported(
-                "an index of a partitioned table on an expression or with a predicate",
-            ));
-        }
+        refuse_divided(create)?;
         return on_partitioned(session, view, create, (&table, spec, &name), &divided, &storage);
     }
     tell_method(create, &name, client);
@@ -94,6 +87,20 @@ pub fn create(
         note_storage(session, &made, &name, &storage)?;
     }
     Ok("CREATE INDEX")
+}
+
+/// What Onlap does not have of an index of a partitioned table.
+fn refuse_divided(create: &CreateIndex) -> Result<()> {
+    if let Some(method @ ("gin" | "gist")) = create.method.as_deref() {
+        let text = format!("an index of {method} of a partitioned table");
+        return Err(SqlError::unsupported(text));
+    }
+    if create.filter.is_some() || create.elements.iter().any(is_expression) {
+        return Err(SqlError::unsupported(
+            "an index of a partitioned table on an expression or with a predicate",
+        ));
+    }
+    Ok(())
 }
 
 /// Lets other sessions see that an index of a table is built.
@@ -121,24 +128,42 @@ fn storage_of(
     create: &CreateIndex,
 ) -> Result<Storage> {
     must_have_rows(view, &table.schema(), !create.invisible)?;
+    let options = match create.method.as_deref() {
+        // A part of the index itself.
+        Some("gin") => Vec::new(),
+        // What is said of another kind of index means nothing to one of btree.
+        Some("brin" | "gist") => Vec::new(),
+        _ => storage::options(storage::Of::Index, &create.settings)?,
+    };
+    let order = order_of(view, source, (name, &table.schema()), create)?;
+    let declared = match create.method.as_deref() {
+        Some("gist") => Some(super::gist::declared(view, source, create, (name, &table.schema()))?),
+        _ => None,
+    };
+    Ok(Storage { options, invisible: create.invisible, declared, ..order })
+}
+
+/// What is kept of the order of an index's key.
+///
+/// # Errors
+/// `42P22`: a part has no collation.
+pub fn order_of(
+    view: &View,
+    source: Source<'_>,
+    table: (&Name, &TableSchema),
+    create: &CreateIndex,
+) -> Result<Storage> {
     let is_swapped = |element: &IndexElement| {
         let descending = element.order == SortOrder::Descending;
         element.nulls_first.is_some_and(|first| first != descending)
     };
     let elements = create.elements.iter().enumerate();
     let nulls = elements.filter(|(_, of)| is_swapped(of)).map(|(at, _)| at).collect();
-    let options = match create.method.as_deref() {
-        // A part of the index itself.
-        Some("gin") => Vec::new(),
-        // What is said of another kind of index means nothing to one of btree.
-        Some("brin") => Vec::new(),
-        _ => storage::options(storage::Of::Index, &create.settings)?,
-    };
     let collations = match create.method.as_deref() {
         Some("gin") => Vec::new(),
-        _ => collations_of(view, source, (name, &table.schema()), create)?,
+        _ => collations_of(view, source, table, create)?,
     };
-    Ok(Storage { options, nulls, invisible: create.invisible, collations })
+    Ok(Storage { nulls, collations, ..Storage::default() })
 }
 
 /// The collations of an index's key that are to be kept.
@@ -225,12 +250,14 @@ fn note_storage(
     }
 }
 
-/// Tells what an index is made as that is smaller in PostgreSQL.
+/// Tells what an index is made as that is another one in PostgreSQL.
 fn tell_method(create: &CreateIndex, name: &str, client: &mut dyn Client) {
-    if create.method.as_deref() == Some("brin") {
-        let text = format!("index \"{name}\" is made as one of btree, which answers the same");
-        notice(client, "00000", text);
-    }
+    let text = match create.method.as_deref() {
+        Some("brin") => "is made as one of btree, which answers the same",
+        Some("gist") => "is made as one of btree, which serves equality and order alone",
+        _ => return,
+    };
+    notice(client, "00000", format!("index \"{name}\" {text}"));
 }
 
 /// Fails where a statement that has called a routine uses a table, or where rules of it are still to be judged.
@@ -313,10 +340,10 @@ pub fn number_twins(names: &mut [String]) {
 }
 
 /// Ways of access that PostgreSQL has and Onlap does not.
-const MISSING: &[&str] = &["gist", "spgist"];
+const MISSING: &[&str] = &["spgist"];
 
 /// What else than btree there is, and whether it has several columns.
-const METHODS: &[(&str, bool)] = &[("hash", false), ("brin", true), ("gin", true)];
+const METHODS: &[(&str, bool)] = &[("hash", false), ("brin", true), ("gin", true), ("gist", true)];
 
 /// Columns of an index, as in PostgreSQL.
 const KEY_COLUMNS: usize = 32;
@@ -338,7 +365,7 @@ fn refuse(create: &CreateIndex) -> Result<()> {
         };
         let what = match () {
             () if create.unique => "unique indexes",
-            () if !create.include.is_empty() => "included columns",
+            () if !create.include.is_empty() && method != "gist" => "included columns",
             () if create.elements.len() > 1 && !several => "multicolumn indexes",
             () => "",
         };
@@ -359,7 +386,9 @@ fn refuse(create: &CreateIndex) -> Result<()> {
 
 /// Fails for an order of what has none in PostgreSQL. Here these are indexes like any other.
 fn refuse_order(create: &CreateIndex, element: &IndexElement) -> Result<()> {
-    let Some(method @ ("hash" | "brin")) = create.method.as_deref() else { return Ok(()) };
+    let Some(method @ ("hash" | "brin" | "gist")) = create.method.as_deref() else {
+        return Ok(());
+    };
     let what = match (&element.order, element.nulls_first) {
         (SortOrder::Default, None) => return Ok(()),
         (SortOrder::Default, Some(_)) => "NULLS FIRST/LAST",
@@ -383,6 +412,7 @@ pub fn described(
     refuse(create)?;
     match create.method.as_deref() {
         Some("gin") => super::gin::described(view, source, create, name, &table.schema()),
+        Some("gist") => super::gist::described(view, source, create, name, &table.schema()),
         _ => described_in_order(view, source, create, name, &table.schema()),
     }
 }
@@ -399,7 +429,10 @@ fn keys_kept(create: &CreateIndex) -> Result<KeysKept> {
 }
 
 /// The same of an index whose keys are in an order.
-fn described_in_order(
+///
+/// # Errors
+/// As [`described`].
+pub fn described_in_order(
     view: &View,
     source: Source<'_>,
     create: &CreateIndex,

@@ -18,7 +18,7 @@ use crate::catalog::Name;
 use crate::catalog::names::quote;
 use crate::columns::ColumnType;
 use crate::error::{Result, SqlError, state};
-use crate::formulas::{self, Gin, Named, Program};
+use crate::formulas::{self, Gin, Named, Program, Spanned};
 use crate::query::{Names, sql_error};
 use crate::source::Source;
 use crate::types::PgType;
@@ -148,26 +148,9 @@ impl<'a> Parts<'a> {
             },
             (_, column) => column.iter().map(|name| name.to_string()).collect(),
         };
-        let Some(at) = self.schema.position_by_name(&column) else {
-            let text = format!("column \"{column}\" does not exist");
-            return Err(SqlError::new(state::NO_COLUMN, text));
-        };
-        let ty = self.relation.columns[at].ty;
-        let pg = PgType { oid: ty.oid, modifier: ty.modifier };
-        let program = Program {
-            sql: quote(&column),
-            filter: false,
-            table: self.relation.name.to_string(),
-            columns: vec![(self.schema.columns[at].id.0, column.clone(), pg)],
-            ty: pg,
-            call: true,
-            name: column.clone(),
-            generated: false,
-            gin: Some(Gin { whole: true, ..gin(ty)? }),
-            carried: Carrier::new(&self.names, self.names.catalog(), "an index")
-                .with_type(ty.oid)?
-                .into_carried(),
-        };
+        let whole = self.whole(&column)?;
+        let made = gin(TypeRef { oid: whole.ty.oid, modifier: whole.ty.modifier })?;
+        let program = Program { gin: Some(Gin { whole: true, ..made }), ..whole };
         let spec = DerivedSpec {
             name: quote(&column),
             ty: DataType::Bytea,
@@ -175,6 +158,58 @@ impl<'a> Parts<'a> {
             program: kept_text(&program)?,
         };
         Ok((program, spec))
+    }
+
+    /// The span of a column or an expression, whose type has such; it has this place among the parts of its constraint.
+    ///
+    /// # Errors
+    /// As [`Parts::expression`].
+    pub fn span(&self, element: &IndexElement, place: usize) -> Result<DerivedSpec> {
+        let column = match (element.value, &element.column) {
+            (Some(expr), None) => match self.expression(expr)? {
+                Part::Expression(made) => {
+                    let (mut program, spec, _) = *made;
+                    program.span = Some(Spanned { whole: false, place });
+                    let program = kept_text(&program)?;
+                    return Ok(DerivedSpec { ty: DataType::Bytea, program, ..spec });
+                }
+                Part::Column(name) => name,
+            },
+            (_, column) => column.iter().map(|name| name.to_string()).collect(),
+        };
+        let span = Some(Spanned { whole: true, place });
+        let program = Program { span, ..self.whole(&column)? };
+        Ok(DerivedSpec {
+            name: quote(&column),
+            ty: DataType::Bytea,
+            reads: vec![column],
+            program: kept_text(&program)?,
+        })
+    }
+
+    /// The program that gives a column as it is.
+    fn whole(&self, column: &str) -> Result<Program> {
+        let Some(at) = self.schema.position_by_name(column) else {
+            let text = format!("column \"{column}\" does not exist");
+            return Err(SqlError::new(state::NO_COLUMN, text));
+        };
+        let ty = self.relation.columns[at].ty;
+        let pg = PgType { oid: ty.oid, modifier: ty.modifier };
+        Ok(Program {
+            sql: quote(column),
+            filter: false,
+            table: self.relation.name.to_string(),
+            columns: vec![(self.schema.columns[at].id.0, column.to_string(), pg)],
+            ty: pg,
+            call: true,
+            name: column.to_string(),
+            generated: false,
+            gin: None,
+            span: None,
+            carried: Carrier::new(&self.names, self.names.catalog(), "an index")
+                .with_type(ty.oid)?
+                .into_carried(),
+        })
     }
 
     /// The condition of a partial index.
@@ -233,6 +268,7 @@ impl<'a> Parts<'a> {
             name: name.map_or_else(|| "expr".into(), |name| name.to_string()),
             generated: false,
             gin: None,
+            span: None,
             carried: kept.carried,
         };
         Ok((program, ty))

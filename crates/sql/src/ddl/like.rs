@@ -10,6 +10,7 @@ use onlap::{ColumnDefault, IndexId, IndexSchema, Table, TableSchema};
 use onlap_pg::ast::{self, Path, Statement};
 use onlap_pg::print::Look;
 
+use super::alter::{Again, make_again};
 use super::columns::{Declared, Default, OwnSequence};
 use super::constraints::{Collector, Constraint, Key};
 use super::{defaults, generated, index, sequence};
@@ -133,7 +134,8 @@ impl Like {
         if self.constraints {
             collector.like(&schema);
         }
-        let keys = schema.indexes.iter().filter(|of| self.indexes && is_constraint(view, of));
+        let is_key = |of: &&IndexSchema| of.excludes().is_none() && is_constraint(view, of);
+        let keys = schema.indexes.iter().filter(|_| self.indexes).filter(is_key);
         for index in keys {
             let key = Key {
                 name: String::new(),
@@ -228,6 +230,11 @@ fn make_index(
     let storage = Storage::of(&view.objects, oids::of_index(of.id));
     let on = format!("{}.{}", quote(&name.schema), quote(&name.name));
     let catalog = formulas::catalog_of(view);
+    if of.excludes().is_some() {
+        let said = text::exclusion(schema, of, (Look::PLAIN, &storage), Shown::to_all(&catalog));
+        let again = Again::constraint(None, &of.name, format!("ALTER TABLE ONLY {on} ADD {said}"));
+        return make_again(session, &name.engine(&view.database), &again);
+    }
     let sql = text::index(schema, of, &on, (Look::PLAIN, &storage), Shown::to_all(&catalog));
     let broken = || SqlError::defect("a definition is not what its text says");
     let all = parse::statements(&sql)?;

@@ -1,7 +1,9 @@
 //! CREATE TABLE.
 
 use onlap::{SequenceSpec, TableSchema, TableSpec};
-use onlap_pg::ast::{CreateTable, Kept, NewColumn, Setting, TableElement, TableKind};
+use onlap_pg::ast::{
+    self, CreateTable, Kept, NewColumn, Setting, TableElement, TableKind, TableRule,
+};
 use serde_json::json;
 
 use super::change::notice;
@@ -11,7 +13,7 @@ use super::generated::{self, Generating};
 use super::kin::{self, Merged};
 use super::like::{self, Like};
 use super::temporary::{self, Place};
-use super::{defaults, naming, storage};
+use super::{defaults, exclusion, naming, storage};
 use crate::catalog::families::Bound;
 use crate::catalog::storage::Storage;
 use crate::catalog::{Kind, Name, column_types, oids};
@@ -54,11 +56,7 @@ pub fn create(
     for column in &merged.columns {
         collector.column(column)?;
     }
-    for element in &create.elements {
-        if let TableElement::Constraint(constraint) = element {
-            collector.constraint(constraint)?;
-        }
-    }
+    own_constraints(&mut collector, source, create)?;
     let likes = likes(view, create)?;
     likes.iter().try_for_each(|like| like.constraints(view, &mut collector))?;
     let of = if create.partition_by.is_some() { storage::Of::Divided } else { storage::Of::Table };
@@ -94,8 +92,58 @@ pub fn create(
     let related = Related { parents: &parents, merged: &merged, bound, keys };
     related.note(session, view, source, create, name)?;
     temporary::note(session, &place, create.kept.on_commit)?;
+    add_exclusions(session, source, create, name)?;
     likes.iter().try_for_each(|like| like::complete(session, name, like))?;
     Ok("CREATE TABLE".into())
+}
+
+/// Collects the constraints that a statement declares; exclusions come when the table is there.
+fn own_constraints(
+    collector: &mut Collector<'_>,
+    source: Source<'_>,
+    create: &CreateTable,
+) -> Result<()> {
+    for element in &create.elements {
+        match element {
+            TableElement::Constraint(constraint) if is_exclusion(constraint) => {
+                if create.partition_by.is_some() {
+                    return Err(source.at(kin::no_exclusion(), constraint.place));
+                }
+            }
+            TableElement::Constraint(constraint) => collector.constraint(constraint)?,
+            TableElement::Column(_) | TableElement::Like(..) => {}
+        }
+    }
+    Ok(())
+}
+
+fn is_exclusion(constraint: &ast::Constraint) -> bool {
+    matches!(constraint.rule, TableRule::Exclude(_))
+}
+
+/// Gives a table that was made its exclusion constraints: what they calculate is bound to it.
+fn add_exclusions(
+    session: &mut Session,
+    source: Source<'_>,
+    create: &CreateTable,
+    name: &Name,
+) -> Result<()> {
+    for element in &create.elements {
+        let TableElement::Constraint(constraint) = element else { continue };
+        if !is_exclusion(constraint) {
+            continue;
+        }
+        let view = session.view()?;
+        let table = view.scope.tx()?.table(&name.engine(&view.database))?;
+        let mut collector = Collector::of_new(&view, source, name, &table.schema());
+        collector.constraint(constraint)?;
+        for made in std::mem::take(&mut collector.all) {
+            if let Constraint::Exclude(of) = made {
+                exclusion::make(session, &view, &table, &of)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The tables above, which nothing else changes from now on.
@@ -354,6 +402,7 @@ impl Making<'_> {
                 // No rows are there that it might leave alone.
                 Constraint::Check(check) => spec.check_spec(check.unproven(false)),
                 Constraint::Foreign(key) => spec.foreign_key(key.unproven(false)),
+                Constraint::Exclude(_) => unreachable!("these come when the table is there"),
             };
         }
         let table = view.scope.tx()?.create_table(spec)?;

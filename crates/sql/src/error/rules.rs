@@ -5,7 +5,7 @@
 
 use onlap::{Error, ErrorKind, OtherEnd, Subject};
 
-use super::{About, FailingRow, Key, SqlError};
+use super::{About, Excluded, FailingRow, Key, SqlError};
 use crate::catalog::names::Name;
 
 /// The error of a broken rule.
@@ -39,6 +39,9 @@ pub(super) fn broken(e: &Error, subject: &Subject) -> SqlError {
             format!("duplicate key value violates unique constraint \"{constraint}\""),
             Some(format!("{} already exists.", key(subject))),
         ),
+        (ErrorKind::Excluded, ..) => {
+            (format!("conflicting key value violates exclusion constraint \"{constraint}\""), None)
+        }
         (ErrorKind::CheckViolation, ..) => (
             format!("new row for relation \"{table}\" violates check constraint \"{constraint}\""),
             None,
@@ -84,7 +87,10 @@ pub(super) fn broken(e: &Error, subject: &Subject) -> SqlError {
         without,
     });
     error.0.detail = detail;
-    error.0.row = (!subject.row.is_empty()).then(|| FailingRow {
+    let is_excluded = e.kind() == ErrorKind::Excluded;
+    error.0.excluded =
+        is_excluded.then(|| Box::new(Excluded { subject: subject.clone(), new: false }));
+    error.0.row = (!subject.row.is_empty() && !is_excluded).then(|| FailingRow {
         table: subject.table.clone(),
         columns: subject.row.clone(),
         written: None,
@@ -115,6 +121,12 @@ pub(super) fn of_rows(e: Error) -> SqlError {
             error.0.detail = Some(format!("{} is duplicated.", key(&subject)));
             if let Some(key) = &mut error.0.key {
                 key.without = Some("Duplicate keys exist.".into());
+            }
+        }
+        ErrorKind::Excluded => {
+            error.0.message = format!("could not create exclusion constraint \"{name}\"");
+            if let Some(excluded) = &mut error.0.excluded {
+                excluded.new = true;
             }
         }
         ErrorKind::CheckViolation => {

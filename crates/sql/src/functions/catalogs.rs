@@ -269,7 +269,11 @@ fn index(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
     let shown = Shown { catalog: &catalog, reader: Some(&reader) };
     match arg(arguments, 1).int() {
         Some(column) if column > 0 => {
-            Ok(text::index_column(table, index, column as usize - 1, look, shown).into())
+            let storage = Storage::of(&seen.view.objects, oids::of_index(index.id));
+            let look = (look, &storage);
+            // As in PostgreSQL, what is not there is nothing, and not NULL.
+            let shown = text::index_column(table, index, column as usize - 1, look, shown);
+            Ok(shown.unwrap_or_default().into())
         }
         _ => {
             let model = seen.model()?;
@@ -294,7 +298,15 @@ fn constraint(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
     for table in model.relations.iter().filter_map(Relation::table) {
         for index in table.indexes.iter().filter(|i| is_constraint(&seen.view, i)) {
             if oids::of_index_constraint(index.id) == wanted {
-                return Ok(text::key(table, index).into());
+                if index.excludes().is_none() {
+                    return Ok(text::key(table, index).into());
+                }
+                let look = if pretty { Look::PRETTY } else { Look::PLAIN };
+                let (catalog, reader) =
+                    (crate::formulas::catalog_of(&seen.view), Reader::new(&seen.view));
+                let shown = Shown { catalog: &catalog, reader: Some(&reader) };
+                let storage = Storage::of(&seen.view.objects, oids::of_index(index.id));
+                return Ok(text::exclusion(table, index, (look, &storage), shown).into());
             }
         }
         for key in &table.foreign_keys {

@@ -373,12 +373,13 @@ impl Schema for Names<'_> {
     fn constraint(&self, relation: Oid, name: &str) -> Option<Oid> {
         let known = self.found.known.borrow();
         let schema = known.schema(relation)?;
-        // A constraint is of whole columns.
+        // A constraint is of whole columns, unless it is an exclusion.
         let plain = |index: &&onlap::IndexSchema| {
             let own = |id| schema.derived(id).is_none();
-            index.filter.is_none() && index.key.iter().all(|part| own(part.column))
+            index.excludes().is_some()
+                || index.filter.is_none() && index.key.iter().all(|part| own(part.column))
         };
-        let mut unique = schema.indexes.iter().filter(|index| index.is_unique()).filter(plain);
+        let mut unique = schema.indexes.iter().filter(|index| index.is_rule()).filter(plain);
         unique.find(|index| index.name == name).map(|index| oids::of_index_constraint(index.id))
     }
 

@@ -163,7 +163,7 @@ impl Table {
         let derived = schema.derived.iter().enumerate().filter_map(|(at, derived)| {
             let reads = derived.reads.iter().map(|id| number(*id)).collect::<Option<_>>()?;
             let is_filter = schema.indexes.iter().any(|i| i.filter == Some(derived.column.id));
-            let made = crate::formulas::made(&derived.program).ok()?;
+            let made = crate::formulas::made(&derived.program).ok().filter(|made| !made.spans)?;
             let column = (schema.columns.len() + at) as i32 + 1;
             let tree = made.tree_now(self.handle.types.catalog()).ok()?;
             let class = made.class;

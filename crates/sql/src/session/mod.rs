@@ -37,6 +37,7 @@ mod block;
 mod columnar;
 mod cursors;
 mod defects;
+mod exclusion;
 pub(crate) mod lent;
 mod modes;
 mod prepare;

@@ -9,10 +9,11 @@ use onlap_pg::value::datetime::{Zone, find_zone};
 
 use super::Session;
 use super::block::Block;
+use super::exclusion;
 use super::modes::Modes;
 use crate::catalog::{Kind, Objects, names, oids};
 use crate::columns::Types;
-use crate::error::{Result, SqlError, Written, state};
+use crate::error::{Excluded, Result, SqlError, Written, state};
 use crate::query::{secured, session as values};
 use crate::rights::ask::{database_oid, numbers, of_table};
 use crate::rights::{Action, Judge, Key};
@@ -113,6 +114,10 @@ impl Session {
             let told = self.failing_row(table, columns, written);
             return error.with_row_told(told);
         }
+        if let Some(excluded) = error.excluded() {
+            let told = self.excluded_rows(excluded);
+            return error.with_excluded_told(told);
+        }
         match error.shows() {
             Some((table, columns)) if !self.may_read(table, columns) => error.without_values(),
             Some((table, _)) => match self.known_table(table) {
@@ -133,6 +138,33 @@ impl Session {
     /// The settings that values depend on.
     fn value_settings(&self) -> ValueSettings {
         values::settings_of(&|name| self.settings.show(name).unwrap_or_default(), 0)
+    }
+
+    /// What of two rows that an exclusion constraint refuses the role may read, in PostgreSQL's words.
+    fn excluded_rows(&self, of: &Excluded) -> String {
+        let keys = || {
+            let (schema, objects) = self.known_table(&of.subject.table)?;
+            let columns: Vec<String> =
+                of.subject.other_row.iter().map(|(name, _)| name.clone()).collect();
+            let calculates = of.subject.key.iter().any(|(_, program)| !program.is_empty());
+            let all = || schema.columns.iter().map(|column| column.name.clone()).collect();
+            let read: Vec<String> = if calculates { all() } else { columns };
+            if !self.may_read(&of.subject.table, &read) {
+                return None;
+            }
+            let settings = self.value_settings();
+            let printer = exclusion::Printer { schema: &schema, objects: &objects, settings };
+            let row = printer.key(&of.subject.key, &of.subject.row)?;
+            Some((row, printer.key(&of.subject.key, &of.subject.other_row)?))
+        };
+        match (keys(), of.new) {
+            (Some((row, other)), false) => {
+                format!("Key {row} conflicts with existing key {other}.")
+            }
+            (Some((row, other)), true) => format!("Key {row} conflicts with key {other}."),
+            (None, false) => "Key conflicts with existing key.".into(),
+            (None, true) => "Key conflicts exist.".into(),
+        }
     }
 
     /// What of a row that was refused the role may read, in PostgreSQL's words. What the statement itself says it may see; the row of a

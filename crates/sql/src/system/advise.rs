@@ -160,7 +160,7 @@ fn serves_rules(table: &TableSchema, index: &IndexSchema) -> bool {
         let key: HashSet<_> = key.collect();
         key.len() == columns.len() && columns.iter().all(|column| key.contains(column))
     };
-    index.is_unique() || index.primary || table.foreign_keys.iter().any(|of| leads(&of.columns))
+    index.is_rule() || index.primary || table.foreign_keys.iter().any(|of| leads(&of.columns))
 }
 
 /// Whether an index may be advised against at all.

@@ -17,7 +17,7 @@ use super::{
 use crate::catalog::extensions::PLPGSQL;
 use crate::catalog::families::Inherited;
 use crate::catalog::policies::Security;
-use crate::catalog::storage::Storage;
+use crate::catalog::storage::{DeclaredPart, Storage};
 use crate::catalog::view_options::Options as ViewOptions;
 use crate::catalog::{Kind, oids, rules as kept};
 use crate::columns::Types;
@@ -43,6 +43,8 @@ pub const PG_NAMESPACE: u32 = 2615;
 const BTREE: u32 = 403;
 /// OID of the access method gin.
 const GIN: u32 = 2742;
+const GIST: u32 = 783;
+const HASH: u32 = 405;
 
 /// The rows of a table of this module.
 ///
@@ -91,10 +93,14 @@ pub fn view_columns(view: &View, oid: u32) -> Vec<(String, PgType)> {
     columns.map(|column| (column.name, column.ty)).collect()
 }
 
-/// The places of an index's columns in its table.
-fn places<'a>(table: &'a TableSchema, index: &'a IndexSchema) -> impl Iterator<Item = usize> + 'a {
-    let ids = index.key.iter().map(|k| k.column).chain(index.include.iter().copied());
-    ids.filter_map(|id| table.position(id))
+/// The places of an index's columns in its table, in the order in which they were declared.
+fn places<'a>(
+    table: &'a TableSchema,
+    index: &'a IndexSchema,
+    storage: &Storage,
+) -> impl Iterator<Item = usize> + 'a {
+    let key = storage.order(index.key.len()).into_iter().map(|at| index.key[at].column);
+    key.chain(index.include.iter().copied()).filter_map(|id| table.position(id))
 }
 
 /// The collations of a relation's columns, where those are not their types'.
@@ -110,8 +116,10 @@ pub fn own_collations(view: &View, relation: &Relation) -> Vec<Option<Oid>> {
             let storage = Storage::of(&view.objects, oids::of_index(index.id));
             let kept = |part: usize| storage.collation(part).map(|part| part.oid);
             let of_column = of_table(table);
-            let parts = places(table, index).enumerate();
-            parts.map(|(part, at)| kept(part).or_else(|| of_column(at))).collect()
+            let order = storage.order(index.key.len());
+            let place = |at: usize| order.get(at).copied().unwrap_or(at);
+            let parts = places(table, index, &storage).enumerate();
+            parts.map(|(part, at)| kept(place(part)).or_else(|| of_column(at))).collect()
         }
         What::View => {
             let columns = view_described(view, relation.oid).into_iter();
@@ -146,10 +154,11 @@ pub fn columns(view: &View, relation: &Relation) -> Vec<(String, PgType)> {
                 Some(at) => formulas::program_of(&table.derived[at])
                     .map_or_else(|_| "expr".to_string(), |program| program.name),
             };
+            let storage = Storage::of(&view.objects, oids::of_index(index.id));
             let class = text::gin(table, index).and_then(|of| of.gin).map(|gin| gin.class);
             let stored = |ty: PgType| class.map_or(ty, |class| stored_of(class, ty));
             let (mut names, types): (Vec<String>, Vec<PgType>) =
-                places(table, index).map(|at| (name(at), stored(types[at].pg))).unzip();
+                places(table, index, &storage).map(|at| (name(at), stored(types[at].pg))).unzip();
             crate::ddl::number_twins(&mut names);
             names.into_iter().zip(types).collect()
         }
@@ -232,7 +241,11 @@ fn classes(view: &View, model: &Model) -> Rows {
         let method = match kind {
             "r" | "m" => 2,
             "i" | "I" if relation.index().is_some_and(|(_, index)| index.multi_entry) => GIN,
-            "i" | "I" => BTREE,
+            "i" | "I" => match text::method_of(&Storage::of(&view.objects, relation.oid)) {
+                "gist" => GIST,
+                "hash" => HASH,
+                _ => BTREE,
+            },
             _ => 0,
         };
         let security = Security::of(&view.objects, relation.oid);
@@ -476,9 +489,12 @@ fn indexes(view: &View, model: &Model) -> Rows {
     let shown = Shown { catalog: &catalog, reader: Some(&reader) };
     for relation in &model.relations {
         let Some((table, index)) = relation.index() else { continue };
+        let storage = Storage::of(&view.objects, relation.oid);
+        let order = storage.order(index.key.len());
+        let parts: Vec<onlap::KeyPart> = order.iter().map(|at| index.key[*at]).collect();
         let ids: Vec<_> =
-            index.key.iter().map(|k| k.column).chain(index.include.iter().copied()).collect();
-        let keys: Vec<usize> = index.key.iter().filter_map(|k| table.position(k.column)).collect();
+            parts.iter().map(|k| k.column).chain(index.include.iter().copied()).collect();
+        let keys: Vec<usize> = parts.iter().filter_map(|k| table.position(k.column)).collect();
         let all = Types::of(&view.objects, table);
         let types: Vec<_> = keys.iter().map(|at| all[*at].pg).collect();
         rows.push(row![
@@ -489,7 +505,7 @@ fn indexes(view: &View, model: &Model) -> Rows {
             index.is_unique(),
             index.nulls_equal(),
             index.is_primary(),
-            false,
+            index.excludes().is_some(),
             index.time() == Time::Statement,
             false,
             index.ready && super::partitions::is_valid(view, model, table, index),
@@ -497,14 +513,14 @@ fn indexes(view: &View, model: &Model) -> Rows {
             true,
             true,
             false,
-            ids.iter().map(|id| number(table, whole_of(table, index, *id))).collect::<Vec<_>>(),
-            collations_of(&all, &keys, &Storage::of(&view.objects, relation.oid)),
+            ids.iter().map(|id| number(table, whole_of(table, *id))).collect::<Vec<_>>(),
+            collations_of(&all, (&keys, &order), &storage),
             match text::gin(table, index).and_then(|of| of.gin) {
                 Some(gin) => vec![i64::from(gin.class.oid())],
-                None => types.iter().map(|ty| operator_class(*ty)).collect::<Vec<_>>(),
+                None => classes_of(view, &types, &storage),
             },
-            order_flags(view, index),
-            expressions(table, index, shown),
+            order_flags(&parts, (&order, &storage)),
+            expressions(table, index, &parts, shown),
             index.filter.and_then(|id| text::derived(table, id, Look::PLAIN, shown)),
         ]);
     }
@@ -512,49 +528,67 @@ fn indexes(view: &View, model: &Model) -> Rows {
 }
 
 /// The collation of each part of an index's key.
-fn collations_of(all: &Types, keys: &[usize], storage: &Storage) -> Vec<i64> {
-    let own = |(part, at): (usize, &usize)| {
-        let kept = storage.collation(part).map(|part| part.oid);
+fn collations_of(all: &Types, (keys, order): (&[usize], &[usize]), storage: &Storage) -> Vec<i64> {
+    let own = |(part, at): (&usize, &usize)| {
+        let kept = storage.collation(*part).map(|part| part.oid);
         i64::from(kept.unwrap_or_else(|| all.collation(*at)))
     };
-    keys.iter().enumerate().map(own).collect()
+    order.iter().zip(keys).map(own).collect()
+}
+
+/// The operator class of each part of an index's key that has an order.
+fn classes_of(view: &View, types: &[PgType], storage: &Storage) -> Vec<i64> {
+    let method = text::method_of(storage);
+    let named = storage.declared.iter().flat_map(|of| &of.parts).map(|part| part.class.as_deref());
+    let mut named = named.collect::<Vec<_>>().into_iter();
+    let class = |ty: &PgType| {
+        let named = named.next().flatten();
+        match method {
+            "gist" => crate::ddl::gist_class(view, *ty, named),
+            _ => operator_class(*ty),
+        }
+    };
+    types.iter().map(class).collect()
 }
 
 /// What an index says of the order of each part: 1 descending, 2 NULL first.
-fn order_flags(view: &View, index: &onlap::IndexSchema) -> Vec<i64> {
-    let storage = Storage::of(&view.objects, oids::of_index(index.id));
-    let flags = |(at, part): (usize, &onlap::KeyPart)| {
-        i64::from(part.descending) + 2 * i64::from(storage.nulls_first(at, part.descending))
+fn order_flags(parts: &[onlap::KeyPart], (order, storage): (&[usize], &Storage)) -> Vec<i64> {
+    let flags = |(at, part): (&usize, &onlap::KeyPart)| {
+        let nulls_first = storage.nulls_first(*at, part.descending) && method_sorts(storage);
+        i64::from(part.descending) + 2 * i64::from(nulls_first)
     };
-    index.key.iter().enumerate().map(flags).collect()
+    order.iter().zip(parts).map(flags).collect()
 }
 
-/// What a part of a key is to PostgreSQL: a column where an index of gin has the keys of one.
-fn whole_of(
-    table: &TableSchema,
-    index: &onlap::IndexSchema,
-    id: onlap::ColumnId,
-) -> onlap::ColumnId {
-    match text::gin(table, index) {
-        Some(Program { gin: Some(gin), columns, .. }) if gin.whole && index.key[0].column == id => {
-            onlap::ColumnId(columns[0].0)
-        }
-        _ => id,
+/// Whether PostgreSQL's index of this kind has an order.
+fn method_sorts(storage: &Storage) -> bool {
+    text::method_of(storage) == "btree"
+}
+
+/// What a part of a key is to PostgreSQL: a column where an index has the keys, or the span, of one.
+fn whole_of(table: &TableSchema, id: onlap::ColumnId) -> onlap::ColumnId {
+    let program = table.derived(id).and_then(|of| formulas::program_of(of).ok());
+    match program.filter(is_whole) {
+        Some(program) => onlap::ColumnId(program.columns[0].0),
+        None => id,
     }
+}
+
+fn is_whole(program: &Program) -> bool {
+    program.span.is_some_and(|span| span.whole) || program.gin.as_ref().is_some_and(|gin| gin.whole)
 }
 
 /// What an index calculates for its key, as a list.
 fn expressions(
     table: &TableSchema,
     index: &onlap::IndexSchema,
+    parts: &[onlap::KeyPart],
     shown: Shown<'_>,
 ) -> Option<String> {
-    if text::gin(table, index).and_then(|of| of.gin).is_some_and(|gin| gin.whole) {
-        return None;
-    }
-    let derived =
-        index.key.iter().filter_map(|k| text::derived(table, k.column, Look::PLAIN, shown));
+    let calculated = parts.iter().filter(|part| whole_of(table, part.column) == part.column);
+    let derived = calculated.filter_map(|k| text::derived(table, k.column, Look::PLAIN, shown));
     let all: Vec<String> = derived.collect();
+    debug_assert!(parts.len() == index.key.len(), "each part is declared once");
     (!all.is_empty()).then(|| all.join(", "))
 }
 
@@ -586,6 +620,8 @@ struct Said {
     time: Time,
     proven: bool,
     set: Option<Vec<i64>>,
+    /// Of an exclusion constraint.
+    operators: Option<Vec<i64>>,
 }
 
 impl Default for Said {
@@ -599,6 +635,7 @@ impl Default for Said {
             time: Time::Statement,
             proven: true,
             set: None,
+            operators: None,
         }
     }
 }
@@ -607,13 +644,13 @@ fn constraints(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of(
         "oid conname connamespace contype condeferrable condeferred convalidated conrelid contypid \
          conindid conparentid confrelid confupdtype confdeltype confmatchtype conislocal \
-         coninhcount connoinherit conkey confkey confdelsetcols conbin",
+         coninhcount connoinherit conkey confkey confdelsetcols conexclop conbin",
     );
     let printed = Printed::new(view, model);
     for (relation, table) in tables(model) {
         let schema = model.schema_oid(&relation.name.schema);
         let mut push = |oid: u32, name: &str, kind: &str, said: Said| {
-            let Said { index, parent, acts, keys, bin, time, proven, set } = said;
+            let Said { index, parent, acts, keys, bin, time, proven, set, operators } = said;
             let (update, delete, matching) = acts;
             let (parent, parent_keys) = parent;
             let came = came_of(view, model, table, name, kind);
@@ -639,15 +676,27 @@ fn constraints(view: &View, model: &Model) -> Rows {
                 (kind != "t").then_some(keys),
                 parent_keys,
                 set,
+                operators,
                 bin,
             ]);
         };
         for index in table.indexes.iter().filter(|index| is_constraint(view, index)) {
-            let kind = if index.is_primary() { "p" } else { "u" };
-            let keys = index.key.iter().map(|k| number(table, k.column)).collect();
+            let kind = match index.excludes() {
+                Some(_) => "x",
+                None if index.is_primary() => "p",
+                None => "u",
+            };
             let (oid, index_oid) = (oids::of_index_constraint(index.id), oids::of_index(index.id));
+            let storage = Storage::of(&view.objects, index_oid);
+            let places = storage.order(index.key.len()).into_iter();
+            let ids = places.map(|at| whole_of(table, index.key[at].column));
+            let keys = ids.map(|id| number(table, id)).collect();
             let name = super::model::index_name(table, index);
-            let said = Said { index: index_oid, keys, time: index.time(), ..Said::default() };
+            let operator = |part: &DeclaredPart| i64::from(part.operator);
+            let declared = storage.declared.filter(|_| index.excludes().is_some());
+            let operators = declared.map(|of| of.parts.iter().map(operator).collect());
+            let said =
+                Said { index: index_oid, keys, time: index.time(), operators, ..Said::default() };
             push(oid, &name, kind, said);
         }
         for key in &table.foreign_keys {

@@ -102,7 +102,7 @@ impl Figures {
                 table: self.model.relation(oids::of_table(table.id))?,
                 index: of.indexes.iter().find(|i| i.id == index.id)?,
                 of,
-                is_rule: index.is_unique(),
+                is_rule: index.is_rule(),
                 is_visible: !Storage::hides(&self.objects, index.id),
             })
         })

@@ -155,7 +155,7 @@ pub fn constraints(view: &View, model: &Model, rows: &mut Rows) {
             let sql = printed.domain_condition(domain.base, &check.sql, Look::PLAIN);
             let mut row = row![check.oid, &check.name, schema, "c", false, false, check.valid];
             row.extend(row![0, made.oid, 0, 0, 0, " ", " ", " ", true, 0, false]);
-            row.extend(row![Datum::Null, Datum::Null, Datum::Null, sql]);
+            row.extend(row![Datum::Null, Datum::Null, Datum::Null, Datum::Null, sql]);
             rows.push(row);
         }
     }

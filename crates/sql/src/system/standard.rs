@@ -388,7 +388,9 @@ fn constraints<'a>(view: &View, model: &'a Model) -> Vec<Constraint<'a>> {
     let mut found = Vec::new();
     for relation in &model.relations {
         let Some(table) = relation.table() else { continue };
-        for index in table.indexes.iter().filter(|index| is_constraint(view, index)) {
+        // The standard knows no exclusion constraints.
+        let keys = table.indexes.iter().filter(|index| index.excludes().is_none());
+        for index in keys.filter(|index| is_constraint(view, index)) {
             let kind = if index.is_primary() { "PRIMARY KEY" } else { "UNIQUE" };
             let columns = names_of(table, index.key.iter().map(|k| k.column));
             let name = index_name(table, index);

@@ -91,16 +91,16 @@ pub fn column_list(table: &TableSchema, ids: impl IntoIterator<Item = ColumnId>)
     ids.into_iter().map(|id| column_name(table, id)).collect::<Vec<_>>().join(", ")
 }
 
-/// One column of an index.
+/// One column of an index, of those in the order in which they were declared.
 pub fn index_column(
     table: &TableSchema,
     index: &IndexSchema,
     at: usize,
-    look: Look,
+    (look, storage): (Look, &Storage),
     shown: Shown<'_>,
 ) -> Option<String> {
-    let id = match index.key.get(at) {
-        Some(part) => part.column,
+    let id = match storage.order(index.key.len()).get(at) {
+        Some(at) => index.key[*at].column,
         None => *index.include.get(at - index.key.len())?,
     };
     Some(key_part(table, id, look, shown))
@@ -115,26 +115,10 @@ pub fn index(
     shown: Shown<'_>,
 ) -> String {
     let unique = if index.is_unique() { "UNIQUE " } else { "" };
-    let key: Vec<String> = index
-        .key
-        .iter()
-        .enumerate()
-        .map(|(at, part)| {
-            let descending = if part.descending { " DESC" } else { "" };
-            let nulls = match (storage.nulls.contains(&at), part.descending) {
-                (true, true) => " NULLS LAST",
-                (true, false) => " NULLS FIRST",
-                _ => "",
-            };
-            let said = storage.collation(at).filter(|part| part.said);
-            let collate = said.map(|part| format!(" COLLATE {}", quote(collation_name(part.oid))));
-            let part = key_part(table, part.column, look, shown);
-            format!("{part}{}{descending}{nulls}", collate.unwrap_or_default())
-        })
-        .collect();
+    let key = elements(table, index, (look, storage), shown);
     let name = quote(&index_name(table, index));
     let rest = match index.multi_entry {
-        false => format!("USING btree ({})", key.join(", ")),
+        false => format!("USING {} ({})", method_of(storage), key.join(", ")),
         true => gin_key(table, index, &key.join(", "), shown.catalog),
     };
     let mut text = format!("CREATE {unique}INDEX {name} ON {on} {rest}");
@@ -144,20 +128,84 @@ pub fn index(
     if index.nulls_equal() {
         text += " NULLS NOT DISTINCT";
     }
-    let is_known = |said: &&String| said.split_once('=').is_none_or(|(name, _)| name != KEYS);
-    let options: Vec<&String> = storage.options.iter().filter(is_known).collect();
-    if !options.is_empty() {
-        let written = |said: &String| {
-            let (name, value) = said.split_once('=').unwrap_or((said, ""));
-            format!("{}={}", quote(name), option(value))
-        };
-        let all: Vec<String> = options.into_iter().map(written).collect();
-        text += &format!(" WITH ({})", all.join(", "));
-    }
+    text += &with(storage);
     if let Some(condition) = index.filter.and_then(|id| derived(table, id, look, shown)) {
         text += &format!(" WHERE {condition}");
     }
     text
+}
+
+/// What PostgreSQL calls the kind of an index that has an order.
+pub fn method_of(storage: &Storage) -> &str {
+    storage.declared.as_ref().map_or("btree", |of| &of.method)
+}
+
+/// The parts of an index's key in the order in which they were declared.
+fn elements(
+    table: &TableSchema,
+    index: &IndexSchema,
+    (look, storage): (Look, &Storage),
+    shown: Shown<'_>,
+) -> Vec<String> {
+    let class = |at: usize| {
+        let declared = storage.declared.iter().flat_map(|of| &of.parts);
+        let class = declared.filter(|part| part.at == at).find_map(|part| part.class.as_ref());
+        class.map(|class| format!(" {class}"))
+    };
+    let element = |at: usize| {
+        let part = &index.key[at];
+        let descending = if part.descending { " DESC" } else { "" };
+        let nulls = match (storage.nulls.contains(&at), part.descending) {
+            (true, true) => " NULLS LAST",
+            (true, false) => " NULLS FIRST",
+            _ => "",
+        };
+        let said = storage.collation(at).filter(|part| part.said);
+        let collate = said.map(|part| format!(" COLLATE {}", quote(collation_name(part.oid))));
+        let part = key_part(table, part.column, look, shown);
+        let (collate, class) = (collate.unwrap_or_default(), class(at).unwrap_or_default());
+        format!("{part}{collate}{class}{descending}{nulls}")
+    };
+    storage.order(index.key.len()).into_iter().map(element).collect()
+}
+
+/// What WITH says of an index.
+fn with(storage: &Storage) -> String {
+    let is_known = |said: &&String| said.split_once('=').is_none_or(|(name, _)| name != KEYS);
+    let options: Vec<&String> = storage.options.iter().filter(is_known).collect();
+    if options.is_empty() {
+        return String::new();
+    }
+    let written = |said: &String| {
+        let (name, value) = said.split_once('=').unwrap_or((said, ""));
+        format!("{}={}", quote(name), option(value))
+    };
+    let all: Vec<String> = options.into_iter().map(written).collect();
+    format!(" WITH ({})", all.join(", "))
+}
+
+/// The exclusion constraint that an index is of.
+pub fn exclusion(
+    table: &TableSchema,
+    index: &IndexSchema,
+    (look, storage): (Look, &Storage),
+    shown: Shown<'_>,
+) -> String {
+    let operators = storage.declared.iter().flat_map(|of| &of.parts).map(|part| {
+        let found = shown.catalog.operator(part.operator);
+        found.map_or("=", |operator| operator.name)
+    });
+    let parts = elements(table, index, (look, storage), shown).into_iter().zip(operators);
+    let parts: Vec<String> = parts.map(|(part, with)| format!("{part} WITH {with}")).collect();
+    let mut text = format!("EXCLUDE USING {} ({})", method_of(storage), parts.join(", "));
+    if !index.include.is_empty() {
+        text += &format!(" INCLUDE ({})", column_list(table, index.include.iter().copied()));
+    }
+    text += &with(storage);
+    if let Some(condition) = index.filter.and_then(|id| derived(table, id, look, shown)) {
+        text += &format!(" WHERE ({condition})");
+    }
+    text + time(index.time())
 }
 
 /// When a constraint is judged.

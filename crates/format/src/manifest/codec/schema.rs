@@ -12,7 +12,7 @@
 //! default), history in microseconds. Whether a table takes blind writes is said by the kind of the edit,
 //! and so is whether more about its rules follows: per index a byte (1 judged, 2 NULL equals NULL, 4 primary
 //! key; from 16 on when it is judged: 0 with statements, 1 deferrable, 2 deferred; 8 alone: keys are short, with 16: where that is
-//! of use), per check a byte (1
+//! of use; 8 with 1: an exclusion constraint, and a byte follows, 0: equal keys conflict, 1: overlapping ones), per check a byte (1
 //! unproven, 2 of this table alone), per foreign key a byte (1 unproven, 2 full, from 16 on as for indexes)
 //! and the columns that are set (count, ids). Derived
 //! columns are the next id, then (count) each a column, the ids that it reads (count), its program, flags (1 a column
@@ -28,7 +28,7 @@ use onlap_base::{ColumnId, ForeignKeyId, Result, SequenceId, limits};
 use super::{read_index, read_table};
 use crate::expr::{put_expr, read_expr};
 use crate::schema::{
-    Action, CheckSchema, ColumnDefault, ColumnSchema, DERIVED_FIRST, DerivedSchema,
+    Action, CheckSchema, ColumnDefault, ColumnSchema, DERIVED_FIRST, DerivedSchema, Excludes,
     ForeignKeySchema, GeneratedSchema, Identity, IndexSchema, Judged, KeyPart, KeysKept,
     SequenceSchema, TableSchema, Time,
 };
@@ -158,7 +158,7 @@ pub(super) fn read_derived(r: &mut Reader<'_>, schema: &mut TableSchema) -> Resu
 fn has_its_lists(schema: &TableSchema, index: &IndexSchema) -> bool {
     let [part] = &index.key[..] else { return !index.multi_entry };
     let lists = schema.derived(part.column).is_some_and(|d| d.lists);
-    let plain = !part.descending && index.include.is_empty() && !index.is_unique();
+    let plain = !part.descending && index.include.is_empty() && !index.is_rule();
     !index.multi_entry || lists && plain && !index.primary && !index.fences_only
 }
 
@@ -232,8 +232,11 @@ pub(super) fn put_more_rules(out: &mut Vec<u8>, schema: &TableSchema) {
         out.push(index.judged.map_or(keys, |judged| {
             1 | u8::from(judged.nulls_equal) << 1
                 | u8::from(judged.primary) << 2
+                | u8::from(judged.excludes.is_some()) << 3
                 | time_bits(judged.time)
         }));
+        let excludes = index.excludes().map(|which| u8::from(which == Excludes::Overlapping));
+        out.extend(excludes);
     }
     for check in &schema.checks {
         out.push(u8::from(check.unproven) | u8::from(check.own) << 1);
@@ -244,6 +247,9 @@ pub(super) fn put_more_rules(out: &mut Vec<u8>, schema: &TableSchema) {
         key.set_columns.iter().for_each(|c| put_varint(out, c.0.into()));
     }
 }
+
+/// Flags of an index that is that of an exclusion constraint.
+const EXCLUSION: u8 = 8 | 1;
 
 /// Reads what more there is about the rules of a table.
 pub(super) fn read_more_rules(r: &mut Reader<'_>, schema: &mut TableSchema) -> Result<()> {
@@ -257,13 +263,19 @@ pub(super) fn read_more_rules(r: &mut Reader<'_>, schema: &mut TableSchema) -> R
         if index.keys != KeysKept::Full {
             continue;
         }
-        if flags > 7
+        if flags > 7 && flags != EXCLUSION
             || flags & 1 == 0 && (flags > 0 || time != Time::Statement)
             || flags & 1 != 0 && index.unique
         {
             return Err(r.error("an index that is judged in no way that is known"));
         }
-        let judged = Judged { nulls_equal: flags & 2 != 0, primary: flags & 4 != 0, time };
+        let excludes = match flags == EXCLUSION {
+            true if r.flag()? => Some(Excludes::Overlapping),
+            true => Some(Excludes::Equal),
+            false => None,
+        };
+        let (nulls_equal, primary) = (flags & 2 != 0, flags & 4 != 0);
+        let judged = Judged { excludes, nulls_equal, primary, time };
         index.judged = (flags & 1 != 0).then_some(judged);
     }
     for check in &mut schema.checks {

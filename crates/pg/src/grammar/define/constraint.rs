@@ -4,8 +4,8 @@ use super::super::keyword::Keyword;
 use super::super::parser::Parser;
 use super::super::token::Kind;
 use crate::ast::{
-    ColumnRule, Constraint, Judged, KeyAction, Match, Name, NamedRule, References, Said, TableRule,
-    When,
+    ColumnRule, Constraint, Exclusion, Judged, KeyAction, Match, Name, NamedRule, Path, References,
+    Said, TableRule, When,
 };
 use crate::{Error, Result};
 
@@ -247,8 +247,8 @@ impl Parser<'_> {
             }
             Kind::Word(K::Exclude) => {
                 self.advance();
-                self.excluded()?;
-                (TableRule::Exclude, Allowed { what: "EXCLUDE", ..KEY })
+                let said = self.excluded()?;
+                (TableRule::Exclude(Box::new(said)), Allowed { what: "EXCLUDE", ..KEY })
             }
             Kind::Word(K::Foreign) => {
                 self.advance();
@@ -299,39 +299,51 @@ impl Parser<'_> {
         }
     }
 
-    fn excluded(&mut self) -> Result<()> {
+    /// An exclusion constraint, behind EXCLUDE.
+    fn excluded(&mut self) -> Result<Exclusion> {
         use Keyword as K;
-        if self.accept_word(K::Using) {
-            self.column_name()?;
-        }
+        let method = match self.accept_word(K::Using) {
+            true => Some(self.column_name()?),
+            false => None,
+        };
         self.expect_char('(')?;
+        let mut elements = Vec::new();
         loop {
-            self.index_element()?;
+            let element = self.index_element()?;
             self.expect_word(K::With)?;
-            let parens = self.at_word(K::Operator) && self.ahead(1) == Kind::Char('(');
-            if parens {
-                self.advance();
-                self.advance();
-            }
-            while Parser::is_column_name(self.kind()) {
-                self.column_name()?;
-                self.expect_char('.')?;
-            }
-            self.sign()?;
-            if parens {
-                self.expect_char(')')?;
-            }
+            elements.push((element, self.operator_path()?));
             if !self.accept_char(',') {
                 break;
             }
         }
         self.expect_char(')')?;
-        self.included()?;
-        self.key_storage()?;
-        if self.accept_word(K::Where) {
-            self.said_in_parens()?;
+        let include = self.included()?;
+        let settings = self.key_storage()?;
+        let filter = match self.accept_word(K::Where) {
+            true => Some(self.said_in_parens()?.expr),
+            false => None,
+        };
+        Ok(Exclusion { method, elements, include, settings, filter })
+    }
+
+    /// An operator that is named, with OPERATOR and its schema or without.
+    fn operator_path(&mut self) -> Result<Path> {
+        use Keyword as K;
+        let parens = self.at_word(K::Operator) && self.ahead(1) == Kind::Char('(');
+        if parens {
+            self.advance();
+            self.advance();
         }
-        Ok(())
+        let mut path = Vec::new();
+        while Parser::is_column_name(self.kind()) {
+            path.push(self.column_name()?);
+            self.expect_char('.')?;
+        }
+        path.push(self.sign()?);
+        if parens {
+            self.expect_char(')')?;
+        }
+        Ok(path.into())
     }
 
     /// What is said of when a constraint is judged.

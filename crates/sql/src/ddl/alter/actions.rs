@@ -155,7 +155,7 @@ impl<'a> Actions<'a> {
     fn rename_constraint(&mut self, from: &str, to: &str) -> Result<()> {
         let changes = TableChanges::new();
         // An index that is no constraint may have the name of one.
-        let is_index = self.schema.index_by_name(from).is_some_and(|index| index.is_unique());
+        let is_index = self.schema.index_by_name(from).is_some_and(|index| index.is_rule());
         self.change(match is_index {
             true => {
                 naming::check_free(self.view, &Name::new(&self.name.schema, to))?;
@@ -260,8 +260,7 @@ impl<'a> Actions<'a> {
 
     /// Whether a check, a foreign key or a unique index has this name.
     fn is_constraint(&self, name: &str) -> bool {
-        self.has_rule(name)
-            || self.schema.index_by_name(name).is_some_and(|index| index.is_unique())
+        self.has_rule(name) || self.schema.index_by_name(name).is_some_and(|index| index.is_rule())
     }
 
     fn no_constraint(&self, name: &str) -> SqlError {
@@ -319,7 +318,7 @@ impl<'a> Actions<'a> {
         client: &mut dyn Client,
     ) -> Result<()> {
         let found = self.schema.index_by_name(index).ok_or_else(|| self.no_index(index))?;
-        if !found.is_unique() {
+        if !found.is_unique() && found.excludes().is_none() {
             let text = format!("\"{index}\" is not a unique index");
             return Err(SqlError::new("42809", text).detail(UNFIT));
         }
@@ -417,6 +416,11 @@ impl<'a> Actions<'a> {
             }
             Constraint::Check(check) => self.steps.push(Step::AddCheck(check)),
             Constraint::Foreign(key) => self.steps.push(Step::AddForeign(key)),
+            Constraint::Exclude(of) => {
+                self.view.must_create_in(&self.name.schema)?;
+                self.steps.push(Step::AddIndex(of.name.clone(), of.spec.named(&of.name), true));
+                self.steps.push(Step::NoteStorage(of.name, of.storage));
+            }
         }
         Ok(())
     }
@@ -446,7 +450,7 @@ impl<'a> Actions<'a> {
             }
             return Ok(());
         }
-        let index = self.schema.index_by_name(name).filter(|i| i.is_unique());
+        let index = self.schema.index_by_name(name).filter(|i| i.is_rule());
         let index = index.ok_or_else(|| self.no_constraint(name))?;
         let (index, primary) = (index.id, index.primary);
         self.drop_references(name, index, cascade, client)?;

@@ -29,6 +29,7 @@ use super::naming::{self, Relation};
 use super::{policy, sequence, storage, view_options};
 use actions::Actions;
 pub use moves::check_free;
+pub use remade::{Again, make as make_again};
 pub use steps::{Step, run as carry_out};
 
 /// ALTER TABLE, INDEX, SEQUENCE and VIEW.

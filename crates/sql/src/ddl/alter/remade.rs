@@ -44,7 +44,7 @@ pub struct Again {
 
 impl Again {
     /// A constraint of the table, or of another.
-    fn constraint(of: Option<String>, name: &str, sql: String) -> Again {
+    pub fn constraint(of: Option<String>, name: &str, sql: String) -> Again {
         Again { of, name: name.to_string(), sql, comment: None, is_index: false, invisible: false }
     }
 }
@@ -132,13 +132,16 @@ impl Actions<'_> {
             let oid = oids::of_index(index.id);
             let storage = Storage::of(&self.view.objects, oid);
             let on = views::qualified(&model, self.schema.id);
-            let sql = text::index(
-                &self.schema,
-                index,
-                &on,
-                (Look::PLAIN, &storage),
-                Shown::to_all(&catalog),
-            );
+            let (look, shown) = ((Look::PLAIN, &storage), Shown::to_all(&catalog));
+            if index.excludes().is_some() {
+                let said = text::exclusion(&self.schema, index, look, shown);
+                let name = quote(&index.name);
+                let sql = format!("ALTER TABLE ONLY {on} ADD CONSTRAINT {name} {said}");
+                before.push(Step::DropIndex(index.name.clone()));
+                after.push(Step::Again(Again::constraint(None, &index.name, sql)));
+                continue;
+            }
+            let sql = text::index(&self.schema, index, &on, look, shown);
             let comment = self.view.objects.get(Kind::Comment, &format!("{oid}:0"));
             let comment = comment.map(|_| format!("{oid}:0"));
             before.push(Step::DropIndex(index.name.clone()));

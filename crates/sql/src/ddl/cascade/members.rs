@@ -10,10 +10,12 @@ use onlap_pg::bound::Part;
 use super::Object;
 use super::uses::{Edge, Uses};
 use crate::catalog::{extensions, oids};
+use crate::ddl::gist;
 use crate::ddl::kept::{self, Wanted};
 use crate::error::Result;
 use crate::formulas;
 use crate::query::named_in;
+use crate::view::View;
 
 /// What names something of the extensions of a database.
 #[derive(Default)]
@@ -42,7 +44,7 @@ impl Members {
             }
         }
         for (_, table) in uses.tables() {
-            found.add_table(&table.schema());
+            found.add_table(uses.view, &table.schema());
         }
         Ok(found)
     }
@@ -52,7 +54,7 @@ impl Members {
     }
 
     /// Indexes and generated columns of a table.
-    fn add_table(&mut self, table: &TableSchema) {
+    fn add_table(&mut self, view: &View, table: &TableSchema) {
         let used = |program: &str| {
             let made = formulas::made(program).ok();
             made.map(|made| {
@@ -69,6 +71,9 @@ impl Members {
             let object = Object::Index(table.id, index.name.clone());
             for oid in ids.filter_map(|id| table.derived(id)).flat_map(of_derived) {
                 // It is younger than its table.
+                self.add(oid, &object, oids::of_table(table.id) + 1);
+            }
+            for oid in gist::needed(view, table, index) {
                 self.add(oid, &object, oids::of_table(table.id) + 1);
             }
         }

@@ -7,7 +7,7 @@ use super::Object;
 use super::uses::Uses;
 use crate::catalog::names::quote;
 use crate::catalog::{Name, extensions};
-use crate::ddl::{alter, materialized};
+use crate::ddl::{alter, gist, materialized};
 use crate::error::Result;
 use crate::formulas;
 use crate::view::View;
@@ -40,6 +40,9 @@ fn member(view: &View, oid: u32) -> String {
         let class = crate::system::text::class_name(Class::Trigrams, &formulas::catalog_of(view));
         return format!("operator class {class} for access method gin");
     }
+    if let Some(class) = gist::class_name(view, oid) {
+        return format!("operator class {class} for access method gist");
+    }
     let Some(found) = catalog.operator(oid) else {
         return format!("type {}", extensions::shown_type(view, oid));
     };
@@ -68,6 +71,9 @@ impl Uses<'_> {
             Object::View(oid) => format!("view {}", self.shown_view(*oid)?),
             Object::Sequence(engine) => {
                 format!("sequence {}", relation(view, &Name::of_engine(engine).1)?)
+            }
+            Object::Index(table, name) if self.is_exclusion(*table, name) => {
+                format!("constraint {name} on {}", self.shown_table(*table)?)
             }
             Object::Index(table, name) => {
                 let schema = self.name(*table).map_or("", |of| &of.schema);

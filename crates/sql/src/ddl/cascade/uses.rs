@@ -123,6 +123,13 @@ impl<'a> Uses<'a> {
         own.flat_map(reads).collect()
     }
 
+    /// Whether an index is that of an exclusion constraint.
+    pub fn is_exclusion(&self, table: TableId, name: &str) -> bool {
+        let schema = self.of_table(table).map(|(_, table)| table.schema());
+        let index = schema.as_ref().and_then(|of| of.index_by_name(name));
+        index.is_some_and(|index| index.excludes().is_some())
+    }
+
     /// The columns that a condition of a table reads.
     pub fn check(&self, table: TableId, name: &str) -> Vec<ColumnId> {
         let schema = self.of_table(table).map(|(_, table)| table.schema());

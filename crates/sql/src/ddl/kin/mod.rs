@@ -33,7 +33,7 @@ pub use columns::Merged;
 pub use keys::{divided, must_cover, prepare as prepare_keys};
 pub use parts::{complete, index_below, refuse_moving};
 pub use recurse::{below_alter, below_index};
-pub use refusals::divides_by;
+pub use refusals::{divides_by, no_exclusion};
 
 use super::naming::Relation;
 

@@ -158,6 +158,7 @@ fn added_rule(view: &View, own: &Parent, constraint: &Constraint, only: bool) ->
             );
             Err(SqlError::new("42809", text))
         }
+        TableRule::Exclude(_) if is_divided => Err(no_exclusion()),
         TableRule::UniqueIndex(_) | TableRule::PrimaryIndex(_) if is_divided => {
             let text = "ALTER TABLE / ADD CONSTRAINT USING INDEX is not supported on \
                             partitioned tables";
@@ -165,6 +166,12 @@ fn added_rule(view: &View, own: &Parent, constraint: &Constraint, only: bool) ->
         }
         _ => Ok(()),
     }
+}
+
+/// A partitioned table has no exclusion constraints.
+pub fn no_exclusion() -> SqlError {
+    let text = "exclusion constraints are not supported on partitioned tables";
+    SqlError::new(state::UNSUPPORTED, text)
 }
 
 fn referred(constraint: &Constraint) -> String {

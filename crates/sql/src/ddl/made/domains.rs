@@ -278,7 +278,7 @@ fn added(
         TableRule::Check(said) => said,
         TableRule::Unique(..) | TableRule::UniqueIndex(_) => return refuse("unique"),
         TableRule::Primary(..) | TableRule::PrimaryIndex(_) => return refuse("primary key"),
-        TableRule::Exclude => return refuse("exclusion"),
+        TableRule::Exclude(_) => return refuse("exclusion"),
         TableRule::Foreign(..) => return refuse("foreign key"),
     };
     if constraint.judged.no_inherit {

@@ -8,9 +8,9 @@ COPY (SELECT oid, collname, collnamespace, collowner, collprovider, collisdeterm
 \echo '# pg_language: oid lanname lanowner lanispl lanpltrusted lanplcallfoid laninline lanvalidator lanacl'
 COPY (SELECT oid, lanname, lanowner, lanispl, lanpltrusted, lanplcallfoid, laninline, lanvalidator, NULL FROM pg_catalog.pg_language x WHERE true ORDER BY 1) TO STDOUT;
 \echo '# pg_opclass: oid opcmethod opcname opcnamespace opcowner opcfamily opcintype opcdefault opckeytype'
-COPY (SELECT oid, opcmethod, opcname, opcnamespace, opcowner, opcfamily, opcintype, opcdefault, opckeytype FROM pg_catalog.pg_opclass x WHERE opcmethod IN (403, 2742) AND oid < 16384 ORDER BY 1) TO STDOUT;
+COPY (SELECT oid, opcmethod, opcname, opcnamespace, opcowner, opcfamily, opcintype, opcdefault, opckeytype FROM pg_catalog.pg_opclass x WHERE (opcmethod IN (403, 2742) OR opcmethod = 783 AND opcname IN ('inet_ops', 'range_ops', 'multirange_ops')) AND oid < 16384 ORDER BY 1) TO STDOUT;
 \echo '# pg_opfamily: oid opfmethod opfname opfnamespace opfowner'
-COPY (SELECT oid, opfmethod, opfname, opfnamespace, opfowner FROM pg_catalog.pg_opfamily x WHERE opfmethod IN (403, 2742) AND oid < 16384 ORDER BY 1) TO STDOUT;
+COPY (SELECT oid, opfmethod, opfname, opfnamespace, opfowner FROM pg_catalog.pg_opfamily x WHERE (opfmethod IN (403, 2742) OR opfmethod = 783 AND opfname IN ('network_ops', 'range_ops', 'multirange_ops')) AND oid < 16384 ORDER BY 1) TO STDOUT;
 \echo '# pg_range: rngtypid rngsubtype rngmultitypid rngcollation rngsubopc rngcanonical rngsubdiff'
 COPY (SELECT rngtypid, rngsubtype, rngmultitypid, rngcollation, rngsubopc, rngcanonical::oid, rngsubdiff::oid FROM pg_catalog.pg_range x WHERE true ORDER BY 1) TO STDOUT;
 \echo '# pg_tablespace: oid spcname spcowner spcacl spcoptions'
