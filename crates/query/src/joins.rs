@@ -76,6 +76,8 @@ impl Compiler<'_> {
         // What names none of the entries is the same for all rows.
         let once = |condition: &Condition| condition.entries.is_empty() && !condition.volatile;
         let (once, conditions): (Vec<_>, Vec<_>) = conditions.into_iter().partition(once);
+        // A scan is not told of all of them: of none that is volatile, for one.
+        self.frame().wanted.filtered |= !conditions.is_empty();
         let part = match query.from.is_empty() {
             true => {
                 let part = self.one_row()?;

@@ -36,6 +36,11 @@ impl<'a> Source<'a> {
         text
     }
 
+    /// A query for the value of an expression.
+    pub fn value_of(&self, span: Span) -> String {
+        format!("SELECT ({})", self.of(span))
+    }
+
     /// The edits of the text of a part alone, as those of the whole.
     pub fn edits_of(&self, span: Span, mut edits: Vec<Edit>) -> Vec<Edit> {
         let before = self.text.get(..span.start as usize).unwrap_or_default();

@@ -730,3 +730,63 @@ fn shapes_are_compared_as_there() {
     script += "select '<(0,0),1e-200>'::circle < '<(0,0),1>'\n";
     compared::compare(&script);
 }
+
+const EXECUTED: &str = r#"
+create table ex (id int, w text)
+prepare p (int) as select $1
+prepare b (bool) as select $1
+prepare t (text) as select $1
+prepare d (date) as select $1
+prepare j (jsonb) as select $1
+prepare a (int[]) as select $1
+prepare n (numeric) as select $1
+prepare i (int) as insert into ex (id) values ($1)
+execute p('5')
+execute p(null)
+execute p(5.4)
+execute p(5::bigint)
+execute p(true)
+execute p('5'::text)
+execute p('x')
+execute p((select 1))
+execute p(1 + (select 1))
+execute p(exists (select 1))
+execute p(sum(1))
+execute p(generate_series(1, 2))
+execute p(row_number() over ())
+execute p(1, 2)
+execute p
+execute p($1)
+execute b(1)
+execute b('t'::text)
+execute b('t')
+execute t(1)
+execute t(date '2024-01-01')
+execute d('2024-01-01'::text)
+execute d('2024-01-01'::timestamp)
+execute d(1)
+execute j('1'::text)
+execute j('{"a": 1}')
+execute a(array['1'])
+execute a(array[1, 2])
+execute n(1.5::float8)
+execute i(true)
+execute i('7')
+select * from ex
+create table h as select $1::int as z
+create materialized view h as select $1::int as z
+select $1::int into h
+create table h (x int default $1)
+alter table ex add column c int default $1
+alter table ex alter id set default $1
+create domain dm as int default $1
+create function f(x int default $1) returns int language sql as $$ select 1 $$
+create policy po on ex using (id > $1)
+create rule ru as on update to ex where old.id > $1 do instead nothing
+update ex set w = 'x'
+"#;
+
+#[test]
+fn values_of_execute_are_assigned_and_definitions_have_no_parameters() {
+    compared::compare(EXECUTED);
+}

@@ -156,6 +156,15 @@ select count(*) from pg_locks where locktype = 'advisory'
 select pg_advisory_unlock_all()
 select count(*) from x where h < 40 and pg_try_advisory_xact_lock(id) and v = 3
 select count(*) > 900 from x where random() < 0.9
+create function above(i int) returns bool language plpgsql volatile as $$ begin return i > 5; end $$
+select id from x where above(id) order by id limit 2
+select id from x where above(id) order by id desc limit 2
+select id from x where id > 2 and above(id) order by id limit 2
+select count(*) from (select id from x where random() < 0.5 order by id limit 5) q
+select exists (select 1 from x where above(id) order by id limit 1)
+select id from x where above(id) and nextval('sq') > 0 order by id limit 1
+select min(id), max(id) from x where above(id)
+delete from y where id in (select id from y where above(id) order by id limit 2)
 update y set t = 'seen' where exists (select from x where x.h = y.h and x.v = 6)
 select count(*) from y where t = 'seen'
 delete from y where not exists (select from x where x.h = y.h and x.v = 6)

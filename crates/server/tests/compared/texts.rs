@@ -1,6 +1,6 @@
 //! What clients send as texts: literals, and values of parameters.
 
-use crate::common::compared::{ask, each, execute, is_as_postgresql, parse};
+use crate::common::compared::{ask, describe, each, execute, is_as_postgresql, parse};
 use crate::common::framed;
 
 #[test]
@@ -104,5 +104,48 @@ fn a_zero_byte_is_refused_in_every_text() {
                 said.push(format!("{ty} {value:?} {form}: {}", ask(wire, &asked)));
             }
         }
+    });
+}
+
+#[test]
+fn statements_that_make_tables_take_values_and_definitions_take_none() {
+    is_as_postgresql(|wire, said| {
+        each(
+            wire,
+            said,
+            &["create table n (id int)", "insert into n select generate_series(1, 9)"],
+        );
+        for (sql, value) in [
+            ("create table a as select $1::int as z", "5"),
+            ("create table b as select id from n where id < $1", "4"),
+            ("create table c as select $1 as z", "word"),
+            ("select id, $1 as w into d from n where id = 2", "two"),
+            ("select id into unlogged e from n where id > $1", "7"),
+            ("create table f as select id from n where id < $1", "none"),
+            ("create table g as select id from n where id < $1 with no data", "3"),
+        ] {
+            let messages = [parse("", sql), describe("S", ""), bound(0, value.as_bytes())];
+            said.push(format!(
+                "{sql}: {}",
+                ask(wire, &[&messages[..], &[execute("", 0)]].concat())
+            ));
+        }
+        for table in ["a", "b", "c", "d", "e", "g"] {
+            each(wire, said, &[&format!("select * from {table}")]);
+        }
+        for sql in [
+            "create table h (x int default $1)",
+            "create table h (x int check (x > $1))",
+            "alter table n alter id set default $1",
+            "create domain dm as int default $1",
+            "create view v as select $1 as x",
+            "create index i on n ((id + $1))",
+            "create policy p on n using (id > $1)",
+        ] {
+            let messages = [parse("", sql), bound(0, b"1"), execute("", 0)];
+            said.push(format!("{sql}: {}", ask(wire, &messages)));
+        }
+        each(wire, said, &["create table h as select $1::int as z", "select $1::int as z into h"]);
+        each(wire, said, &["select count(*) from pg_class where relname in ('h', 'i', 'v')"]);
     });
 }

@@ -50,7 +50,7 @@ fn carry_out(
 ) -> Result<Answer> {
     match &source.tree.statements[0].statement {
         Statement::Utility(utility) => utilities(session, view, source, utility, values, client),
-        statement => ddl::run(session, view, source, statement, client),
+        statement => ddl::run(session, view, source, (statement, values), client),
     }
 }
 

@@ -56,8 +56,8 @@ mod view_options;
 use onlap_pg::ast::{CreateSchema, Object, Statement};
 
 use crate::error::{Result, SqlError};
-use crate::session::Session;
 use crate::session::answer::Answer;
+use crate::session::{Parameter, Session};
 use crate::settings::Id;
 use crate::source::Source;
 use crate::view::View;
@@ -72,6 +72,7 @@ pub use index::{described, free_name as index_name, number_twins};
 pub use kin::all_below;
 pub use naming::Relation as RelationKind;
 pub use privileges::{class_of, key_of};
+pub use query::without_into;
 pub use types::shown as type_shown;
 
 /// Carries out a statement that defines relations.
@@ -82,11 +83,11 @@ pub fn run(
     session: &mut Session,
     view: &View,
     source: Source<'_>,
-    statement: &Statement,
+    (statement, values): (&Statement, &[Parameter]),
     client: &mut dyn Client,
 ) -> Result<Answer> {
     client.reply().set_least(session.settings.text(Id::ClientMinMessages));
-    let done = carry_out(session, view, source, statement, client);
+    let done = carry_out(session, view, source, (statement, values), client);
     client.reply().set_least("notice");
     done
 }
@@ -95,18 +96,23 @@ fn carry_out(
     s: &mut Session,
     view: &View,
     source: Source<'_>,
-    statement: &Statement,
+    (statement, values): (&Statement, &[Parameter]),
     client: &mut dyn Client,
 ) -> Result<Answer> {
+    if !takes_values(statement) {
+        // What is kept is never given values.
+        view::no_parameters(source.text)?;
+    }
     let tag = match statement {
         Statement::CreateTable(create) => {
             return table::create(s, view, source, create, client).map(Answer::Done);
         }
         Statement::CreateTableAs(create) => {
-            return query::create_table_as(s, view, source, create, client).map(Answer::Done);
+            return query::create_table_as(s, view, source, create, values, client)
+                .map(Answer::Done);
         }
         Statement::Query(query) => {
-            return query::select_into(s, view, source, *query, client).map(Answer::Done);
+            return query::select_into(s, view, source, *query, values, client).map(Answer::Done);
         }
         Statement::CreateIndex(create) => index::create(s, view, source, create, client)?,
         Statement::CreateView(create) => view::create(s, view, source, create, client)?,
@@ -117,6 +123,15 @@ fn carry_out(
         _ => return Err(other(source.text)),
     };
     Ok(Answer::Done(tag.to_string()))
+}
+
+/// Whether a statement takes values for parameters: it makes a table of a query's rows.
+pub fn takes_values(statement: &Statement) -> bool {
+    match statement {
+        Statement::CreateTableAs(create) => !create.materialized,
+        Statement::Query(_) => true,
+        _ => false,
+    }
 }
 
 /// Carries out a statement about objects that are no relations, and about rights.

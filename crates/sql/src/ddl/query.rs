@@ -1,7 +1,7 @@
 //! CREATE TABLE AS and SELECT INTO.
 
 use onlap::TableSpec;
-use onlap_pg::ast::{CreateTableAs, Kept, Lasting, QueryId};
+use onlap_pg::ast::{CreateTableAs, Kept, Lasting, QueryId, Span};
 
 use super::columns::Declared;
 use super::storage;
@@ -13,7 +13,7 @@ use crate::columns::ColumnType;
 use crate::error::{Result, SqlError, state};
 use crate::plan::TableHandle;
 use crate::query::Bound;
-use crate::session::Session;
+use crate::session::{Parameter, Session};
 use crate::source::{Source, strings};
 use crate::view::View;
 use crate::wire::Client;
@@ -27,6 +27,7 @@ pub fn create_table_as(
     view: &View,
     source: Source<'_>,
     create: &CreateTableAs,
+    values: &[Parameter],
     client: &mut dyn Client,
 ) -> Result<String> {
     if create.materialized {
@@ -45,6 +46,7 @@ pub fn create_table_as(
         kept: &create.kept,
         no_data: create.no_data,
         text: source.alone(create.span),
+        values,
     };
     made.run(session, view, source, client)
 }
@@ -58,13 +60,11 @@ pub fn select_into(
     view: &View,
     source: Source<'_>,
     query: QueryId,
+    values: &[Parameter],
     client: &mut dyn Client,
 ) -> Result<String> {
     let into = source.tree.into_of(query).expect("it makes a table");
-    let span = into.span.start as usize..into.span.end as usize;
-    let mut text = source.text.to_string();
-    let blanks = " ".repeat(source.of(into.span).chars().count());
-    text.replace_range(span, &blanks);
+    let text = without_into(source, into.span);
     let lasting = match (into.temporary, into.unlogged) {
         (true, _) => Lasting::Temporary,
         (_, true) => Lasting::Unlogged,
@@ -79,8 +79,17 @@ pub fn select_into(
         kept: &Kept::default(),
         no_data: false,
         text,
+        values,
     };
     made.run(session, view, source, client)
+}
+
+/// The query of SELECT INTO, with blanks in the place of INTO and its table.
+pub fn without_into(source: Source<'_>, into: Span) -> String {
+    let mut text = source.text.to_string();
+    let blanks = " ".repeat(source.of(into).chars().count());
+    text.replace_range(into.start as usize..into.end as usize, &blanks);
+    text
 }
 
 /// A table that a query makes.
@@ -97,6 +106,8 @@ struct Made<'a> {
     no_data: bool,
     /// The query.
     text: String,
+    /// Values of its parameters.
+    values: &'a [Parameter],
 }
 
 impl Made<'_> {
@@ -107,7 +118,8 @@ impl Made<'_> {
         source: Source<'_>,
         client: &mut dyn Client,
     ) -> Result<String> {
-        let bound = Bound::must(view, &self.text, source.depth, &[])?;
+        let types: Vec<_> = self.values.iter().map(|value| Some(value.ty)).collect();
+        let bound = Bound::must(view, &self.text, source.depth, &types)?;
         temporary::check_on_commit(self.kept.on_commit, self.lasting == Lasting::Temporary)?;
         let place = temporary::place_of_relation(session, view, &self.name, self.lasting)
             .map_err(|e| at_name(source, e, self.place))?;
@@ -126,7 +138,7 @@ impl Made<'_> {
         if self.no_data {
             return Ok("CREATE TABLE AS".into());
         }
-        let batches = bound.batches(view, &self.text)?;
+        let batches = bound.batches_with(view, self.values, &self.text)?;
         let table = view.scope.tx()?.table(&name.engine(&view.database))?;
         // The role that makes the table fills it, whatever it may do with it.
         let view = session.view()?;

@@ -155,7 +155,7 @@ fn recursive(
 }
 
 /// Fails where a text has a parameter, which is kept and never given values.
-fn no_parameters(text: &str) -> Result<()> {
+pub fn no_parameters(text: &str) -> Result<()> {
     let first = Tokens::of(text).all.iter().find_map(|token| match token.kind {
         Token::Param(number) => Some((number, token.start as usize)),
         _ => None,

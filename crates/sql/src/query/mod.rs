@@ -667,6 +667,16 @@ impl Bound {
     /// # Errors
     /// Those of the query, where they come before its rows.
     pub fn batches(&self, view: &View, text: &str) -> Result<Batches> {
+        self.must_have_no_parameters()?;
+        self.batches_with(view, &[], text)
+    }
+
+    /// The same, with values for parameters.
+    ///
+    /// # Errors
+    /// As [`Bound::batches`]; `42P02`: one has no value.
+    pub fn batches_with(&self, view: &View, values: &[Parameter], text: &str) -> Result<Batches> {
+        let values = self.values(view, values, text)?;
         if self.locks_rows() {
             return Err(SqlError::unsupported("locking the rows that fill a table"));
         }
@@ -675,7 +685,18 @@ impl Bound {
         }
         self.await_tables(view)?;
         view.scope.plan_goes_on()?;
-        Ok(self.begin(view, self.steps(view, &self.nulls(), text)?)?.0)
+        Ok(self.begin(view, self.steps(view, &values, text)?)?.0)
+    }
+
+    /// Fails where the statement has parameters and is to be carried out without values for any.
+    ///
+    /// # Errors
+    /// `42P02`
+    pub fn must_have_no_parameters(&self) -> Result<()> {
+        match self.tree.parameters.is_empty() {
+            true => Ok(()),
+            false => Err(missing_parameter(1)),
+        }
     }
 
     fn begin(&self, view: &View, (plan, env, asked): Made) -> Result<(Batches, Arc<Env>)> {

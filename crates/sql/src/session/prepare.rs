@@ -4,10 +4,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use onlap_pg::ast::{Statement, Utility};
+use onlap_pg::ast::{Span, Statement, Utility};
 use onlap_pg::grammar::{Kind, Token, Tokens};
 use parking_lot::Mutex;
 
+use crate::ddl;
 use crate::deep;
 use crate::error::{Result, SqlError, state};
 use crate::fast::Fast;
@@ -222,7 +223,7 @@ impl Session {
         let parsed = prepared.parsed.as_ref().expect("it has a text");
         if matches!(parsed.body, Body::Defined | Body::Other) {
             prepared.columns = run::columns_of_other(self, parsed)?;
-            if is_copy(parsed) {
+            if !takes_values(parsed) {
                 // It has no parameters, whatever its text says.
                 prepared.parameters.truncate(given.len());
                 return Ok(prepared);
@@ -262,33 +263,44 @@ impl Session {
 }
 
 impl Session {
-    /// The statement that EXPLAIN or DECLARE is about, whose parameters are those of the whole.
+    /// The query that a statement carries out, whose parameters are those of the whole: of EXPLAIN, DECLARE, CREATE TABLE AS
+    /// and SELECT INTO.
     fn prepare_inner(
         &mut self,
         parsed: &Parsed,
         given: &[Option<PgType>],
     ) -> Result<Option<Prepared>> {
-        let span = match parsed.statement() {
-            Statement::Utility(utility) => match &**utility {
-                Utility::Explain(explain) => explain.span,
-                Utility::Declare(declare) => declare.span,
-                _ => return Ok(None),
-            },
-            _ => return Ok(None),
-        };
         let text = parsed.bindable();
         let source = parsed.source(&text);
-        let inner = parse::statements(span.of(source.written)).map(|mut all| all.pop());
+        let into;
+        let (span, inner) = match parsed.statement() {
+            Statement::Utility(utility) => match &**utility {
+                Utility::Explain(explain) => (explain.span, explain.span.of(source.written)),
+                Utility::Declare(declare) => (declare.span, declare.span.of(source.written)),
+                _ => return Ok(None),
+            },
+            Statement::CreateTableAs(create) => (create.span, create.span.of(source.written)),
+            Statement::Query(query) => {
+                let Some(of) = source.tree.into_of(*query) else { return Ok(None) };
+                into = ddl::without_into(source, of.span);
+                (Span { start: 0, end: text.len() as u32 }, into.as_str())
+            }
+            _ => return Ok(None),
+        };
+        let inner = parse::statements(inner).map(|mut all| all.pop());
         let types: Vec<u32> = given.iter().map(|ty| ty.map_or(0, |ty| ty.oid)).collect();
         let made = inner.and_then(|inner| self.prepare(inner, &types));
         made.map(Some).map_err(|e| source.within(span, e))
     }
 }
 
-fn is_copy(parsed: &Parsed) -> bool {
+/// Whether a statement that is no query takes values for parameters: it has a query that is carried out with it.
+fn takes_values(parsed: &Parsed) -> bool {
     match parsed.statement() {
-        Statement::Utility(utility) => matches!(**utility, Utility::Copy(_)),
-        _ => false,
+        Statement::Utility(utility) => {
+            matches!(**utility, Utility::Explain(_) | Utility::Declare(_))
+        }
+        statement => ddl::takes_values(statement),
     }
 }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use onlap::{DataType, Value};
 use onlap_base::clock::{Clock, SystemClock};
-use onlap_pg::ast::{Execute, Prepare, Span, TypeName};
+use onlap_pg::ast::{Execute, Expr, Literal, Prepare, Span, TypeName};
+use onlap_pg::resolve::{Context, can_convert};
 
 use super::answer::{Answer, AnswerColumn};
 use super::prepare::Prepared;
@@ -174,6 +175,7 @@ fn arguments(
         }
     };
     let bound = Bound::must(view, &text, source.depth, &[]).map_err(told)?;
+    must_suit(view, source, execute, types, &bound)?;
     view.must(bound.needs())?;
     let mut batches = bound.batches(view, &text)?;
     let row = batches.next()?.ok_or_else(|| SqlError::defect("no row of values"))?;
@@ -193,6 +195,55 @@ fn arguments(
         Ok(Parameter { ty: *ty, value })
     };
     types.iter().enumerate().map(value).collect()
+}
+
+/// Fails where a value is none that EXECUTE takes, as `bound` has them, or would have to be cast explicitly.
+///
+/// # Errors
+/// `42804`, `42P02`; `0A000`, `42803` and `42P20` for queries, sets, aggregates and windows.
+fn must_suit(
+    view: &View,
+    source: Source<'_>,
+    execute: &Execute,
+    types: &[PgType],
+    bound: &Bound,
+) -> Result<()> {
+    let (tree, id) = bound.tree();
+    let made = tree.query(id);
+    let wrong = |state: &'static str, text: &str| Err(SqlError::new(state, text));
+    if made.has_subqueries {
+        return wrong("0A000", "cannot use subquery in EXECUTE parameter");
+    }
+    if made.has_aggregates {
+        return wrong("42803", "aggregate functions are not allowed in EXECUTE parameters");
+    }
+    if made.has_windows {
+        return wrong("42P20", "window functions are not allowed in EXECUTE parameters");
+    }
+    if made.has_sets {
+        return wrong("0A000", "set-returning functions are not allowed in EXECUTE parameters");
+    }
+    bound.must_have_no_parameters()?;
+    let catalog = view.objects.made_types().catalog();
+    for (n, (said, ty)) in execute.values.iter().zip(types).enumerate() {
+        if matches!(source.tree.expr(said.expr), Expr::Literal(Literal::Text(_) | Literal::Null)) {
+            continue;
+        }
+        let given = Bound::must(view, &source.value_of(said.span), source.depth, &[])?;
+        let (tree, id) = given.tree();
+        let given = tree.columns(id)[0].1;
+        if !can_convert(catalog, given.oid, ty.oid, Context::Assignment) {
+            let (given, wanted) = (catalog.shown(given.oid), catalog.shown(ty.oid));
+            let text = format!(
+                "parameter ${} of type {given} cannot be coerced to the expected type {wanted}",
+                n + 1
+            );
+            let hint = "You will need to rewrite or cast the expression.";
+            let error = SqlError::new(state::MISMATCH, text).hint(hint);
+            return Err(source.at(error, said.span.start));
+        }
+    }
+    Ok(())
 }
 
 /// The OID of a type's name.
