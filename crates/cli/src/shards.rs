@@ -18,7 +18,7 @@ pub enum Shards {
 #[derive(clap::Args)]
 pub struct PlanArgs {
     /// The shards, separated by commas
-    #[arg(long, required = true, value_delimiter = ',', value_name = "HOST:PORT")]
+    #[arg(long, required = true, value_delimiter = ',', value_name = "HOST:PORT[/DATABASE]")]
     nodes: Vec<String>,
     /// The table as in CREATE TABLE: its name and, in parentheses, its columns
     #[arg(long, value_name = "NAME (COLUMNS)")]
@@ -29,7 +29,7 @@ pub struct PlanArgs {
     /// Several rows may have the same key: shards have no primary key
     #[arg(long)]
     not_unique: bool,
-    /// The database on the shards
+    /// The database on the shards that name none
     #[arg(long, default_value = "postgres", value_name = "NAME")]
     database: String,
     /// The role on the shards
@@ -61,17 +61,20 @@ pub fn run(asked: &Shards) -> Result<Outcome> {
     })?;
     match args.json {
         true => println!("{:#}", as_json(&made)),
-        false => print!("{}", as_text(&made, args)),
+        false => print!("{}", as_text(&made)),
     }
     Ok(Outcome::Good)
 }
 
 fn as_json(made: &Plan) -> Json {
-    let shards = made.shards.iter().map(|(node, sql)| json!({ "node": node, "sql": sql }));
+    let shards = made
+        .shards
+        .iter()
+        .map(|of| json!({ "node": of.node, "database": of.database, "sql": of.sql }));
     json!({ "shards": shards.collect::<Vec<_>>(), "coordinator": made.coordinator })
 }
 
-fn as_text(made: &Plan, args: &PlanArgs) -> String {
+fn as_text(made: &Plan) -> String {
     let mut text = String::new();
     let mut add = |head: &str, sql: &[String]| {
         text.push_str(head);
@@ -81,13 +84,12 @@ fn as_text(made: &Plan, args: &PlanArgs) -> String {
         });
         text.push('\n');
     };
-    for (node, sql) in &made.shards {
+    for shard in &made.shards {
         // A name in a comment stays in its line.
-        let on = format!("-- On shard {node}, database {:?}:\n", args.database);
-        add(&on, sql);
+        add(&format!("-- On shard {}, database {:?}:\n", shard.node, shard.database), &shard.sql);
     }
     add(
-        "-- On the coordinator, a PostgreSQL 15. Where the shards ask for a password, the user mappings need it: \
+        "-- On the coordinator, a PostgreSQL 15 with a database of locale C. Where the shards ask for a password, the user mappings need it: \
          ALTER USER MAPPING FOR CURRENT_USER SERVER … OPTIONS (ADD password '…').\n",
         &made.coordinator,
     );

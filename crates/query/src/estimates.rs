@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, JoinTree, Literal, QueryId};
+use onlap_pg::bound::{
+    Bound, Call, EntryKind, Expr, ExprId, JoinTree, Literal, ModifyKind, Query, QueryId,
+};
 
 use crate::compile::{Compiler, Frame, MORE_STACK, RED_ZONE};
 use crate::env::{Env, Read, Tables};
@@ -26,9 +28,23 @@ pub struct Estimate {
 pub fn estimate(bound: &Bound, query: QueryId, tables: &dyn Tables, env: &Arc<Env>) -> Estimate {
     let frames = vec![Frame::new(query, None)];
     let compiler = Compiler { bound, env: Arc::clone(env), tables, carried: None, frames };
-    let rows = compiler.rows_of_query(query);
-    Estimate { rows, read: compiler.rows_read(query).max(rows) }
+    let Some(modify) = &bound.query(query).modify else {
+        let (all, rows) = (compiler.rows_unlimited(query), compiler.rows_of_query(query));
+        let read = compiler.rows_read(query).max(all);
+        let share = if rows < all { rows / all * OF_A_LIMIT } else { 1.0 };
+        return Estimate { rows, read: read * share };
+    };
+    let changed = compiler.rows_changed(query);
+    let rows = if modify.returning.is_empty() { 0.0 } else { changed };
+    Estimate { rows, read: compiler.rows_read(query).max(changed) }
 }
+
+/// What LIMIT makes less of its share of the cost, as in postgres_fdw's own estimates: planners of others are to prefer a LIMIT over
+/// there to rows that come and are not wanted.
+const OF_A_LIMIT: f64 = 0.95;
+
+/// PostgreSQL's function that makes int8 of int4.
+const TO_INT8: onlap_pg::Oid = 481;
 
 impl Compiler<'_> {
     /// How many rows of the tables in FROM a query reads, about: those that meet its conditions where an index begins with one of
@@ -37,7 +53,11 @@ impl Compiler<'_> {
         let query = self.bound.query(id);
         let mut asked = Vec::new();
         query.filter.iter().for_each(|filter| self.conjuncts(*filter, &mut asked));
+        // INSERT reads nothing of its table.
+        let into = query.modify.as_ref().filter(|of| of.kind == ModifyKind::Insert);
+        let into = into.map(|of| of.entry);
         let read = |(at, kind): (usize, &EntryKind)| match kind {
+            _ if into == Some(at + 1) => 0.0,
             EntryKind::Relation { oid, inherited, .. }
                 if matches!(self.tables.view(*oid), Ok(None)) =>
             {
@@ -86,19 +106,29 @@ impl Compiler<'_> {
 
     /// How many rows a query in FROM gives, about: where little is known of it, more than a few.
     pub fn rows_of_query(&self, id: QueryId) -> f64 {
+        let limit = self.bound.query(id).limit.and_then(|limit| self.number(limit));
+        self.rows_unlimited(id).min(limit.unwrap_or(f64::INFINITY)).max(1.0)
+    }
+
+    fn rows_unlimited(&self, id: QueryId) -> f64 {
         let query = self.bound.query(id);
-        let most = match query.limit.map(|limit| self.bound.expr(limit)) {
-            Some(Expr::Literal(Literal::Int8(most))) => *most as f64,
-            Some(Expr::Literal(Literal::Int(most))) => f64::from(*most),
-            _ => f64::INFINITY,
-        };
         let rows = match (&query.from[..], &query.set) {
             _ if query.modify.is_some() || query.has_sets => OF_A_QUERY,
             _ if query.has_aggregates && query.groups.is_empty() && query.sets.is_empty() => 1.0,
+            _ => self.rows_joined(query),
+        };
+        rows.max(1.0)
+    }
+
+    /// How many rows FROM and WHERE give, about.
+    fn rows_joined(&self, query: &Query) -> f64 {
+        match (&query.from[..], &query.set) {
             ([], None) => 1.0,
             ([JoinTree::Entry(entry)], None) => match &query.entries[*entry - 1].kind {
                 EntryKind::Values(rows) => rows.len() as f64,
-                EntryKind::Query(inner) => self.rows_of_query(*inner),
+                EntryKind::Query(inner) => {
+                    stacker::maybe_grow(RED_ZONE, MORE_STACK, || self.rows_of_query(*inner))
+                }
                 EntryKind::Relation { oid, inherited, sample: None, .. }
                     if matches!(self.tables.view(*oid), Ok(None)) =>
                 {
@@ -110,8 +140,30 @@ impl Compiler<'_> {
                 _ => OF_A_QUERY,
             },
             _ => OF_A_QUERY,
-        };
-        rows.min(most).max(1.0)
+        }
+    }
+
+    /// How many rows a statement inserts, changes or deletes, about.
+    fn rows_changed(&self, id: QueryId) -> f64 {
+        let query = self.bound.query(id);
+        match query.has_sets {
+            true => OF_A_QUERY,
+            false => self.rows_joined(query).max(1.0),
+        }
+    }
+
+    /// A number that is known before anything runs. LIMIT makes int8 of what it is given.
+    fn number(&self, id: ExprId) -> Option<f64> {
+        match self.bound.expr(id) {
+            Expr::Literal(Literal::Int8(number)) => Some(*number as f64),
+            Expr::Literal(Literal::Int(number)) => Some(f64::from(*number)),
+            Expr::Literal(Literal::Text(text)) => text.trim().parse::<i64>().ok().map(|n| n as f64),
+            Expr::Call(Call { proc, args, .. }) if *proc == TO_INT8 => match args[..] {
+                [(_, arg)] => self.number(arg),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// The same of a query that WITH names, some levels up.

@@ -419,6 +419,12 @@ pub fn made(program: &str) -> Result<Arc<Made>> {
     Ok(made)
 }
 
+/// Whether a program may call functions of its database, by its text alone.
+pub fn carries(program: &str) -> bool {
+    // Within texts of JSON, quotes have a backslash before them.
+    program.contains("\"carried\":")
+}
+
 /// Binds a program and makes what calculates it.
 ///
 /// # Errors

@@ -8,7 +8,7 @@
 mod compared;
 mod support;
 
-use support::Fixture;
+use support::{Fixture, Talk};
 
 const TABLES: &str = r#"
 create table big (id int primary key, k int, t text)
@@ -227,4 +227,58 @@ fn large_tables_are_not_read_as_a_whole() {
     let plan =
         talk.lines(&["explain select * from big b left join small s on b.id = s.b"]).join("\n");
     assert!(plan.contains("HashJoin"), "{plan}");
+}
+
+/// The rows and cost that EXPLAIN tells.
+fn told(talk: &mut Talk, sql: &str) -> (String, String) {
+    let plan = talk.lines(&[&format!("explain {sql}")]).join("\n");
+    let of = |name: &str| {
+        let (_, rest) = plan.split_once(name).unwrap_or_else(|| panic!("{sql}\n{plan}"));
+        rest.split([' ', ')']).next().unwrap_or_default().to_string()
+    };
+    (of("rows="), of("cost=0.00.."))
+}
+
+#[test]
+fn estimates_know_limits_and_what_is_changed() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    for statement in TABLES.lines().filter(|line| !line.is_empty()) {
+        talk.rows(statement);
+    }
+    talk.rows("create view all_of_big as select * from big");
+    for (sql, rows) in [
+        ("select * from big", "6001"),
+        ("select * from big limit 3", "3"),
+        ("select * from big limit 3::bigint", "3"),
+        ("select * from big limit '3'", "3"),
+        ("select * from big limit 5000000000", "6001"),
+        ("select * from all_of_big limit 7", "7"),
+        ("select * from (select * from big limit 7) q", "7"),
+        ("select * from big where id = 3", "1"),
+        ("select count(*) from big", "1"),
+        ("select id from big union all select id from small limit 9", "9"),
+        ("values (1), (2)", "2"),
+        ("insert into big values (9001, 1, 'x') returning id", "1"),
+        ("insert into big values (9001, 1, 'x'), (9002, 1, 'x') returning id", "2"),
+        ("delete from big where id = 3 returning id", "1"),
+        ("update big set t = 'y' returning id", "6001"),
+    ] {
+        assert_eq!(told(&mut talk, sql).0, rows, "{sql}");
+    }
+    // Without RETURNING a change gives no rows, and INSERT reads nothing of its table.
+    for (sql, cost) in [
+        ("insert into big values (9001, 1, 'x')", "0.01"),
+        ("insert into big select id + 9000, b, null from small limit 2", "0.15"),
+        ("delete from big where id = 3", "0.01"),
+        ("update big set t = 'y'", "60.01"),
+    ] {
+        assert_eq!(told(&mut talk, sql), ("0".to_string(), cost.to_string()), "{sql}");
+    }
+    // LIMIT takes its share of what is read.
+    for (sql, cost) in
+        [("select * from big", "60.01"), ("select * from big where t > 'a' limit 30", "0.71")]
+    {
+        assert_eq!(told(&mut talk, sql).1, cost, "{sql}");
+    }
 }

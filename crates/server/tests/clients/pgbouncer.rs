@@ -23,6 +23,8 @@ const NEEDED: [(&str, &str); 3] = [
 /// pgbouncer does not run as root; this is the user without rights.
 const UNPRIVILEGED: u32 = 65_534;
 
+const PORTS_TRIED: usize = 5;
+
 /// A pool before a server; it ends with its test.
 struct Pool {
     child: Child,
@@ -32,6 +34,12 @@ struct Pool {
 impl Pool {
     /// Two sessions with a server, in a folder of the pool's own.
     fn start(dir: &Path, server: Address) -> Pool {
+        // A port may be taken between the look for a free one and the start.
+        let pool = (0..PORTS_TRIED).find_map(|_| Pool::try_start(dir, server));
+        pool.expect("pgbouncer listens")
+    }
+
+    fn try_start(dir: &Path, server: Address) -> Option<Pool> {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         drop(listener);
@@ -52,14 +60,20 @@ impl Pool {
         if is_root() {
             command.uid(UNPRIVILEGED).gid(UNPRIVILEGED);
         }
-        let mut child = command.stderr(Stdio::null()).spawn().expect("pgbouncer starts");
+        let child = command.stderr(Stdio::null()).spawn().expect("pgbouncer starts");
+        // From here on it ends with this, whatever fails.
+        let mut pool = Pool { child, address: Address { port } };
         let until = Instant::now() + Duration::from_secs(30);
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(child.try_wait().expect("ours").is_none(), "pgbouncer has ended");
+        loop {
+            if pool.child.try_wait().expect("ours").is_some() {
+                return None;
+            }
+            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return Some(pool);
+            }
             assert!(Instant::now() < until, "pgbouncer does not listen");
             std::thread::sleep(Duration::from_millis(20));
         }
-        Pool { child, address: Address { port } }
     }
 }
 

@@ -11,7 +11,7 @@ mod common;
 mod together;
 mod worlds;
 
-use worlds::{Worlds, told};
+use worlds::{Worlds, all, told};
 
 const SCRIPT: &str = include_str!("script.sql");
 
@@ -73,4 +73,20 @@ fn shards_answer_alike_where_postgresql_asks_them_for_estimates() {
         "use_remote_estimate 'true', fetch_size '50', batch_size '1000', parallel_commit 'true'",
         "set enable_partitionwise_join = on; set enable_partitionwise_aggregate = on",
     );
+}
+
+#[test]
+fn limits_reach_shards_that_are_asked_for_estimates() {
+    let Some(worlds) = Worlds::start("use_remote_estimate 'true'") else { return };
+    let [mut client, ..] = worlds.clients("");
+    all(
+        &mut client,
+        "insert into ev (id, name) select i, 'n' || i from generate_series(1, 6000) i",
+    );
+    for query in ["where name > 'a' order by id limit 3", "where name > 'a' limit 3", "limit 3"] {
+        let plan = format!("explain (verbose, costs off) select id from ev0 {query}");
+        let lines = all(&mut client, &plan).rows.into_iter().filter_map(|mut row| row.remove(0));
+        let remote: Vec<String> = lines.filter(|line| line.contains("Remote SQL")).collect();
+        assert!(remote[0].ends_with(" LIMIT 3::bigint"), "{query}: {remote:?}");
+    }
 }

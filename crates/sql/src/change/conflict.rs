@@ -40,6 +40,8 @@ pub struct Conflict<'a> {
     asks: bool,
     /// What rows that it has changed are charged by.
     held: &'a Held,
+    /// Whose functions may be called.
+    called: called::Once,
 }
 
 /// A row that was written.
@@ -72,7 +74,8 @@ impl<'a> Conflict<'a> {
         let set = places(set).collect();
         let (update, asked) = (change.update.as_ref(), Asks::of(statement, change));
         let asks = returning::asks_generated(schema, change);
-        Ok(Conflict { statement, arbiters, update, asked, set, asks, held })
+        let called = called::Once::default();
+        Ok(Conflict { statement, arbiters, update, asked, set, asks, held, called })
     }
 
     /// Inserts a row or changes the one that is there; the row as it is then, `None` where nothing was
@@ -100,7 +103,9 @@ impl<'a> Conflict<'a> {
         // As in PostgreSQL, also where a row is there already.
         self.asked.check_rows(CheckKind::Insert, slice::from_ref(&row))?;
         let to = self.to(&row)?;
-        called::must(self.statement.view, &to.table.schema, None)?;
+        let view = self.statement.view;
+        self.called.of_rows(view, &to.table.schema)?;
+        self.called.of(view, &to.table.schema, &to.arbiters)?;
         // What may not be inserted is refused also where a row is there already.
         self.statement.view.scope.tx()?.judge_new(&to.table.table, &to.fit(&row))?;
         for _ in 0..TRIES {
@@ -234,6 +239,7 @@ impl<'a> Conflict<'a> {
 
     /// Whether the row went in.
     fn insert(&self, to: &To, row: &Row) -> Result<bool> {
+        self.called.of_indexes(self.statement.view, &to.table.schema)?;
         let inserted = {
             let mut tx = self.statement.view.scope.tx()?;
             let before = tx.savepoint();
@@ -293,20 +299,26 @@ impl<'a> Conflict<'a> {
             });
         }
         let mut row = old;
-        let mut columns = Vec::with_capacity(values.len());
+        let (mut columns, mut others) = (Vec::with_capacity(values.len()), Vec::new());
         for ((number, _), value) in update.written.iter().zip(&values) {
+            let name = schema.columns[number - 1].name.as_str();
+            columns.push(name);
+            if row[number - 1] != *value {
+                others.push(name);
+            }
             row[number - 1] = value.clone();
-            columns.push(schema.columns[number - 1].name.as_str());
         }
         self.must_stay(to, &row)?;
         if self.statement.fires.is_some() {
             return self.statement.change_one_fired(&to.table, id, (&columns, &values), self.asked);
         }
+        called::must_of_rows(self.statement.view, &to.table.schema, Some(&columns))?;
         if self.asks {
             let table = &self.statement.target.table;
             generated::fill(self.statement.view, table, slice::from_mut(&mut row))?;
         }
         self.asked.check_rows(CheckKind::Update, slice::from_ref(&row))?;
+        called::must_of_indexes(self.statement.view, &to.table.schema, Some(&others))?;
         let mut values = |_: RowId| Ok(values.clone());
         let mut tx = self.statement.view.scope.tx()?;
         tx.change_each(&to.table.table, &[id], &columns, &mut values)?;

@@ -253,7 +253,10 @@ impl Statement<'_> {
         if print_of(&self.own_row(table, row, UPDATED)?) != print_of(&old) {
             return Err(modified());
         }
-        called::must(self.view, schema, Some(&names))?;
+        let others = changed.iter().filter(|at| made[**at] != old[**at]);
+        let others: Vec<&str> = others.map(|at| schema.columns[*at].name.as_str()).collect();
+        called::must_of_rows(self.view, schema, Some(&names))?;
+        called::must_of_indexes(self.view, schema, Some(&others))?;
         let mut values = |_: RowId| Ok(now.clone());
         let left = fires.left(table)?;
         let change =

@@ -264,7 +264,13 @@ impl<'a> Statement<'a> {
         if rows.is_empty() {
             return Ok(());
         }
-        called::must(self.view, &group.table.schema, Some(columns))?;
+        called::must_of_rows(self.view, &group.table.schema, Some(columns))?;
+        if called::must_of_indexes(self.view, &group.table.schema, Some(columns)).is_err() {
+            for some in rows.chunks(FETCHED) {
+                let others = self.others(group, some, (columns, &mut *values))?;
+                called::must_of_indexes(self.view, &group.table.schema, Some(&others))?;
+            }
+        }
         let mut failed = None;
         let mut of_engine = |id: RowId| {
             let made = self.known_as(group.member, id).and_then(&mut *values);
@@ -281,6 +287,33 @@ impl<'a> Statement<'a> {
             Some(e) => Err(e),
             None => Ok(changed?),
         }
+    }
+
+    /// The columns that are set in which one of the rows gets another value than it has.
+    ///
+    /// # Errors
+    /// `40001`: one is not there any more.
+    fn others<'c>(
+        &self,
+        group: &Group<'_>,
+        some: &[RowId],
+        (columns, values): (&[&'c str], &mut dyn FnMut(RowId) -> Result<Vec<Value>>),
+    ) -> Result<Vec<&'c str>> {
+        let schema = &group.table.schema;
+        let batch = self.view.scope.tx()?.fetch(&group.table.table, some, None)?;
+        if batch.row_ids.len() != some.len() {
+            return Err(SqlError::concurrent_update());
+        }
+        let mut others = vec![false; columns.len()];
+        for (n, id) in batch.row_ids.iter().enumerate() {
+            let new = values(self.known_as(group.member, *id)?)?;
+            for ((name, value), other) in columns.iter().zip(new).zip(&mut others) {
+                let at = schema.position_by_name(name).ok_or_else(SqlError::concurrent_update)?;
+                let of = &batch.columns.columns[at];
+                *other |= convert::read_value(schema.columns[at].ty, of, n) != value;
+            }
+        }
+        Ok(columns.iter().zip(others).filter_map(|(name, other)| other.then_some(*name)).collect())
     }
 
     /// What rows become, in the columns of a table: the named one, or their own.

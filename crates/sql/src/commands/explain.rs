@@ -102,7 +102,9 @@ impl Cost {
 
     fn text(&self) -> String {
         let Cost { estimate: Estimate { rows, read }, width } = self;
-        format!("(cost=0.00..{:.2} rows={rows:.0} width={width})", read * OF_A_ROW)
+        // Rounding up would hide that a LIMIT is cheaper.
+        let cost = read.floor() * OF_A_ROW;
+        format!("(cost=0.00..{cost:.2} rows={rows:.0} width={width})")
     }
 }
 

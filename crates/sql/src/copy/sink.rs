@@ -78,6 +78,8 @@ pub struct Sink<'a> {
     failed_row: Option<(Option<u64>, Option<String>)>,
     /// Triggers, if there are any.
     fires: Option<Fires<'a>>,
+    /// Whose functions may be called.
+    called: called::Once,
     /// What other sessions see of it.
     pub work: Arc<Work>,
 }
@@ -133,6 +135,7 @@ impl<'a> Sink<'a> {
             failed: None,
             failed_row: None,
             fires: Fires::of(view, &TableHandle::new(view, table.clone()), due)?,
+            called: called::Once::default(),
             work: Work::new(Kind::Copy { is_in: true }, of_table(schema.id)),
         })
     }
@@ -369,9 +372,9 @@ impl<'a> Sink<'a> {
     /// Fails unless the role may call what is calculated of rows, of which this is the first.
     fn must_call(&mut self, row: usize) -> Result<()> {
         let schema = self.table.schema();
-        let of_rows = called::must_of_rows(self.view, &schema);
+        let of_rows = self.called.of_rows(self.view, &schema);
         of_rows.map_err(|e| self.at_row(row, true, e))?;
-        called::must_of_indexes(self.view, &schema).inspect_err(|_| {
+        self.called.of_indexes(self.view, &schema).inspect_err(|_| {
             self.failed_row = Some((self.lines.number(row), None));
         })
     }
@@ -496,7 +499,8 @@ impl<'a> Sink<'a> {
             _ => fires.before_insert(&handle, row, None)?,
         };
         let Some(row) = row else { return Ok(()) };
-        called::must(self.view, &handle.schema, None)?;
+        self.called.of_rows(self.view, &handle.schema)?;
+        self.called.of_indexes(self.view, &handle.schema)?;
         self.view.scope.tx()?.insert(&handle.table, &row)?;
         self.rows += 1;
         fires.after_row(&handle, (Event::Insert, false), (None, Some(row)), &[])

@@ -98,3 +98,67 @@ reset role
 select * from checked order by a
 select * from made order by a
 select * from parts order by a, b
+set role maker
+create function kept(int) returns int language sql immutable as 'select $1 + 3'
+create table behind (a int, b int generated always as (a + 1) stored, c int)
+create table narrow (a int, b int generated always as (a + 1) stored, c int)
+create table keyed (id int primary key, a int, note text)
+create table split (id int, a int, note text) partition by list (id)
+create table split1 partition of split for values in (1)
+create table split2 partition of split for values in (2)
+create table carried (id int primary key, a int, note text)
+create function noted() returns trigger language plpgsql as 'begin new.note = new.note || ''!''; return new; end'
+create table fired (id int primary key, a int, note text)
+insert into behind values (1), (2)
+insert into narrow (a, c) values (1, 1), (2, 2)
+insert into keyed values (1, 1, 'x'), (2, 2, 'y')
+insert into split values (1, 1, 'x'), (2, 2, 'y')
+insert into carried values (1, 1, 'x'), (2, 2, 'y')
+insert into fired values (1, 1, 'x'), (2, 2, 'y')
+create unique index on behind (kept(b))
+create index on narrow (c) where kept(b) > 5
+create index on keyed (kept(a))
+create index on split1 (kept(a))
+create index on split2 (kept(a))
+create index on carried (id) include (note)
+create index on carried (kept(a))
+create index on fired (kept(a))
+create trigger noted before update on fired for each row execute function noted()
+grant all on behind, narrow, keyed, split, carried, fired to writer
+revoke execute on function kept(int) from public
+reset role
+set role writer
+update behind set a = a + 10
+update behind set c = 4
+update behind set a = a, c = 5
+insert into behind values (7)
+update narrow set a = a + 10
+update narrow set c = c + 10
+update narrow set a = 1, c = 1 where a = 1
+update keyed set id = 1, a = 1, note = 'z' where id = 1
+update keyed set id = 1, a = 2, note = 'z' where id = 1
+update keyed set a = a, note = note || '.' where id < 3
+update keyed set a = case id when 2 then 5 else a end
+insert into keyed values (1, 1, 'w') on conflict (id) do update set note = excluded.note
+insert into keyed values (1, 9, 'w') on conflict (id) do update set note = excluded.note, a = keyed.a
+insert into keyed values (1, 9, 'w') on conflict (id) do update set a = excluded.a
+insert into keyed values (1, 9, 'w') on conflict (id) do nothing
+insert into keyed values (1, 1, 'v'), (3, 1, 'v') on conflict (id) do update set note = excluded.note
+insert into keyed values (3, 1, 'v') on conflict (id) do nothing
+insert into keyed values (1, 9, 'w') on conflict do nothing
+merge into keyed using (values (1, 1)) v (x, y) on id = x when matched then update set a = y, note = 'm'
+merge into keyed using (values (1, 6)) v (x, y) on id = x when matched then update set a = y, note = 'm'
+update split set a = 1, note = 'z' where id = 1
+update split set a = 3, note = 'z' where id = 1
+update split set id = 2 where id = 1
+update carried set a = 1 where id = 1
+update carried set note = 'z' where id = 1
+update fired set a = 1, note = 'z' where id = 1
+update fired set a = 3 where id = 1
+reset role
+select * from behind order by a
+select * from narrow order by a
+select * from keyed order by id
+select * from split order by id
+select * from carried order by id
+select * from fired order by id
