@@ -184,9 +184,12 @@ fn rows_that_are_locked_for_an_update_are_waited_for() {
     a.rows("create table t (id int, during int4range, exclude using gist (during with &&))");
     a.rows("insert into t values (1, '[1,5)')");
     b.rows("set lock_timeout = '50ms'");
-    for (mode, state) in
-        [("share", "23P01"), ("key share", "23P01"), ("no key update", "55P03"), ("update", "55P03")]
-    {
+    for (mode, state) in [
+        ("share", "23P01"),
+        ("key share", "23P01"),
+        ("no key update", "55P03"),
+        ("update", "55P03"),
+    ] {
         a.rows("begin");
         a.rows(&format!("select id from t for {mode}"));
         assert_eq!(b.run("insert into t values (2, '[2,3)')").state(), state, "{mode}");

@@ -368,7 +368,8 @@ fn what_becomes_of_them_is_as_in_postgresql() {
 fn rows_of_a_group_of_nan_are_judged() {
     let fixture = Fixture::new(false);
     let mut talk = fixture.session();
-    let rows = |with: &str| format!("insert into t values (1, 'nan', '[1,5)'), (2, {with}, '[2,3)')");
+    let rows =
+        |with: &str| format!("insert into t values (1, 'nan', '[1,5)'), (2, {with}, '[2,3)')");
     talk.rows("create extension btree_gist");
     talk.rows("create table t (id int, f float8, r int4range)");
     talk.rows(&rows("'inf'::float8 - 'inf'::float8"));

@@ -413,7 +413,7 @@ mod tests {
             lower,
             upper,
         };
-        let mut lock =
+        let lock =
             |reserved: &mut Reserved, tx, of: Span<'_>, next| reserved.span(tx, (&of, 1), next);
         let all = &mut reserved;
         assert_eq!(lock(all, 1, span(b"a", b"1", b"3"), 1), Packed::New(1));

@@ -20,6 +20,7 @@ use crate::catalog::storage::{Declared, DeclaredPart, Storage};
 use crate::catalog::{Kind, Name, oids};
 use crate::columns::{ColumnType, Types};
 use crate::error::{Result, SqlError, state};
+use crate::formulas;
 use crate::query::sql_error;
 use crate::session::Session;
 use crate::source::Source;
@@ -125,7 +126,8 @@ impl<'a> Excluder<'a> {
         path: &Path,
         ty: ColumnType,
     ) -> Result<Element<'a>> {
-        let own = self.view.objects.made_types().catalog();
+        // With the extensions, whose operators are meant for their types.
+        let own = &*formulas::catalog_of(self.view);
         let class = match method {
             "gist" => gist::class_of(self.view, said, ty)?,
             "hash" => {
