@@ -175,6 +175,59 @@ fn sessions_wait_as_in_postgresql() {
     });
 }
 
+/// A known difference: a row that another session holds FOR UPDATE or FOR NO KEY UPDATE is waited for, though nothing may become
+/// of it. PostgreSQL refuses at once.
+#[test]
+fn rows_that_are_locked_for_an_update_are_waited_for() {
+    let fixture = Fixture::new(false);
+    let (mut a, mut b) = (fixture.session(), fixture.session());
+    a.rows("create table t (id int, during int4range, exclude using gist (during with &&))");
+    a.rows("insert into t values (1, '[1,5)')");
+    b.rows("set lock_timeout = '50ms'");
+    for (mode, state) in [
+        ("share", "23P01"),
+        ("key share", "23P01"),
+        ("no key update", "55P03"),
+        ("update", "55P03"),
+    ] {
+        a.rows("begin");
+        a.rows(&format!("select id from t for {mode}"));
+        assert_eq!(b.run("insert into t values (2, '[2,3)')").state(), state, "{mode}");
+        a.rows("commit");
+        assert_eq!(b.run("insert into t values (2, '[2,3)')").state(), "23P01", "{mode}");
+    }
+}
+
+/// Changes of one row again and again take one lock, and who brings very many rows waits before it holds any.
+#[test]
+fn few_locks_are_taken_and_loads_stand_in_line() {
+    let fixture = Fixture::new(false);
+    let (mut a, mut b) = (fixture.session(), fixture.session());
+    a.rows("create table t (id int, during int4range, exclude using gist (during with &&))");
+    a.rows("insert into t values (1, '[1,5)')");
+    b.rows("set lock_timeout = '50ms'");
+    a.rows("begin");
+    for _ in 0..1100 {
+        a.rows("update t set during = during where id = 1");
+    }
+    b.rows("insert into t values (2, '[5,6)')");
+    let load = |from: u32| {
+        let rows = format!("generate_series({from}, {from} + 1999) n");
+        format!("insert into t select n, int4range(n, n + 1) from {rows}")
+    };
+    b.rows("begin");
+    b.rows("savepoint s");
+    assert_eq!(b.run(&load(10_000)).state(), "55P03");
+    b.rows("rollback to s");
+    a.rows("insert into t values (3, '[10000,20000)')");
+    a.rows("rollback");
+    b.rows(&load(10_000));
+    a.rows("set lock_timeout = '50ms'");
+    assert_eq!(a.run("insert into t values (4, '[7,8)')").state(), "55P03");
+    b.rows("commit");
+    a.rows("insert into t values (4, '[7,8)')");
+}
+
 /// One statement at random.
 fn statement(rng: &mut Rng, id: u64) -> String {
     let (room, lower) = (rng.below(3), rng.below(60));

@@ -19,7 +19,7 @@ use super::Build;
 use crate::database::Shared;
 use crate::read::{ReadView, Registration, merge_cursors};
 use crate::table::{TableView, key_def};
-use crate::transaction::excluded::{conflict, excluded, excluded_of};
+use crate::transaction::excluded::{Brought, excluded, excluded_of};
 use crate::unique;
 
 /// Entries looked at in a step.
@@ -76,28 +76,22 @@ fn conflicting(
 ) -> Result<Option<(RowId, RowId)>> {
     let mut batch = EntryBatch::default();
     // Those before that go on where the next begins, if its group is theirs.
-    let mut open: Vec<(RowId, Vec<Value>)> = Vec::new();
+    let mut open: Vec<Brought> = Vec::new();
     let mut oldest: Option<(RowId, RowId)> = None;
     while merged.next(STEP, &mut batch)? {
         go_on()?;
         for (i, &row) in batch.row_ids.iter().enumerate() {
             let key = def.decode(batch.keys.get(i))?;
-            if key.contains(&Value::Null) || !lives(row)? {
+            let Some(next) = Brought::of(Some(row), key, def, which)? else { continue };
+            if !lives(row)? {
                 continue;
             }
-            let mut ended = Ok(());
-            open.retain(|(_, known)| {
-                let conflicts = conflict(which, known, &key);
-                conflicts.unwrap_or_else(|e| {
-                    ended = Err(e);
-                    false
-                })
-            });
-            ended?;
-            let pairs = open.iter().map(|(other, _)| (row.min(*other), row.max(*other)));
+            open.retain(|known| known.conflicts(&next));
+            let others = open.iter().filter_map(|known| known.row);
+            let pairs = others.map(|other| (row.min(other), row.max(other)));
             oldest = oldest.into_iter().chain(pairs).min();
             if open.len() < KEPT {
-                open.push((row, key));
+                open.push(next);
             }
         }
     }

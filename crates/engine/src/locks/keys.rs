@@ -112,6 +112,18 @@ impl Keys {
         }
     }
 
+    /// Whether who has them has a span already.
+    fn holds(&self, span: &Span<'_>) -> bool {
+        match self {
+            Keys::Span(own) => {
+                let [group, lower, upper] = &**own;
+                **group == *span.group && **lower <= *span.lower && *span.upper <= **upper
+            }
+            Keys::All => true,
+            _ => false,
+        }
+    }
+
     fn heap_bytes(&self) -> usize {
         match self {
             Keys::Interval { min, max } => min.len() + max.len(),
@@ -249,13 +261,20 @@ impl Reserved {
         self.many.push(Many { number, tx, keys });
     }
 
-    /// Locks a span, or all, unless another transaction's lock is in the way; `next` is the number of the lock.
-    pub(super) fn span(&mut self, tx: TxId, span: &Span<'_>, next: u64) -> Packed {
+    /// Locks a span, or all, unless another transaction's lock is in the way; `next` is the number of the lock. `coming`: how
+    /// many spans the transaction wants at once, with this one. Where these would be too many it asks for all before it has
+    /// the first, so that loads stand in line.
+    pub(super) fn span(
+        &mut self,
+        tx: TxId,
+        (span, coming): (&Span<'_>, usize),
+        next: u64,
+    ) -> Packed {
         let own = self.many.iter().rev().filter(|m| m.tx == tx);
-        if own.clone().next().is_some_and(|m| matches!(m.keys, Keys::All)) {
+        if own.clone().any(|m| m.keys.holds(span)) {
             return Packed::Added;
         }
-        let all = own.count() >= SPANS_MAX;
+        let all = own.count() + coming > SPANS_MAX;
         let is_behind = |m: &&Many| m.tx != tx && (all || m.keys.meets(span));
         if let Some(other) = self.many.iter().find(is_behind) {
             return Packed::Behind(other.number);
@@ -394,14 +413,18 @@ mod tests {
             lower,
             upper,
         };
-        assert_eq!(reserved.span(1, &span(b"a", b"1", b"3"), 1), Packed::New(1));
-        assert_eq!(reserved.span(1, &span(b"a", b"2", b"5"), 2), Packed::New(2), "its own");
-        assert_eq!(reserved.span(2, &span(b"a", b"2", b"4"), 3), Packed::Behind(1));
-        assert_eq!(reserved.span(2, &span(b"a", b"4", b"9"), 3), Packed::Behind(2));
-        assert_eq!(reserved.span(2, &span(b"a", b"5", b"9"), 3), Packed::New(3), "touches");
-        assert_eq!(reserved.span(2, &span(b"b", b"1", b"9"), 4), Packed::New(4), "elsewhere");
-        reserved.remove(2, 1);
-        assert_eq!(reserved.span(2, &span(b"a", b"4", b"5"), 5), Packed::New(5));
+        let lock =
+            |reserved: &mut Reserved, tx, of: Span<'_>, next| reserved.span(tx, (&of, 1), next);
+        let all = &mut reserved;
+        assert_eq!(lock(all, 1, span(b"a", b"1", b"3"), 1), Packed::New(1));
+        assert_eq!(lock(all, 1, span(b"a", b"2", b"5"), 2), Packed::New(2), "its own");
+        assert_eq!(lock(all, 1, span(b"a", b"2", b"4"), 3), Packed::Added, "it has that already");
+        assert_eq!(lock(all, 2, span(b"a", b"2", b"4"), 3), Packed::Behind(1));
+        assert_eq!(lock(all, 2, span(b"a", b"4", b"9"), 3), Packed::Behind(2));
+        assert_eq!(lock(all, 2, span(b"a", b"5", b"9"), 3), Packed::New(3), "touches");
+        assert_eq!(lock(all, 2, span(b"b", b"1", b"9"), 4), Packed::New(4), "elsewhere");
+        all.remove(2, 1);
+        assert_eq!(lock(all, 2, span(b"a", b"4", b"5"), 5), Packed::New(5));
     }
 
     #[test]
@@ -410,7 +433,7 @@ mod tests {
         let mut lock = |reserved: &mut Reserved, tx, at: u64| {
             number += 1;
             let (lower, upper) = (at.to_be_bytes(), (at + 1).to_be_bytes());
-            reserved.span(tx, &Span { group: &[], lower: &lower, upper: &upper }, number)
+            reserved.span(tx, (&Span { group: &[], lower: &lower, upper: &upper }, 1), number)
         };
         assert_eq!(lock(&mut reserved, 2, 1 << 40), Packed::New(1));
         for at in 0..SPANS_MAX as u64 {
@@ -422,6 +445,19 @@ mod tests {
         assert_eq!(lock(&mut reserved, 1, 1 << 21), Packed::Added);
         assert!(matches!(lock(&mut reserved, 2, 1 << 40), Packed::Behind(_)));
         assert_eq!(reserved.many.len(), SPANS_MAX + 1, "their number is bounded");
+    }
+
+    #[test]
+    fn who_brings_many_asks_for_all_first() {
+        let mut reserved = Reserved::default();
+        let span = Span { group: b"a", lower: b"1", upper: b"2" };
+        let other = Span { group: b"b", ..span };
+        assert_eq!(reserved.span(1, (&span, SPANS_MAX), 1), Packed::New(1), "they have room");
+        assert_eq!(reserved.span(2, (&other, SPANS_MAX + 1), 2), Packed::Behind(1));
+        assert_eq!(reserved.many.len(), 1, "and holds nothing meanwhile");
+        reserved.remove(1, 1);
+        assert_eq!(reserved.span(2, (&other, SPANS_MAX + 1), 2), Packed::New(2));
+        assert_eq!(reserved.span(1, (&span, 1), 3), Packed::Behind(2));
     }
 
     #[test]

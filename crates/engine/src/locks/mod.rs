@@ -398,7 +398,7 @@ impl HeldLocks {
         &mut self,
         state: &Arc<TableState>,
         index: IndexId,
-        span: &Span<'_>,
+        span: (&Span<'_>, usize),
         context: WaitContext<'_>,
     ) -> Result<()> {
         loop {

@@ -340,7 +340,7 @@ impl LockSpace {
     }
 
     /// Locks a span of an exclusion constraint, unless others have locked one that shares a point with it.
-    pub(super) fn try_span(&self, tx: TxId, index: IndexId, span: &Span<'_>) -> Packed {
+    pub(super) fn try_span(&self, tx: TxId, index: IndexId, span: (&Span<'_>, usize)) -> Packed {
         let mut guard = self.inner.lock();
         let inner = &mut *guard;
         let next = inner.numbers + 1;

@@ -135,7 +135,7 @@ impl ReadView {
 
     /// Fills `picks` with the places in `rows`, which come in any order, of those that are visible.
     /// False, and `picks` untouched, where all are: the common case, which costs one look at each id.
-    pub(super) fn pick_visible(&self, rows: &[RowId], picks: &mut Vec<u32>) -> Result<bool> {
+    pub(crate) fn pick_visible(&self, rows: &[RowId], picks: &mut Vec<u32>) -> Result<bool> {
         let all_below = rows.iter().fold(true, |all, &r| all & self.in_sight(r));
         if !self.has_marks() {
             if !all_below {

@@ -38,13 +38,13 @@ use crate::table::{index_positions, key_def};
 
 /// Entries that are looked at for the row that came first, at most.
 const LOOKED: usize = 1 << 16;
-/// Entries of a walk at once, after the first.
-const STEP: usize = 64;
+/// Entries of a walk at once: the first, and at most, where many are dead.
+const STEPS_OF_WALK: (usize, usize) = (2, 4096);
 
 /// What a row brings to the index of an exclusion constraint.
-struct Brought {
+pub(crate) struct Brought {
     /// The row, if it is there already.
-    row: Option<RowId>,
+    pub(crate) row: Option<RowId>,
     values: Vec<Value>,
     /// Bytes of the parts that have to be equal.
     group: Vec<u8>,
@@ -67,7 +67,7 @@ type Of<'a> = (&'a IndexSchema, Excludes);
 
 impl Brought {
     /// Of a key; `None` where it conflicts with nothing.
-    fn of(
+    pub(crate) fn of(
         row: Option<RowId>,
         values: Vec<Value>,
         def: &KeyDef,
@@ -82,6 +82,16 @@ impl Brought {
         };
         let group = def.encode_values(equal)?;
         Ok(Some(Brought { row, values, group, ends }))
+    }
+
+    /// Whether it conflicts with one that it does not come behind in the index. What is equal is told by the bytes of keys, by which
+    /// NaN equals NaN.
+    pub(crate) fn conflicts(&self, next: &Brought) -> bool {
+        let meets = match (&self.ends, &next.ends) {
+            (Some((_, upper)), Some((lower, _))) => upper > lower,
+            _ => true,
+        };
+        meets && self.group == next.group
     }
 
     /// Where entries can be that conflict.
@@ -117,19 +127,6 @@ fn ends_of(value: &Value) -> Result<(Vec<u8>, Vec<u8>)> {
     let no_span = || Error::damaged("a key of an exclusion constraint is no span");
     let (lower, upper) = ends.ok_or_else(no_span)?;
     Ok((lower, upper.to_vec()))
-}
-
-/// Whether two keys of an exclusion constraint, of which the first does not come behind the second, conflict.
-pub(crate) fn conflict(which: Excludes, first: &[Value], second: &[Value]) -> Result<bool> {
-    if first.contains(&Value::Null) || second.contains(&Value::Null) {
-        return Ok(false);
-    }
-    match (which, first.split_last(), second.split_last()) {
-        (Excludes::Overlapping, Some((a, before)), Some((b, equal))) => {
-            Ok(before == equal && ends_of(a)?.1 > ends_of(b)?.0)
-        }
-        _ => Ok(first == second),
-    }
 }
 
 impl Transaction {
@@ -252,7 +249,8 @@ impl Transaction {
     ) -> Result<()> {
         let mut order: Vec<&Brought> = brought.iter().collect();
         order.sort_by(|a, b| (&a.group, &a.ends).cmp(&(&b.group, &b.ends)));
-        for one in order {
+        let many = order.len();
+        for (at, one) in order.into_iter().enumerate() {
             let Some((lower, upper)) = &one.ends else {
                 self.lock_key(table, index, &one.group)?;
                 continue;
@@ -261,7 +259,7 @@ impl Transaction {
             let go_on = may_wait(shared, &self.cancel);
             let context = wait_context(shared, &self.options, &go_on);
             let span = Span { group: &one.group, lower, upper };
-            self.locks.reserve_span(&table.state, index.id, &span, context)?;
+            self.locks.reserve_span(&table.state, index.id, (&span, many - at), context)?;
         }
         Ok(())
     }
@@ -330,18 +328,20 @@ fn walk(
     let wants = EntryWants { keys: true, ..EntryWants::default() };
     let back = Direction::Backward;
     let mut merged = merge_cursors(view.sources(index.id, &bounds, back, &wants, true)?, back);
-    let (mut batch, mut most) = (EntryBatch::default(), 2);
+    let (mut most, highest) = STEPS_OF_WALK;
+    let (mut batch, mut picks) = (EntryBatch::default(), Vec::new());
     while merged.next(most, &mut batch)? {
         stop::check()?;
-        for (at, &row) in batch.row_ids.iter().enumerate() {
-            if view.visible(&[row])?.is_empty() {
-                continue;
-            }
-            if look(row, &def.decode(batch.keys.get(at))?)?.is_break() {
+        if !view.pick_visible(&batch.row_ids, &mut picks)? {
+            picks.clear();
+            picks.extend(0..batch.row_ids.len() as u32);
+        }
+        for at in picks.iter().map(|at| *at as usize) {
+            if look(batch.row_ids[at], &def.decode(batch.keys.get(at))?)?.is_break() {
                 return Ok(());
             }
         }
-        most = STEP;
+        most = (4 * most).min(highest);
     }
     Ok(())
 }

@@ -15,11 +15,12 @@ use onlap_pg::resolve::{Operand, operator};
 
 use super::index::{self, number_twins};
 use super::index_parts::{Part, Parts};
-use super::{gist, storage};
+use super::{classes, gist, storage};
 use crate::catalog::storage::{Declared, DeclaredPart, Storage};
 use crate::catalog::{Kind, Name, oids};
 use crate::columns::{ColumnType, Types};
 use crate::error::{Result, SqlError, state};
+use crate::formulas;
 use crate::query::sql_error;
 use crate::session::Session;
 use crate::source::Source;
@@ -94,7 +95,7 @@ impl<'a> Excluder<'a> {
         names.extend(said.include.iter().map(|name| name.to_string()));
         number_twins(&mut names);
         let storage = Storage {
-            options: storage::options(storage::Of::Index, &said.settings)?,
+            options: storage::options(storage::Of::method(method), &said.settings)?,
             declared: Some(declared(method, &elements)),
             ..index::order_of(self.view, self.source, (self.table, self.schema), &create)?
         };
@@ -125,9 +126,15 @@ impl<'a> Excluder<'a> {
         path: &Path,
         ty: ColumnType,
     ) -> Result<Element<'a>> {
-        let own = self.view.objects.made_types().catalog();
+        // With the extensions, whose operators are meant for their types.
+        let own = &*formulas::catalog_of(self.view);
         let class = match method {
             "gist" => gist::class_of(self.view, said, ty)?,
+            "hash" => {
+                let check = |class| classes::check(self.view, class, method, ty.pg.oid);
+                said.class.as_ref().map_or(Ok(()), check)?;
+                None
+            }
             // What is named is judged with the index.
             _ => None,
         };

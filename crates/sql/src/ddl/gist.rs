@@ -21,7 +21,7 @@ use crate::columns::{ColumnType, Types};
 use crate::error::{Result, SqlError, state};
 use crate::source::Source;
 use crate::types::{PgType, oid};
-use crate::view::View;
+use crate::view::{PG_CATALOG, View};
 
 /// anyenum
 const ANY_ENUM: Oid = 3500;
@@ -29,6 +29,8 @@ const ANY_ENUM: Oid = 3500;
 const NETWORKS: [Oid; 2] = [869, 650];
 /// The class of networks that has `&&`.
 pub const NETWORK_CLASS: &str = "inet_ops";
+/// PostgreSQL's own classes.
+const OWN: [&str; 3] = [NETWORK_CLASS, "range_ops", "multirange_ops"];
 /// Classes of PostgreSQL and its extensions that are not there.
 const MISSING: [&str; 8] = [
     "box_ops",
@@ -126,14 +128,28 @@ pub fn class_of(view: &View, said: &IndexElement, ty: ColumnType) -> Result<Opti
     let catalog = view.objects.made_types().catalog();
     let base = catalog.base_type(ty.pg.oid);
     let is_multirange = catalog.multirange_range(base).is_some();
-    let has_scalars = extensions::named(view, "btree_gist").is_some();
-    let named = said.class.as_ref().and_then(|path| path.last()).map(|name| &**name);
-    match named {
-        Some(NETWORK_CLASS) if NETWORKS.contains(&base) => Ok(Some(NETWORK_CLASS.into())),
-        Some("range_ops") | None if is_range(view, base) => Ok(None),
-        Some("multirange_ops") | None if is_multirange => Ok(None),
-        Some(name) if has_scalars && name == scalar_class(view, base) => Ok(None),
-        None if has_scalars && !scalar_class(view, base).is_empty() => Ok(None),
+    let scalars = extensions::named(view, "btree_gist");
+    let path = said.class.as_deref().unwrap_or_default();
+    let schema = match path {
+        [schema, _] => Some(&**schema),
+        _ => None,
+    };
+    if let Some(schema) = schema.filter(|of| *of != PG_CATALOG && !view.has_schema(of)) {
+        return Err(crate::view::no_schema(schema));
+    }
+    let is_own = schema.is_none_or(|schema| schema == PG_CATALOG);
+    // Whether a name alone, or with this schema, can be that of a class of btree_gist.
+    let sees_scalars = scalars.as_ref().is_some_and(|of| match schema {
+        Some(schema) => *schema == *of.schema,
+        None => extensions::is_seen(view, &of.schema),
+    });
+    match path.last().map(|name| &**name) {
+        Some(NETWORK_CLASS) if is_own && NETWORKS.contains(&base) => Ok(Some(NETWORK_CLASS.into())),
+        Some("range_ops") if is_own && is_range(view, base) => Ok(None),
+        Some("multirange_ops") if is_own && is_multirange => Ok(None),
+        Some(name) if sees_scalars && name == scalar_class(view, base) => Ok(None),
+        None if is_range(view, base) || is_multirange => Ok(None),
+        None if scalars.is_some() && !scalar_class(view, base).is_empty() => Ok(None),
         // box, point, polygon, circle, tsvector, tsquery, hstore
         None if matches!(base, 603 | 600 | 604 | 718 | 3614 | 3615) || has_own(base) => {
             let text = format!("an index of gist of type {}", catalog.shown(ty.pg.oid));
@@ -143,12 +159,13 @@ pub fn class_of(view: &View, said: &IndexElement, ty: ColumnType) -> Result<Opti
         Some(name) if MISSING.contains(&name) => {
             Err(SqlError::unsupported(format!("operator class \"{name}\" of gist")))
         }
-        Some(name) if has_scalars && is_scalar_class(name) => {
-            let shown = catalog.shown(ty.pg.oid);
+        Some(name) if sees_scalars && is_scalar_class(name) || is_own && OWN.contains(&name) => {
+            let (name, shown) = (path.join("."), catalog.shown(ty.pg.oid));
             let text = format!("operator class \"{name}\" does not accept data type {shown}");
             Err(SqlError::new(state::MISMATCH, text))
         }
-        Some(name) => {
+        Some(_) => {
+            let name = path.join(".");
             let text =
                 format!("operator class \"{name}\" does not exist for access method \"gist\"");
             Err(SqlError::new(state::NO_OBJECT, text))

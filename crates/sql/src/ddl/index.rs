@@ -132,7 +132,8 @@ fn storage_of(
         // A part of the index itself.
         Some("gin") => Vec::new(),
         // What is said of another kind of index means nothing to one of btree.
-        Some("brin" | "gist") => Vec::new(),
+        Some("brin") => Vec::new(),
+        Some("gist") => storage::options(storage::Of::Gist, &create.settings)?,
         _ => storage::options(storage::Of::Index, &create.settings)?,
     };
     let order = order_of(view, source, (name, &table.schema()), create)?;

@@ -21,6 +21,25 @@ pub enum Of {
     Divided,
     /// An index in order.
     Index,
+    /// What is declared as an index of gist.
+    Gist,
+    /// What is declared as one of hash.
+    Hash,
+}
+
+impl Of {
+    /// An index that is declared as one of a method.
+    pub fn method(name: &str) -> Of {
+        match name {
+            "gist" => Of::Gist,
+            "hash" => Of::Hash,
+            _ => Of::Index,
+        }
+    }
+
+    fn is_index(self) -> bool {
+        matches!(self, Of::Index | Of::Gist | Of::Hash)
+    }
 }
 
 /// What a parameter takes.
@@ -30,6 +49,7 @@ enum Takes {
     Whole(i64, i64),
     Real(f64, f64),
     Cleanup,
+    Buffering,
     Keys,
 }
 
@@ -68,6 +88,13 @@ const OF_INDEXES: &[(&str, Takes)] = &[
     (KEYS, Takes::Keys),
 ];
 
+/// The same of gist.
+const OF_GIST: &[(&str, Takes)] =
+    &[("fillfactor", Takes::Whole(10, 100)), ("buffering", Takes::Buffering), (KEYS, Takes::Keys)];
+
+/// The same of hash.
+const OF_HASH: &[(&str, Takes)] = &[("fillfactor", Takes::Whole(10, 100)), (KEYS, Takes::Keys)];
+
 /// Parameters that Onlap has for its own tables, and that are kept elsewhere.
 const OWN: &[&str] = &["blind_writes", "history", "retain"];
 
@@ -85,6 +112,8 @@ impl Takes {
         };
         let invalid =
             |kind: &str| bad(format!("invalid value for {kind} option \"{name}\": {value}"));
+        let no_switch =
+            || Err(invalid("enum").detail("Valid values are \"on\", \"off\", and \"auto\"."));
         match self {
             Takes::Flag if is_flag() => Ok(()),
             Takes::Flag => Err(invalid("boolean")),
@@ -103,7 +132,11 @@ impl Takes {
             Takes::Cleanup => match value.to_ascii_lowercase().as_str() {
                 "auto" => Ok(()),
                 "on" | "off" | "true" | "false" | "yes" | "no" | "1" | "0" => Ok(()),
-                _ => Err(invalid("enum").detail("Valid values are \"on\", \"off\", and \"auto\".")),
+                _ => no_switch(),
+            },
+            Takes::Buffering => match value.to_ascii_lowercase().as_str() {
+                "auto" | "on" | "off" => Ok(()),
+                _ => no_switch(),
             },
             Takes::Keys if kept(value).is_some() => Ok(()),
             Takes::Keys => {
@@ -132,10 +165,14 @@ pub fn keys_of(settings: &[Setting]) -> KeysKept {
 /// What a parameter of this name takes; `None` where there is none.
 fn takes(of: Of, name: &str, toast: bool) -> Option<Takes> {
     let table = || OF_TABLES.iter().find(|known| known.0 == name && (!toast || known.2));
+    let of_index =
+        |all: &[(&str, Takes)]| all.iter().find(|known| known.0 == name).map(|known| known.1);
     match of {
         Of::Table => table().map(|known| known.1),
         Of::Divided => table().filter(|_| toast).map(|known| known.1),
-        Of::Index => OF_INDEXES.iter().find(|known| known.0 == name).map(|known| known.1),
+        Of::Index => of_index(OF_INDEXES),
+        Of::Gist => of_index(OF_GIST),
+        Of::Hash => of_index(OF_HASH),
     }
 }
 
@@ -145,7 +182,7 @@ fn takes(of: Of, name: &str, toast: bool) -> Option<Takes> {
 /// `22023`: there is no such parameter, it does not take the value, or it comes twice.
 pub fn options(of: Of, settings: &[Setting]) -> Result<Vec<String>> {
     for space in settings.iter().filter_map(|setting| setting.space.as_deref()) {
-        if of == Of::Index || space != "toast" {
+        if of.is_index() || space != "toast" {
             return Err(bad(format!("unrecognized parameter namespace \"{space}\"")));
         }
     }
@@ -154,11 +191,11 @@ pub fn options(of: Of, settings: &[Setting]) -> Result<Vec<String>> {
     for setting in settings {
         let name: &str = &setting.name;
         let is_toast = setting.space.is_some();
-        if of != Of::Index && !is_toast && OWN.contains(&name) {
+        if !of.is_index() && !is_toast && OWN.contains(&name) {
             continue;
         }
         let value = setting.value.as_ref().map_or("true", |value| value.text());
-        if of != Of::Index && !is_toast && name == "oids" {
+        if !of.is_index() && !is_toast && name == "oids" {
             match onlap_pg::value::boolean::parse(value) {
                 Ok(false) => continue,
                 _ => {
@@ -237,7 +274,7 @@ pub fn change(
         let name = option.split('=').next().unwrap_or_default();
         settings.iter().any(|setting| setting.space.is_none() && *setting.name == *name)
     };
-    if of == Of::Index && settings.iter().any(|setting| *setting.name == *KEYS) {
+    if of.is_index() && settings.iter().any(|setting| *setting.name == *KEYS) {
         let text = "another form of the keys of an index that is there";
         return Err(SqlError::unsupported(text).hint("Make another index, and drop this one."));
     }

@@ -58,6 +58,21 @@ impl Printer<'_> {
         Some(format!("({})=({})", names.join(", "), values.join(", ")))
     }
 
+    /// The columns that a role has to be allowed to read to be shown a key: all where a part is an expression.
+    pub fn read(&self, parts: &[(String, String)]) -> Vec<String> {
+        let column = |(name, program): &(String, String)| {
+            if program.is_empty() {
+                return Some(name.clone());
+            }
+            let kept = formulas::program(program).ok()?;
+            let (id, ..) = kept.columns.first().filter(|_| kept.span.is_some_and(|of| of.whole))?;
+            let found = self.schema.columns.iter().find(|column| column.id.0 == *id);
+            found.map(|column| column.name.clone())
+        };
+        let all = || self.schema.columns.iter().map(|column| column.name.clone()).collect();
+        parts.iter().map(column).collect::<Option<Vec<_>>>().unwrap_or_else(all)
+    }
+
     /// A column's value.
     fn value(&self, id: u32, row: &Row) -> Option<Value> {
         let column = self.schema.columns.iter().find(|column| column.id.0 == id)?;

@@ -144,16 +144,11 @@ impl Session {
     fn excluded_rows(&self, of: &Excluded) -> String {
         let keys = || {
             let (schema, objects) = self.known_table(&of.subject.table)?;
-            let columns: Vec<String> =
-                of.subject.other_row.iter().map(|(name, _)| name.clone()).collect();
-            let calculates = of.subject.key.iter().any(|(_, program)| !program.is_empty());
-            let all = || schema.columns.iter().map(|column| column.name.clone()).collect();
-            let read: Vec<String> = if calculates { all() } else { columns };
-            if !self.may_read(&of.subject.table, &read) {
-                return None;
-            }
             let settings = self.value_settings();
             let printer = exclusion::Printer { schema: &schema, objects: &objects, settings };
+            if !self.may_read(&of.subject.table, &printer.read(&of.subject.key)) {
+                return None;
+            }
             let row = printer.key(&of.subject.key, &of.subject.row)?;
             Some((row, printer.key(&of.subject.key, &of.subject.other_row)?))
         };

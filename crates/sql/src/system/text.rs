@@ -193,7 +193,9 @@ pub fn exclusion(
 ) -> String {
     let operators = storage.declared.iter().flat_map(|of| &of.parts).map(|part| {
         let found = shown.catalog.operator(part.operator);
-        found.map_or("=", |operator| operator.name)
+        let name = found.map_or("=", |operator| operator.name);
+        let created = shown.catalog.created(part.operator).filter(|created| !created.seen);
+        created.map_or(name.to_string(), |of| format!("OPERATOR({}.{name})", quote(&of.schema)))
     });
     let parts = elements(table, index, (look, storage), shown).into_iter().zip(operators);
     let parts: Vec<String> = parts.map(|(part, with)| format!("{part} WITH {with}")).collect();

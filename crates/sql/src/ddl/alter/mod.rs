@@ -13,11 +13,13 @@ mod steps;
 
 use onlap_pg::ast::{AlterTable, ColumnChange, RelationKind, Role, TableChange};
 
+use crate::catalog::storage::Storage;
 use crate::catalog::{Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
 use crate::session::Session;
 use crate::source::{Source, role_word, strings};
+use crate::system::text;
 use crate::view::View;
 use crate::wire::Client;
 
@@ -261,7 +263,9 @@ impl Named<'_> {
                     let schema = table.schema();
                     // What was said of an index of gin is a part of it.
                     if let Some(of) = schema.index_by_name(&index).filter(|of| !of.multi_entry) {
-                        let of = (oids::of_index(of.id), storage::Of::Index);
+                        let oid = oids::of_index(of.id);
+                        let kept = Storage::of(&view.objects, oid);
+                        let of = (oid, storage::Of::method(text::method_of(&kept)));
                         storage::change(self.session, view, of, (settings, *reset))?;
                     }
                 }

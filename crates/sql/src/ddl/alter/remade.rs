@@ -5,7 +5,7 @@
 //! behind everything else: what does not hold, or is no expression any more, ends the statement as it would by itself. Thread
 //! safety: runs in the session's thread.
 
-use onlap::{ColumnId, ForeignKeySchema, IndexSchema, Table};
+use onlap::{ColumnId, ForeignKeySchema, IndexId, IndexSchema, Table};
 use onlap_pg::ast::{AlterTable, CreateIndex, Statement};
 use onlap_pg::print::Look;
 
@@ -34,8 +34,8 @@ pub struct Again {
     pub name: String,
     /// The statement that makes it.
     sql: String,
-    /// Its comment, by the OID that it had, where it gets another.
-    comment: Option<String>,
+    /// The index that it was, or was kept by: its comments go along.
+    was: Option<IndexId>,
     /// Indexes come first, as in PostgreSQL.
     pub is_index: bool,
     /// No statement uses the index.
@@ -45,7 +45,7 @@ pub struct Again {
 impl Again {
     /// A constraint of the table, or of another.
     pub fn constraint(of: Option<String>, name: &str, sql: String) -> Again {
-        Again { of, name: name.to_string(), sql, comment: None, is_index: false, invisible: false }
+        Again { of, name: name.to_string(), sql, was: None, is_index: false, invisible: false }
     }
 }
 
@@ -106,7 +106,10 @@ impl Actions<'_> {
             .map(|d| d.column.id)
             .collect();
         let calculates = |index: &&IndexSchema| {
-            index.key.iter().any(|part| derived.contains(&part.column))
+            // The operators of an exclusion constraint are those of the type.
+            let excludes = index.excludes().is_some();
+            let has = |of: ColumnId| derived.contains(&of) || excludes && of == column;
+            index.key.iter().any(|part| has(part.column))
                 || index.filter.is_some_and(|id| derived.contains(&id))
         };
         let indexes = self.schema.indexes.iter().filter(calculates);
@@ -138,18 +141,17 @@ impl Actions<'_> {
                 let name = quote(&index.name);
                 let sql = format!("ALTER TABLE ONLY {on} ADD CONSTRAINT {name} {said}");
                 before.push(Step::DropIndex(index.name.clone()));
-                after.push(Step::Again(Again::constraint(None, &index.name, sql)));
+                let again = Again::constraint(None, &index.name, sql);
+                after.push(Step::Again(Again { was: Some(index.id), ..again }));
                 continue;
             }
             let sql = text::index(&self.schema, index, &on, look, shown);
-            let comment = self.view.objects.get(Kind::Comment, &format!("{oid}:0"));
-            let comment = comment.map(|_| format!("{oid}:0"));
             before.push(Step::DropIndex(index.name.clone()));
             after.push(Step::Again(Again {
                 of: None,
                 name: index.name.clone(),
                 sql,
-                comment,
+                was: Some(index.id),
                 is_index: true,
                 invisible: storage.invisible,
             }));
@@ -184,12 +186,9 @@ pub fn make(session: &mut Session, table: &str, again: &Again) -> Result<()> {
         Made::Index(create) => {
             let create = CreateIndex { invisible: again.invisible, ..create.clone() };
             index::create(session, view, source, &create, told)?;
-            if let Some(comment) = &again.comment {
-                move_comment(session, view, (table, &again.name), comment)?;
-            }
         }
     }
-    Ok(())
+    again.was.map_or(Ok(()), |was| move_comments(session, view, (table, &again.name), was))
 }
 
 enum Made<'a> {
@@ -209,18 +208,23 @@ fn statement_of(source: Source<'_>) -> Result<Made<'_>> {
     }
 }
 
-fn move_comment(
+/// Comments on an index, and on the constraint that it keeps, become those of the one that was made.
+fn move_comments(
     session: &mut Session,
     view: &View,
     (table, index): (&str, &str),
-    before: &str,
+    was: IndexId,
 ) -> Result<()> {
-    let Some(object) = view.objects.get(Kind::Comment, before) else { return Ok(()) };
     let found: Table = view.scope.tx()?.table(table)?;
-    let Some(new) = found.schema().index_by_name(index).map(|index| oids::of_index(index.id))
-    else {
+    let Some(new) = found.schema().index_by_name(index).map(|index| index.id) else {
         return Ok(());
     };
-    session.put(Kind::Comment, before, None)?;
-    session.put(Kind::Comment, &format!("{new}:0"), Some(object.body.clone()))
+    for oid in [oids::of_index, oids::of_index_constraint] {
+        let before = format!("{}:0", oid(was));
+        if let Some(object) = view.objects.get(Kind::Comment, &before) {
+            session.put(Kind::Comment, &before, None)?;
+            session.put(Kind::Comment, &format!("{}:0", oid(new)), Some(object.body.clone()))?;
+        }
+    }
+    Ok(())
 }

@@ -5,7 +5,7 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use onlap::{ColumnDefault, ColumnId, Table, TableId, TableSchema};
+use onlap::{ColumnDefault, ColumnId, IndexSchema, Table, TableId, TableSchema};
 
 use super::Object;
 use super::carried::Carried;
@@ -18,6 +18,7 @@ use crate::columns::Types;
 use crate::ddl::kept::Used;
 use crate::ddl::{function, kin, materialized, policy, rule, sequence, trigger, view as views};
 use crate::error::Result;
+use crate::formulas;
 use crate::view::View;
 
 /// A step to something that depends on what was met.
@@ -113,11 +114,14 @@ impl<'a> Uses<'a> {
         own.next().map(|key| key.columns.to_vec()).unwrap_or_default()
     }
 
-    /// The columns of an index, and those that it calculates from.
+    /// The columns of an index, and those that it calculates from; of an exclusion constraint those alone that are its elements.
     pub fn index(&self, table: TableId, name: &str) -> Vec<ColumnId> {
         let schema = self.of_table(table).map(|(_, table)| table.schema());
         let index = schema.as_ref().and_then(|of| of.index_by_name(name));
         let (Some(index), Some(schema)) = (index, &schema) else { return Vec::new() };
+        if index.excludes().is_some() {
+            return elements_of(schema, index).0;
+        }
         let own = index.key.iter().map(|part| part.column).chain(index.filter);
         let reads = |id: ColumnId| schema.derived(id).map_or(vec![id], |of| of.reads.clone());
         own.flat_map(reads).collect()
@@ -310,6 +314,7 @@ impl<'a> Uses<'a> {
             found.push(Edge::to(Object::Column(table, generated), oid));
         }
         found.extend(self.of_keys(&schema, column));
+        found.extend(of_exclusions(&schema, column));
         let owned = sequence::owned_by(view, table, Some(column)).into_iter();
         found.extend(owned.map(|engine| Edge::silent(Object::Sequence(engine), 0)));
         Ok(found)
@@ -420,4 +425,34 @@ impl<'a> Uses<'a> {
 /// Whether a text may have a name in it; quotes in names are written twice.
 fn says(text: &str, name: &str) -> bool {
     name.contains('"') || text.contains(name)
+}
+
+/// The columns that an exclusion constraint has as elements, with which it goes, and those that its expressions and its WHERE read.
+fn elements_of(schema: &TableSchema, index: &IndexSchema) -> (Vec<ColumnId>, Vec<ColumnId>) {
+    let (mut own, mut read) = (index.include.clone(), Vec::new());
+    for id in index.key.iter().map(|part| part.column).chain(index.filter) {
+        let Some(derived) = schema.derived(id) else {
+            own.push(id);
+            continue;
+        };
+        let span = formulas::program_of(derived).ok().and_then(|program| program.span);
+        let into = if span.is_some_and(|of| of.whole) { &mut own } else { &mut read };
+        into.extend(&derived.reads);
+    }
+    (own, read)
+}
+
+/// Exclusion constraints that read a column which is none of their elements: as in PostgreSQL, they do not go with it without
+/// a word.
+fn of_exclusions(schema: &TableSchema, column: ColumnId) -> Vec<Edge> {
+    let depends = |index: &&IndexSchema| {
+        let (own, read) = elements_of(schema, index);
+        read.contains(&column) && !own.contains(&column)
+    };
+    let all = schema.indexes.iter().filter(|index| index.excludes().is_some());
+    let edge = |index: &IndexSchema| {
+        let object = Object::Index(schema.id, index.name.clone());
+        Edge::to(object, oids::of_index_constraint(index.id))
+    };
+    all.filter(depends).map(edge).collect()
 }
