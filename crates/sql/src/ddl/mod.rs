@@ -224,7 +224,7 @@ fn schema_elements(
         view.judge = view.judge.of(owner);
         let at = usize::from(view.search_path.is_temporary_first);
         view.search_path.schemas.insert(at, name.clone());
-        carry_out(s, &view, source, element, client)?;
+        carry_out(s, &view, source, (element, &[]), client)?;
     }
     Ok(())
 }
