@@ -23,6 +23,7 @@ use parking_lot::Mutex;
 use crate::carried::Carried;
 use crate::columns::{column, schema_of};
 use crate::compile::{Compiler, Frame};
+use crate::effects;
 use crate::env::{Env, Tables};
 use crate::error::{external, ours};
 use crate::node::{Node, Rows};
@@ -121,6 +122,7 @@ impl Compiler<'_> {
         let from = plan.schema();
         let types = exprs.iter().map(|expr| expr.data_type(&from));
         let types = types.collect::<datafusion_common::Result<Vec<DataType>>>().map_err(ours)?;
+        let by_row = effects::order_of_steps_shows(&exprs);
         let (schema, exprs) = (schema_of(&types), Arc::new(exprs));
         let (out, env) = (Arc::clone(&schema), Arc::clone(&self.env));
         let run = move |inputs: Vec<Arc<dyn ExecutionPlan>>, context: Arc<TaskContext>| {
@@ -133,7 +135,10 @@ impl Compiler<'_> {
                 let value = |expr: &Arc<dyn PhysicalExpr>| {
                     expr.evaluate(&batch)?.into_array(batch.num_rows())
                 };
-                let columns = exprs.iter().map(value).collect::<datafusion_common::Result<_>>()?;
+                let columns = match by_row && batch.num_rows() > 1 {
+                    true => effects::row_by_row(&exprs, &batch)?,
+                    false => exprs.iter().map(value).collect::<datafusion_common::Result<_>>()?,
+                };
                 Ok(RecordBatch::try_new(Arc::clone(&schema), columns)?)
             });
             Ok(stream_of(Arc::clone(&out), made))

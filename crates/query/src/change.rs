@@ -21,6 +21,7 @@ use crate::build::Rel;
 use crate::carried::Carried;
 use crate::columns::{column, schema_of};
 use crate::compile::{Compiler, Frame, unsupported};
+use crate::effects;
 use crate::env::{COMMANDS, CTID, ENDED, Env, ROW_ID, TABLE_OID, Tables, VERSION};
 use crate::layout::{Layout, PRESENT, Var};
 use crate::node::{Node, Rows, arrow};
@@ -122,7 +123,11 @@ impl RowExprs {
             columns[*at] = Arc::clone(column);
         }
         let rows = Rows { columns: &columns, count };
-        let made = self.exprs.iter().map(|expr| expr.of(&rows)).collect::<Result<Vec<_>>>()?;
+        let by_row = count > 1 && effects::order_shows(self.exprs.iter().map(|expr| &*expr.node));
+        let made = match by_row {
+            true => effects::rows_one_by_one(&self.exprs, &rows)?,
+            false => self.exprs.iter().map(|expr| expr.of(&rows)).collect::<Result<_>>()?,
+        };
         let types: Vec<_> = self.exprs.iter().map(|expr| expr.ty.clone()).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(count));
         RecordBatch::try_new_with_options(schema_of(&types), made, &options).map_err(arrow)
@@ -325,7 +330,10 @@ impl Compiler<'_> {
         let of_rows = targets.iter().filter(|target| target.hidden).map(|target| target.value);
         self.frame().row_queries = of_rows.collect();
         let (mut numbers, mut nodes) = (Vec::new(), Vec::new());
-        for target in targets.iter().filter(|target| !target.hidden) {
+        let mut written: Vec<&Target> = targets.iter().filter(|target| !target.hidden).collect();
+        // PostgreSQL calculates them in the order of the table's columns.
+        written.sort_by_key(|target| target.number);
+        for target in written {
             if matches!(bound.expr(target.value), Expr::Default) {
                 numbers.push((target.number, None));
                 continue;

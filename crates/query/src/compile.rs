@@ -16,6 +16,7 @@ use crate::apply::{Ask, Quantor, Results, SubQuery};
 use crate::build::Rel;
 use crate::collation::{self, Collision, Undetermined};
 use crate::containers::{Elements, FieldOf, RowOf};
+use crate::effects::Effect;
 use crate::env::{Env, Tables, Wanted};
 use crate::layout::{CALCULATED, Layout, PRESENT, Var};
 use crate::logic::{RowCompare, Which};
@@ -557,10 +558,10 @@ impl Compiler<'_> {
             let shown = onlap_kernels::signature(&self.env.catalog, row);
             return Err(unsupported(format!("function {shown}")));
         };
-        let volatile = row.volatility == Volatility::Volatile;
+        let effect = Effect::within(self.bound, row);
         let ty = self.arrow(result.oid)?;
         let types = Types { args: types, result, catalog: Arc::clone(&self.env.catalog) };
-        Ok(Call { kernel: make(&types), args, volatile, ty })
+        Ok(Call { kernel: make(&types), args, effect, ty })
     }
 
     /// The comparison that an expression asks for.
@@ -586,7 +587,7 @@ impl Compiler<'_> {
     fn refusing(&self, what: &'static str, args: Vec<Node>, ty: TypeRef) -> Result<Node> {
         let ty = self.arrow(ty.oid)?;
         let kernel = Box::new(Undetermined::strict(what, args.len(), ty.clone()));
-        self.folded(Node::Call(Call { kernel, args, volatile: false, ty }), true)
+        self.folded(Node::Call(Call { kernel, args, effect: Effect::None, ty }), true)
     }
 
     /// The same bits as another type: of another representation where the types differ so.
@@ -610,7 +611,7 @@ impl Compiler<'_> {
     /// is made, as in PostgreSQL, though no row may reach it (`raises`); what takes much memory waits for the query to run.
     fn folded(&self, node: Node, raises: bool) -> Result<Node> {
         let is_const = match &node {
-            Node::Call(call) if call.volatile => false,
+            Node::Call(call) if call.effect != Effect::None => false,
             node => node.children().iter().all(|child| matches!(child, Node::Const(_))),
         };
         if !is_const {

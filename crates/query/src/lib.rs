@@ -25,6 +25,7 @@ mod containers;
 mod counted;
 mod distinct;
 mod entries;
+mod effects;
 mod env;
 mod error;
 mod estimates;

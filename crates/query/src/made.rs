@@ -11,6 +11,7 @@ use onlap_pg::catalog::oids;
 use onlap_pg::{Error, Oid, Result, TypeRef, resolve};
 
 use crate::compile::Compiler;
+use crate::effects::Effect;
 use crate::node::{Call, Node};
 use crate::series::SetCall;
 
@@ -45,12 +46,17 @@ impl Compiler<'_> {
         }
         let (made, args) = self.made(call, result)?;
         let catalog = Arc::clone(&self.env.catalog);
-        let strict = catalog.proc(call.proc).is_some_and(|proc| proc.strict);
+        let proc = catalog.proc(call.proc);
+        let strict = proc.is_some_and(|proc| proc.strict);
+        // It is called when the query runs, and never before.
+        let effect = match proc.map(Effect::of) {
+            Some(effect) if effect.acts() => effect,
+            _ => Effect::Varies,
+        };
         let ty = self.arrow(result.oid)?;
         let types = Types { args: made.args.clone(), result, catalog };
         let kernel = made_kernel(made, strict, &types);
-        // It is called when the query runs, and never before.
-        Ok(Node::Call(Call { kernel, args, volatile: true, ty }))
+        Ok(Node::Call(Call { kernel, args, effect, ty }))
     }
 
     /// A call that gives a set.

@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 
 use crate::apply::SubQuery;
 use crate::containers::{ArrayOf, FieldOf, RowOf};
+use crate::effects::Effect;
 use crate::env::{Env, bytes_of};
 use crate::membership::AnyOf;
 use crate::picked::take;
@@ -45,8 +46,8 @@ pub struct Call {
     pub kernel: Box<dyn Kernel>,
     /// Its arguments.
     pub args: Vec<Node>,
-    /// Whether it may give another value at each call.
-    pub volatile: bool,
+    /// What it does, in addition to giving a value.
+    pub effect: Effect,
     /// The Arrow type of its result.
     pub ty: DataType,
 }
@@ -281,7 +282,7 @@ impl Node {
 
     /// Whether calculating it once more gives the same and does nothing.
     pub fn is_repeatable(&self) -> bool {
-        let own = !matches!(self, Node::Call(call) if call.volatile);
+        let own = !matches!(self, Node::Call(call) if call.effect != Effect::None);
         own && !matches!(self, Node::Query(_))
             && self.children().iter().all(|one| one.is_repeatable())
     }
@@ -304,7 +305,7 @@ impl Call {
             return Ok(Col::new(new_empty_array(&self.ty)));
         }
         let args = self.values(rows, env)?;
-        let once = !self.volatile && args.iter().all(|arg| arg.is_const);
+        let once = self.effect == Effect::None && args.iter().all(|arg| arg.is_const);
         let count = if once { 1 } else { rows.count };
         let made = self.kernel.eval(&args, count, &mut env.cx())?;
         Ok(if once { Col::constant(made) } else { Col::new(made) })

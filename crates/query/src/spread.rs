@@ -15,6 +15,7 @@ use onlap_kernels::{Col, Cx, Datum, Kernel, Make, Repr, Types, find};
 use onlap_pg::{Oid, Result, TypeRef};
 
 use crate::compile::{Compiler, unsupported};
+use crate::effects::Effect;
 use crate::node::{Call, Node, arrow};
 
 struct Spread {
@@ -88,6 +89,6 @@ impl Compiler<'_> {
         let takes_null = row.name == "format";
         let types = Types { args: types, result, catalog };
         let kernel = Box::new(Spread { make, types, element, takes_null, ty: ty.clone() });
-        Ok(Node::Call(Call { kernel, args, volatile: false, ty }))
+        Ok(Node::Call(Call { kernel, args, effect: Effect::None, ty }))
     }
 }

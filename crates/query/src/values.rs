@@ -263,15 +263,15 @@ impl ValuesPart {
                 made.map_err(|error| first_error(nodes, literals, *rows, env).unwrap_or(error))
             }
             ValuesPart::Nodes(rows) => {
-                let mut columns = Vec::new();
-                for at in 0..rows[0].len() {
-                    let one = Rows { columns: &[], count: 1 };
-                    let value = |row: &Vec<Node>| Ok(row[at].eval(&one, env)?.array);
-                    let parts: Vec<ArrayRef> = rows.iter().map(value).collect::<Result<_>>()?;
-                    let parts: Vec<&dyn Array> = parts.iter().map(|part| &**part).collect();
-                    columns.push(arrow_select::concat::concat(&parts).map_err(arrow)?);
-                }
-                Ok(columns)
+                let one = Rows { columns: &[], count: 1 };
+                let value = |node: &Node| Ok(node.eval(&one, env)?.array);
+                let made = rows.iter().map(|row| row.iter().map(value).collect());
+                let made = made.collect::<Result<Vec<Vec<ArrayRef>>>>()?;
+                let column = |at: usize| {
+                    let parts: Vec<&dyn Array> = made.iter().map(|row| &*row[at]).collect();
+                    arrow_select::concat::concat(&parts).map_err(arrow)
+                };
+                (0..rows[0].len()).map(column).collect()
             }
         }
     }

@@ -5,10 +5,8 @@ use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, Part, QueryId};
 use onlap_pg::catalog::{Catalog, Volatility};
 
 use crate::compile::Compiler;
+use crate::effects::Effect;
 use crate::env::Tables;
-
-/// random(), clock_timestamp(), timeofday(), gen_random_uuid(): they give something else each time, and that is all.
-const HARMLESS: [Oid; 4] = [1598, 2649, 274, 3432];
 
 /// Views within each other that are looked into; deeper ones count as volatile.
 const DEEPEST: usize = 64;
@@ -31,9 +29,7 @@ impl Compiler<'_> {
         self.bound.visit(id, 0, &mut |id, _| {
             acts |= called(self.bound, id).is_some_and(|proc| {
                 let proc = self.env.catalog.proc(proc);
-                proc.is_some_and(|p| {
-                    p.volatility == Volatility::Volatile && !HARMLESS.contains(&p.oid)
-                })
+                proc.is_some_and(|proc| Effect::of(proc).acts())
             });
             !acts
         });

@@ -4,10 +4,11 @@
 //! it was written.
 
 use onlap_pg::ast::{self, Span, Tree};
+use onlap_pg::grammar::{Kind as Token, Tokens};
 
 use crate::catalog::frozen::Edit;
 use crate::deep::Depth;
-use crate::error::SqlError;
+use crate::error::{Result, SqlError};
 
 /// A statement with its text.
 #[derive(Clone, Copy)]
@@ -34,11 +35,6 @@ impl<'a> Source<'a> {
         let mut text = " ".repeat(before.chars().count());
         text.push_str(self.of(span));
         text
-    }
-
-    /// A query for the value of an expression.
-    pub fn value_of(&self, span: Span) -> String {
-        format!("SELECT ({})", self.of(span))
     }
 
     /// The edits of the text of a part alone, as those of the whole.
@@ -77,4 +73,19 @@ pub fn role_word(role: &ast::Role) -> &str {
         ast::Role::Session => "session_user",
         ast::Role::Public => "public",
     }
+}
+
+/// Fails where a text has a parameter, which has no value.
+///
+/// # Errors
+/// `42P02`, at its place.
+pub fn no_parameters(text: &str) -> Result<()> {
+    let first = Tokens::of(text).all.iter().find_map(|token| match token.kind {
+        Token::Param(number) => Some((number, token.start as usize)),
+        _ => None,
+    });
+    let Some((number, start)) = first else { return Ok(()) };
+    let before = text.get(..start).unwrap_or_default();
+    let error = SqlError::new("42P02", format!("there is no parameter ${number}"));
+    Err(error.at(before.chars().count() + 1))
 }

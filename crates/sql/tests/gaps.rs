@@ -770,12 +770,28 @@ execute j('{"a": 1}')
 execute a(array['1'])
 execute a(array[1, 2])
 execute n(1.5::float8)
+execute a(array[])
+execute d('2024-01-01' collate "C")
+execute p(-3)
+execute p($2)
+prepare two (text, int[]) as select $1, $2
+execute two('é', array[])
+execute two('é', array['x'])
+execute two('é', array[true])
 execute i(true)
 execute i('7')
 select * from ex
 create table h as select $1::int as z
 create materialized view h as select $1::int as z
 select $1::int into h
+select $2::int into h
+create table h as select $1::int as z with no data
+create table if not exists ex as select $1::int as z
+create table ex as select $3::int
+do $$ begin execute 'create table g as select $1 as z, $2 as w, $3 as v' using 5, 'x'::text, null::date; end $$
+select * from g
+do $$ begin execute 'create table g2 as select id from ex where id < $1' using 100; end $$
+select * from g2
 create table h (x int default $1)
 alter table ex add column c int default $1
 alter table ex alter id set default $1

@@ -181,6 +181,11 @@ impl Bound {
         self.nodes.len()
     }
 
+    /// Whether there is an expression of which this is true, wherever it stands.
+    pub fn has(&self, is: impl Fn(&Expr) -> bool) -> bool {
+        self.nodes.iter().any(|node| is(&node.expr))
+    }
+
     /// How many queries there are; [`QueryId::index`] is below it.
     pub fn queries(&self) -> usize {
         self.queries.len()

@@ -303,7 +303,7 @@ impl<'a> Conflict<'a> {
         for ((number, _), value) in update.written.iter().zip(&values) {
             let name = schema.columns[number - 1].name.as_str();
             columns.push(name);
-            if row[number - 1] != *value {
+            if !called::is_same(&row[number - 1], value) {
                 others.push(name);
             }
             row[number - 1] = value.clone();

@@ -253,7 +253,7 @@ impl Statement<'_> {
         if print_of(&self.own_row(table, row, UPDATED)?) != print_of(&old) {
             return Err(modified());
         }
-        let others = changed.iter().filter(|at| made[**at] != old[**at]);
+        let others = changed.iter().filter(|at| !called::is_same(&made[**at], &old[**at]));
         let others: Vec<&str> = others.map(|at| schema.columns[*at].name.as_str()).collect();
         called::must_of_rows(self.view, schema, Some(&names))?;
         called::must_of_indexes(self.view, schema, Some(&others))?;

@@ -310,7 +310,8 @@ impl<'a> Statement<'a> {
             for ((name, value), other) in columns.iter().zip(new).zip(&mut others) {
                 let at = schema.position_by_name(name).ok_or_else(SqlError::concurrent_update)?;
                 let of = &batch.columns.columns[at];
-                *other |= convert::read_value(schema.columns[at].ty, of, n) != value;
+                let old = convert::read_value(schema.columns[at].ty, of, n);
+                *other |= !called::is_same(&old, &value);
             }
         }
         Ok(columns.iter().zip(others).filter_map(|(name, other)| other.then_some(*name)).collect())

@@ -59,7 +59,7 @@ use crate::error::{Result, SqlError};
 use crate::session::answer::Answer;
 use crate::session::{Parameter, Session};
 use crate::settings::Id;
-use crate::source::Source;
+use crate::source::{Source, no_parameters};
 use crate::view::View;
 use crate::wire::Client;
 
@@ -101,7 +101,7 @@ fn carry_out(
 ) -> Result<Answer> {
     if !takes_values(statement) {
         // What is kept is never given values.
-        view::no_parameters(source.text)?;
+        no_parameters(source.text)?;
     }
     let tag = match statement {
         Statement::CreateTable(create) => {

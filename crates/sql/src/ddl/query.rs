@@ -14,7 +14,7 @@ use crate::error::{Result, SqlError, state};
 use crate::plan::TableHandle;
 use crate::query::Bound;
 use crate::session::{Parameter, Session};
-use crate::source::{Source, strings};
+use crate::source::{Source, no_parameters, strings};
 use crate::view::View;
 use crate::wire::Client;
 
@@ -118,6 +118,9 @@ impl Made<'_> {
         source: Source<'_>,
         client: &mut dyn Client,
     ) -> Result<String> {
+        if self.values.is_empty() {
+            no_parameters(&self.text)?;
+        }
         let types: Vec<_> = self.values.iter().map(|value| Some(value.ty)).collect();
         let bound = Bound::must(view, &self.text, source.depth, &types)?;
         temporary::check_on_commit(self.kept.on_commit, self.lasting == Lasting::Temporary)?;

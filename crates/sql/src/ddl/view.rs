@@ -3,7 +3,6 @@
 use onlap_pg::ast::{CreateView, Lasting, Statement};
 use onlap_pg::bound::collation_name;
 use onlap_pg::catalog::{Catalog, oids as types};
-use onlap_pg::grammar::{Kind as Token, Tokens};
 use onlap_pg::{Oid, TypeRef};
 use serde_json::{Value as Json, json};
 
@@ -19,7 +18,7 @@ use crate::parse;
 use crate::query::Bound;
 use crate::rights::{Action, Class};
 use crate::session::Session;
-use crate::source::{Source, strings};
+use crate::source::{Source, no_parameters, strings};
 use crate::system::definitions;
 use crate::types::{PgType, names};
 use crate::view::{PG_CATALOG, Relation as Found, View};
@@ -152,18 +151,6 @@ fn recursive(
     let was = was.unwrap_or_default().chars().count();
     let created = create(session, view, inner, &made, client);
     created.map_err(|e| e.moved(|at| if at > is { at - is + was } else { at }))
-}
-
-/// Fails where a text has a parameter, which is kept and never given values.
-pub fn no_parameters(text: &str) -> Result<()> {
-    let first = Tokens::of(text).all.iter().find_map(|token| match token.kind {
-        Token::Param(number) => Some((number, token.start as usize)),
-        _ => None,
-    });
-    let Some((number, start)) = first else { return Ok(()) };
-    let before = text.get(..start).unwrap_or_default();
-    let error = SqlError::new("42P02", format!("there is no parameter ${number}"));
-    Err(error.at(before.chars().count() + 1))
 }
 
 /// What is kept of a view's column.

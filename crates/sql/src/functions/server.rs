@@ -8,7 +8,7 @@ use onlap::Isolation;
 use onlap_base::clock::{Clock, SystemClock};
 use onlap_base::tasks::{Tasks, ThreadTasks};
 
-use super::Function;
+use super::{Function, set_config};
 use crate::catalog::names::temporary;
 use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
@@ -199,6 +199,8 @@ fn must_signal(judge: &Judge, other: u32, terminate: bool) -> Result<()> {
 }
 
 fn setting(view: &View) -> Function {
+    let (asked, scope) = (Arc::clone(&view.asked), Arc::clone(&view.scope));
+    let version = scope.lent().version();
     let settings = Arc::clone(&view.settings);
     let sees_all = view.judge.has_rights_of(oids::PG_READ_ALL_SETTINGS);
     Function::new(move |a| {
@@ -207,7 +209,9 @@ fn setting(view: &View) -> Function {
             return Err(hidden(&wanted));
         }
         let optional = a.get(1) == Some(&Datum::Bool(true));
-        match settings(&wanted.to_lowercase()) {
+        let name = wanted.to_lowercase();
+        let newer = set_config::asked_for(&asked, &name).or_else(|| scope.lent().setting_since(version, &name));
+        match newer.or_else(|| settings(&name)) {
             Some(value) => Ok(value.into()),
             None if optional => Ok(Datum::Null),
             None => {

@@ -33,6 +33,22 @@ struct SetConfig {
     now: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
 }
 
+/// What a setting shows since a function of the statement asked for it.
+pub fn asked_for(asked: &Asked, name: &str) -> Option<String> {
+    let asked = asked.lock();
+    let (_, value, _) = asked.iter().rev().find(|(other, ..)| other == name)?;
+    Some(shown(name, value).unwrap_or_else(|| value.clone()))
+}
+
+/// What a setting shows with a value, where that is not the value itself.
+fn shown(name: &str, value: &str) -> Option<String> {
+    match name {
+        // What it does not say stays as it is.
+        "datestyle" => None,
+        name => settings::shown(name, value),
+    }
+}
+
 /// The function, for a session.
 pub fn of_session(view: &View) -> Function {
     let (asked, judge) = (Arc::clone(&view.asked), view.judge.clone());
@@ -109,11 +125,7 @@ impl SetConfig {
         if asked.len() >= MOST_ASKED {
             return Err(SqlError::new("54000", "a statement sets too many settings"));
         }
-        let shown = match &*name {
-            // What it does not say stays as it is.
-            "datestyle" => None,
-            name => settings::shown(name, &value),
-        };
+        let shown = shown(&name, &value);
         asked.push((name, value.clone(), local));
         Ok(shown.unwrap_or(value).into())
     }

@@ -667,7 +667,7 @@ impl Bound {
     /// # Errors
     /// Those of the query, where they come before its rows.
     pub fn batches(&self, view: &View, text: &str) -> Result<Batches> {
-        self.must_have_no_parameters()?;
+        crate::source::no_parameters(text).map_err(SqlError::nowhere)?;
         self.batches_with(view, &[], text)
     }
 
@@ -686,17 +686,6 @@ impl Bound {
         self.await_tables(view)?;
         view.scope.plan_goes_on()?;
         Ok(self.begin(view, self.steps(view, &values, text)?)?.0)
-    }
-
-    /// Fails where the statement has parameters and is to be carried out without values for any.
-    ///
-    /// # Errors
-    /// `42P02`
-    pub fn must_have_no_parameters(&self) -> Result<()> {
-        match self.tree.parameters.is_empty() {
-            true => Ok(()),
-            false => Err(missing_parameter(1)),
-        }
     }
 
     fn begin(&self, view: &View, (plan, env, asked): Made) -> Result<(Batches, Arc<Env>)> {

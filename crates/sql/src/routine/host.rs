@@ -13,7 +13,7 @@ use crate::commands;
 use crate::error::{Result, SqlError, state};
 use crate::parse::Parsed;
 use crate::session::answer::{Answer, AnswerColumn, Chunk};
-use crate::session::{Opened, Place, Session, Stamp};
+use crate::session::{Opened, Parameter, Place, Session, Stamp};
 use crate::settings::Id;
 use crate::view::View;
 use crate::wire::{Client, send_if_large};
@@ -146,7 +146,7 @@ impl<'h> Host<'h> {
     ///
     /// # Errors
     /// Those of the statement; `0A000` for what ends the transaction or talks with the client.
-    pub fn utility(&mut self, parsed: &Parsed) -> Result<u64> {
+    pub fn utility(&mut self, parsed: &Parsed, values: &[Parameter]) -> Result<u64> {
         may_stand_here(parsed.statement())?;
         let text = parsed.bindable();
         let mut view = self.view.clone();
@@ -159,7 +159,7 @@ impl<'h> Host<'h> {
         if hidden.is_some() {
             view.transitions = Arc::from([]);
         }
-        let done = commands::run(self.session, &view, parsed.source(&text), &[], self.client);
+        let done = commands::run(self.session, &view, parsed.source(&text), values, self.client);
         if let Some(hidden) = hidden {
             self.session.transitions = hidden;
         }

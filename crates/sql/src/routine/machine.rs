@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use onlap::Value;
 use onlap_kernels::{Datum, repr};
 use onlap_pg::catalog::{Catalog, oids};
 use onlap_pg::{Oid, TypeRef};
@@ -17,15 +18,17 @@ use super::body::{Body, Query, Role, Slot, Sql};
 use super::host::{Host, Seal};
 use super::values::{Held, Seen, Shape, of_batch, values};
 use crate::change;
+use crate::columns::print_kept;
 use crate::deep;
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Body as Kind, Parsed};
 use crate::plan::Held as Kept;
 use crate::plan::texts::expected_bytes;
 use crate::query::Bound;
+use crate::query::family::type_ref;
 use crate::session::answer::RowsAnswer;
-use crate::session::is_gone;
-use crate::types::PgType;
+use crate::session::{Parameter, is_gone, of_text};
+use crate::types::{PgType, oid};
 
 /// A body that is being carried out.
 pub struct Machine<'a, 'h> {
@@ -285,7 +288,7 @@ impl<'a, 'h> Machine<'a, 'h> {
         self.host.begin()?;
         if matches!(sql.parsed.body, Kind::Defined | Kind::Other) {
             self.host.must_change(&sql.parsed)?;
-            return self.utility(&sql.parsed).map_err(|e| self.failed(sql, e, true));
+            return self.utility(&sql.parsed, &[]).map_err(|e| self.failed(sql, e, true));
         }
         let ready = self.ready(sql).map_err(|e| self.failed(sql, e, true))?;
         let values = values(&self.held, &ready.used);
@@ -353,11 +356,30 @@ impl<'a, 'h> Machine<'a, 'h> {
         Ok((parsed.clone(), rows, bound.table_ids()))
     }
 
-    fn utility(&mut self, parsed: &Parsed) -> Result<Given> {
+    /// Values of USING as those that a client would send.
+    fn parameters(
+        &self,
+        types: &[Option<PgType>],
+        values: &[Datum<'static>],
+    ) -> Result<Vec<Parameter>> {
+        let view = &self.host.view;
+        let catalog = view.objects.made_types().catalog();
+        let one = |(ty, value): (&Option<PgType>, &Datum<'static>)| {
+            let ty = ty.unwrap_or(PgType::new(oid::TEXT));
+            let value = match value {
+                Datum::Null => Value::Null,
+                value => of_text(view, ty, &print_kept(catalog, type_ref(ty), value)?)?,
+            };
+            Ok(Parameter { ty, value })
+        };
+        types.iter().zip(values).map(one).collect()
+    }
+
+    fn utility(&mut self, parsed: &Parsed, values: &[Parameter]) -> Result<Given> {
         if parsed.body == Kind::Other {
             return Err(crate::ddl::other(&parsed.words()));
         }
-        let count = self.host.utility(parsed)?;
+        let count = self.host.utility(parsed, values)?;
         let catalog = Arc::clone(self.host.view.objects.made_types().catalog());
         Ok(Given { shape: None, kept: None, count, changed: false, is_plannable: false, catalog })
     }
@@ -459,7 +481,11 @@ impl<'a, 'h> Machine<'a, 'h> {
                     "You might want to use EXECUTE ... INTO or EXECUTE CREATE TABLE ... AS instead.",
                 ));
             }
-            return self.utility(parsed);
+            let given = match crate::ddl::takes_values(parsed.statement()) {
+                true => self.parameters(types, values)?,
+                false => Vec::new(),
+            };
+            return self.utility(parsed, &given);
         }
         let bound = Bound::parsed(&self.host.view, parsed, types)?;
         self.bound(&bound, parsed, values, most)

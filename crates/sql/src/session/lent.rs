@@ -74,6 +74,20 @@ struct Inner {
     cursors: HashMap<String, Box<Portal>>,
 }
 
+impl Lent {
+    /// The version of what is lent.
+    pub fn version(&self) -> u64 {
+        self.0.lock().version
+    }
+
+    /// What a setting shows, where routines have changed what is lent since a version.
+    pub fn setting_since(&self, version: u64, name: &str) -> Option<String> {
+        let inner = self.0.lock();
+        let base = inner.base.as_ref().filter(|_| inner.version > version)?;
+        base.settings.show(name).ok()
+    }
+}
+
 /// What a session of a routine begins with.
 #[derive(Clone)]
 struct Base {

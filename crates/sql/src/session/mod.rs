@@ -64,6 +64,7 @@ pub(crate) use prepared::no_role_here;
 use scroll::{Keeps, Scroll};
 use temporary::Temporary;
 pub use values::Parameter;
+pub(crate) use values::of_text;
 
 /// Who connects.
 #[derive(Clone, Debug, Default)]

@@ -4,22 +4,22 @@ use std::sync::Arc;
 
 use onlap::{DataType, Value};
 use onlap_base::clock::{Clock, SystemClock};
-use onlap_pg::ast::{Execute, Expr, Literal, Prepare, Span, TypeName};
+use onlap_pg::ast::{Execute, Expr, ExprId, Literal, Prepare, Span, TypeName};
 use onlap_pg::resolve::{Context, can_convert};
 
 use super::answer::{Answer, AnswerColumn};
 use super::prepare::Prepared;
-use super::values::plain_parameter;
+use super::values::of_text;
 use super::{Parameter, Roles, Session};
 use crate::catalog::extensions;
 use crate::catalog::frozen::{edited, literals};
 use crate::columns::ColumnType;
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Body};
-use crate::query::{Bound, Reader, stored};
+use crate::query::{Bound, stored};
 use crate::rights::Judge;
 use crate::settings::{Id, Value as Set};
-use crate::source::{Source, strings};
+use crate::source::{Source, no_parameters, strings};
 use crate::types::{PgType, names, oid};
 use crate::view::{ListedStatement, View};
 use crate::wire::Client;
@@ -156,28 +156,14 @@ fn arguments(
     if types.is_empty() {
         return Ok(Vec::new());
     }
+    must_suit(view, source, execute, types)?;
     // As texts, which are what a client would send.
-    let (mut text, mut places) = ("SELECT ".to_string(), Vec::new());
-    for (said, ty) in execute.values.iter().zip(types) {
-        text += if places.is_empty() { "(" } else { ", (" };
-        places.push((text.chars().count(), said.span));
-        text += &format!("{})::{}::text", source.of(said.span), extensions::written(view, *ty));
-    }
-    // A place in a value is one of the statement.
-    let told = |e: SqlError| {
-        let at = e.position().unwrap_or_default();
-        match places.iter().rev().find(|(start, _)| *start < at) {
-            Some((start, span)) => {
-                let before = source.text.get(..span.start as usize).unwrap_or_default();
-                e.moved(|at| at - start + before.chars().count())
-            }
-            None => e.nowhere(),
-        }
-    };
-    let bound = Bound::must(view, &text, source.depth, &[]).map_err(told)?;
-    must_suit(view, source, execute, types, &bound)?;
+    let cast = |n: usize| format!("::{}::text", extensions::written(view, types[n]));
+    let listed = Listed::of(source, execute, cast);
+    let text = &listed.text;
+    let bound = Bound::must(view, text, source.depth, &[]).map_err(|e| listed.told(source, e))?;
     view.must(bound.needs())?;
-    let mut batches = bound.batches(view, &text)?;
+    let mut batches = bound.batches(view, text)?;
     let row = batches.next()?.ok_or_else(|| SqlError::defect("no row of values"))?;
     let value = |(i, ty): (usize, &PgType)| {
         let value = match stored::value_of(
@@ -186,10 +172,7 @@ fn arguments(
             0,
             ColumnType::own(DataType::Text),
         )? {
-            Value::Text(text) => match plain_parameter(*ty, &text, false) {
-                Some(value) => value,
-                None => Reader::new(view).parameter(*ty, &text)?,
-            },
+            Value::Text(text) => of_text(view, *ty, &text)?,
             other => other,
         };
         Ok(Parameter { ty: *ty, value })
@@ -197,7 +180,39 @@ fn arguments(
     types.iter().enumerate().map(value).collect()
 }
 
-/// Fails where a value is none that EXECUTE takes, as `bound` has them, or would have to be cast explicitly.
+/// A query for the values of EXECUTE.
+struct Listed {
+    text: String,
+    /// Where each begins, in characters, and where it stands in the statement.
+    places: Vec<(usize, Span)>,
+}
+
+impl Listed {
+    /// All values, behind each what is written behind it by its number from 0.
+    fn of(source: Source<'_>, execute: &Execute, behind: impl Fn(usize) -> String) -> Listed {
+        let (mut text, mut places) = ("SELECT ".to_string(), Vec::new());
+        for (n, said) in execute.values.iter().enumerate() {
+            text += if places.is_empty() { "(" } else { ", (" };
+            places.push((text.chars().count(), said.span));
+            text += &format!("{}){}", source.of(said.span), behind(n));
+        }
+        Listed { text, places }
+    }
+
+    /// An error whose place is in the query, as one of the statement.
+    fn told(&self, source: Source<'_>, e: SqlError) -> SqlError {
+        let at = e.position().unwrap_or_default();
+        match self.places.iter().rev().find(|(start, _)| *start < at) {
+            Some((start, span)) => {
+                let before = source.text.get(..span.start as usize).unwrap_or_default();
+                e.moved(|at| at - start + before.chars().count())
+            }
+            None => e.nowhere(),
+        }
+    }
+}
+
+/// Fails where a value is none that EXECUTE takes, or would have to be cast explicitly.
 ///
 /// # Errors
 /// `42804`, `42P02`; `0A000`, `42803` and `42P20` for queries, sets, aggregates and windows.
@@ -206,8 +221,14 @@ fn must_suit(
     source: Source<'_>,
     execute: &Execute,
     types: &[PgType],
-    bound: &Bound,
 ) -> Result<()> {
+    if execute.values.iter().all(|said| is_open(source, said.expr)) {
+        return Ok(());
+    }
+    let listed = Listed::of(source, execute, |_| String::new());
+    no_parameters(&listed.text).map_err(|e| listed.told(source, e))?;
+    let bound = Bound::must(view, &listed.text, source.depth, &[]);
+    let bound = bound.map_err(|e| listed.told(source, e))?;
     let (tree, id) = bound.tree();
     let made = tree.query(id);
     let wrong = |state: &'static str, text: &str| Err(SqlError::new(state, text));
@@ -223,17 +244,12 @@ fn must_suit(
     if made.has_sets {
         return wrong("0A000", "set-returning functions are not allowed in EXECUTE parameters");
     }
-    bound.must_have_no_parameters()?;
+    let given = tree.columns(id);
     let catalog = view.objects.made_types().catalog();
     for (n, (said, ty)) in execute.values.iter().zip(types).enumerate() {
-        if matches!(source.tree.expr(said.expr), Expr::Literal(Literal::Text(_) | Literal::Null)) {
-            continue;
-        }
-        let given = Bound::must(view, &source.value_of(said.span), source.depth, &[])?;
-        let (tree, id) = given.tree();
-        let given = tree.columns(id)[0].1;
-        if !can_convert(catalog, given.oid, ty.oid, Context::Assignment) {
-            let (given, wanted) = (catalog.shown(given.oid), catalog.shown(ty.oid));
+        let from = given[n].1.oid;
+        if !is_open(source, said.expr) && !can_convert(catalog, from, ty.oid, Context::Assignment) {
+            let (given, wanted) = (catalog.shown(from), catalog.shown(ty.oid));
             let text = format!(
                 "parameter ${} of type {given} cannot be coerced to the expected type {wanted}",
                 n + 1
@@ -244,6 +260,17 @@ fn must_suit(
         }
     }
     Ok(())
+}
+
+/// Whether an expression has no type of its own: a text, NULL, or one with a collation.
+fn is_open(source: Source<'_>, id: ExprId) -> bool {
+    let mut id = id;
+    loop {
+        match source.tree.expr(id) {
+            Expr::Collate(inner, _) => id = *inner,
+            other => return matches!(other, Expr::Literal(Literal::Text(_) | Literal::Null)),
+        }
+    }
 }
 
 /// The OID of a type's name.

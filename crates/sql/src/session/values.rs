@@ -11,6 +11,7 @@ use crate::query::Reader;
 use crate::routine::VOID;
 use crate::settings::Id;
 use crate::types::{PgType, binary_value, oid, plain_value, sent_text, whole};
+use crate::view::View;
 
 /// A parameter's value and type.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,8 +117,19 @@ fn parameter(ty: PgType, value: Option<&[u8]>, format: i16) -> Result<Parameter>
     Ok(Parameter { ty, value: binary_value(ty, bytes)? })
 }
 
+/// The value of a parameter that is given as PostgreSQL prints values of its type.
+///
+/// # Errors
+/// It is none of the type.
+pub(crate) fn of_text(view: &View, ty: PgType, text: &str) -> Result<Value> {
+    match plain_parameter(ty, text, false) {
+        Some(value) => Ok(value),
+        None => Reader::new(view).parameter(ty, text),
+    }
+}
+
 /// The value of a parameter whose text says it plainly.
-pub(super) fn plain_parameter(ty: PgType, text: &str, utc: bool) -> Option<Value> {
+fn plain_parameter(ty: PgType, text: &str, utc: bool) -> Option<Value> {
     match ty.oid {
         0 | oid::TEXT | oid::UNKNOWN | oid::VARCHAR | oid::BPCHAR | oid::CHAR => {
             Some(Value::Text(text.to_string()))

@@ -1,0 +1,107 @@
+//! Calls that do something, as PostgreSQL carries them out: row by row, from left to right.
+
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
+#[path = "support/compared.rs"]
+mod compared;
+mod support;
+
+const SEQUENCES: &str = r#"
+create table t (id int, w text)
+insert into t select g, 'w' || g from generate_series(1, 5) g
+create sequence s
+create sequence other
+select nextval('s'), currval('s') from t
+select nextval('s'), nextval('s') from t
+select nextval('s') - currval('s') from t
+select currval('s'), nextval('s'), lastval() from t order by id
+select nextval('s'), nextval('other') from t
+select nextval('s'), lastval(), nextval('other'), lastval() from t
+select setval('s', id * 100), nextval('s') from t order by id
+select case when id % 2 = 0 then nextval('s') else currval('s') end, nextval('s') from t order by id
+values (nextval('s'), nextval('s')), (nextval('s'), nextval('s')), (currval('s'), nextval('s'))
+select array[nextval('s'), nextval('s')], row(nextval('s'), nextval('s')) from t
+select sum(nextval('s')), sum(currval('s')) from t
+create table n (a bigint default nextval('s'), b bigint default nextval('other'), c int)
+insert into n (c) select id from t order by id
+select * from n order by c
+insert into n (c) values (10), (11), (12) returning *
+insert into n values (nextval('s'), nextval('s'), 13), (nextval('s'), nextval('s'), 14) returning *
+insert into n (b, a, c) select nextval('s'), nextval('s'), id + 20 from t order by id returning a, b
+insert into n (b, a, c) values (nextval('s'), nextval('s'), 30) returning *
+insert into n (b, a, c) values (nextval('s'), nextval('s'), 31), (nextval('s'), nextval('s'), 32) returning *
+update n set b = nextval('s'), a = nextval('s') where c = 13 returning *
+delete from n where c = 14 returning nextval('s'), currval('s')
+create table two (a bigserial, b bigserial, c int)
+insert into two (c) select id from t order by id
+select * from two
+with x as (select nextval('s') as a, currval('s') as b from t) select * from x where a = b
+select * from (select nextval('s') as a, nextval('s') as b from t limit 2) q
+select nextval('s'), currval('s') from t where nextval('s') > 0
+select random() is null, nextval('s') is null, gen_random_uuid() is null from t
+"#;
+
+const FUNCTIONS: &str = r#"
+create table log (n int, w text)
+create function note(n int) returns int language plpgsql as $$ begin insert into log values (n, 'x'); return n; end $$
+create function noted() returns bigint language sql volatile as 'select count(*) from log'
+create function first_noted() returns bigint language sql stable as 'select count(*) from log'
+select note(g), noted() from generate_series(1, 3) g
+select noted(), note(g), noted() from generate_series(1, 3) g
+select note(g) * 100 + noted() from generate_series(1, 3) g
+select note(g), first_noted() from generate_series(1, 3) g
+create table o (a int, b bigint)
+insert into o select note(g), noted() from generate_series(1, 3) g
+select * from o
+insert into o values (note(7), noted()), (note(8), noted()) returning a, b
+update o set a = note(a), b = noted() where a < 7 returning a, b
+merge into o using (values (7), (8), (9)) v(k) on a = k when matched then update set a = note(a + 10), b = noted() when not matched then insert values (note(k), noted())
+select * from o order by 1, 2
+select count(note(g)), sum(noted()) from generate_series(1, 3) g
+select note(g), noted() from generate_series(1, 3) g order by g desc
+select distinct note(1), noted() > 0 from generate_series(1, 3) g
+select note(x.a), noted() from (values (1), (2)) x(a) where note(x.a + 1) > 0
+"#;
+
+const SETTINGS: &str = r#"
+select set_config('a.b', 'x', false), current_setting('a.b')
+select current_setting('a.b'), set_config('a.b', 'y', false), current_setting('a.b')
+select set_config('a.b', g::text, false), current_setting('a.b') from generate_series(1, 3) g
+select set_config('a.c', 'z', true), current_setting('a.c', true)
+select current_setting('a.c', true)
+begin
+select set_config('a.c', 'z', true), current_setting('a.c', true)
+select current_setting('a.c', true)
+commit
+select set_config('a.d', '', false), current_setting('a.d')
+select set_config('work_mem', '5MB', false), current_setting('work_mem')
+reset work_mem
+select current_setting('a.e')
+select set_config('a.e', '1', false) where current_setting('a.e', true) is null
+create function tenant(t text) returns void language plpgsql as $$ begin perform set_config('app.tenant', t, false); end $$
+create function tenant_now() returns text language sql stable as $$ select current_setting('app.tenant') $$
+select tenant('five'), current_setting('app.tenant')
+select tenant('six'), tenant_now()
+select tenant_now(), current_setting('app.tenant')
+set app.tenant = 'seven'
+select current_setting('app.tenant'), tenant('eight')
+drop function tenant(text)
+drop function tenant_now()
+set app.tenant = 'nine'
+select current_setting('app.tenant')
+"#;
+
+#[test]
+fn sequences_are_taken_row_by_row() {
+    compared::compare(SEQUENCES);
+}
+
+#[test]
+fn functions_see_what_those_before_them_did() {
+    compared::compare(FUNCTIONS);
+}
+
+#[test]
+fn settings_are_seen_by_the_rest_of_the_statement() {
+    compared::compare(SETTINGS);
+}
