@@ -313,6 +313,11 @@ impl Results {
         self
     }
 
+    /// Whether it may give something else each time.
+    pub fn is_volatile(&self) -> bool {
+        self.volatile
+    }
+
     /// As in PostgreSQL: one that uses no outer values runs once, whatever it calls.
     fn runs_for_each<T>(&self, params: &[T]) -> bool {
         self.volatile && !params.is_empty()

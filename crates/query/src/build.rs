@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, SortOptions};
 use datafusion_execution::TaskContext;
 use datafusion_physical_expr::PhysicalExpr;
@@ -69,6 +69,7 @@ pub fn compile(
     carried: Option<&Carried>,
 ) -> Result<Output> {
     let frames = Vec::new();
+    env.sets.get_or_init(|| effects::may_set(bound, &env.catalog));
     let mut compiler = Compiler { bound, env: Arc::clone(env), tables, carried, frames };
     compiler.frames.push(Frame::new(query, None));
     let rel = compiler.query(query)?;
@@ -86,6 +87,27 @@ const HEAP_ROWS: usize = 8192;
 /// The targets that are part of the result.
 pub fn visible(query: &Query) -> impl Iterator<Item = &Target> {
     query.targets.iter().filter(|target| !target.hidden)
+}
+
+/// The values of expressions, of which some are calculated row by row.
+fn partly_by_row(
+    exprs: &[Arc<dyn PhysicalExpr>],
+    by_row: &[bool],
+    batch: &RecordBatch,
+) -> datafusion_common::Result<Vec<ArrayRef>> {
+    let (mut ordered, mut all) = (Vec::new(), Vec::with_capacity(exprs.len()));
+    for (expr, by_row) in exprs.iter().zip(by_row) {
+        match expr.downcast_ref::<Computed>().filter(|_| *by_row) {
+            Some(computed) => {
+                ordered.push(computed);
+                all.push(None);
+            }
+            None => all.push(Some(expr.evaluate(batch)?.into_array(batch.num_rows())?)),
+        }
+    }
+    let rows = Rows { columns: batch.columns(), count: batch.num_rows() };
+    let mut made = effects::row_by_row(&ordered, &rows).map_err(external)?.into_iter();
+    Ok(all.into_iter().filter_map(|whole| whole.or_else(|| made.next())).collect())
 }
 
 /// Whether a query takes all rows of those within it before it gives one.
@@ -122,12 +144,12 @@ impl Compiler<'_> {
         let from = plan.schema();
         let types = exprs.iter().map(|expr| expr.data_type(&from));
         let types = types.collect::<datafusion_common::Result<Vec<DataType>>>().map_err(ours)?;
-        let by_row = effects::order_of_steps_shows(&exprs);
+        let by_row: Arc<[bool]> = effects::by_row_of(&exprs).into();
         let (schema, exprs) = (schema_of(&types), Arc::new(exprs));
         let (out, env) = (Arc::clone(&schema), Arc::clone(&self.env));
         let run = move |inputs: Vec<Arc<dyn ExecutionPlan>>, context: Arc<TaskContext>| {
             let (exprs, schema) = (Arc::clone(&exprs), Arc::clone(&out));
-            let env = Arc::clone(&env);
+            let (env, by_row) = (Arc::clone(&env), Arc::clone(&by_row));
             let made = inputs[0].execute(0, context)?.map(move |batch| {
                 // A join of the library gives batches for hours between two looks of its own.
                 env.session.go_on().map_err(external)?;
@@ -135,9 +157,9 @@ impl Compiler<'_> {
                 let value = |expr: &Arc<dyn PhysicalExpr>| {
                     expr.evaluate(&batch)?.into_array(batch.num_rows())
                 };
-                let columns = match by_row && batch.num_rows() > 1 {
-                    true => effects::row_by_row(&exprs, &batch)?,
-                    false => exprs.iter().map(value).collect::<datafusion_common::Result<_>>()?,
+                let columns = match by_row.is_empty() || batch.num_rows() < 2 {
+                    true => exprs.iter().map(value).collect::<datafusion_common::Result<_>>()?,
+                    false => partly_by_row(&exprs, &by_row, &batch)?,
                 };
                 Ok(RecordBatch::try_new(Arc::clone(&schema), columns)?)
             });

@@ -100,6 +100,8 @@ pub enum Source {
 /// Expressions of rows that are there.
 pub struct RowExprs {
     exprs: Vec<Computed>,
+    /// Whether they are calculated row by row.
+    by_row: bool,
     sources: Vec<Source>,
     /// Where each source's column lies as the expressions know it.
     places: Vec<usize>,
@@ -123,9 +125,8 @@ impl RowExprs {
             columns[*at] = Arc::clone(column);
         }
         let rows = Rows { columns: &columns, count };
-        let by_row = count > 1 && effects::order_shows(self.exprs.iter().map(|expr| &*expr.node));
-        let made = match by_row {
-            true => effects::rows_one_by_one(&self.exprs, &rows)?,
+        let made = match self.by_row && count > 1 {
+            true => effects::row_by_row(&self.exprs.iter().collect::<Vec<_>>(), &rows)?,
             false => self.exprs.iter().map(|expr| expr.of(&rows)).collect::<Result<_>>()?,
         };
         let types: Vec<_> = self.exprs.iter().map(|expr| expr.ty.clone()).collect();
@@ -160,6 +161,7 @@ pub fn compile_change(
     carried: Option<&Carried>,
 ) -> Result<Change> {
     let frames = vec![Frame::new(of.statement, None)];
+    env.sets.get_or_init(|| effects::may_set(bound, &env.catalog));
     let mut compiler = Compiler { bound, env: Arc::clone(env), tables, carried, frames };
     if of.part != of.statement {
         compiler.frames.push(Frame::new(of.part, None));
@@ -416,7 +418,8 @@ impl Compiler<'_> {
             let (node, env) = (Arc::new(node), Arc::clone(&self.env));
             exprs.push(Computed { node, env, ty: self.arrow(ty.oid)? });
         }
-        Ok(RowExprs { exprs, sources, places: known })
+        let by_row = effects::by_row(exprs.iter().map(|expr| Some(&*expr.node)));
+        Ok(RowExprs { by_row: by_row.contains(&true), exprs, sources, places: known })
     }
 
     /// A column of a row that UPDATE changes: what is written, if it is.

@@ -69,6 +69,8 @@ pub struct Frame {
     pub wanted: Wanted,
     /// How all its tables are locked, where it is a view's query and the view is locked.
     pub lock: Option<Lock>,
+    /// Whether what is made is calculated before the rows are read.
+    pub early: bool,
 }
 
 /// The left side of a lateral join, as its right side sees it.
@@ -106,6 +108,7 @@ impl Frame {
             lists: Vec::new(),
             wanted: Wanted::default(),
             lock: None,
+            early: false,
         }
     }
 }
@@ -558,7 +561,7 @@ impl Compiler<'_> {
             let shown = onlap_kernels::signature(&self.env.catalog, row);
             return Err(unsupported(format!("function {shown}")));
         };
-        let effect = Effect::within(self.bound, row);
+        let effect = self.effect_of(row);
         let ty = self.arrow(result.oid)?;
         let types = Types { args: types, result, catalog: Arc::clone(&self.env.catalog) };
         Ok(Call { kernel: make(&types), args, effect, ty })

@@ -1,35 +1,39 @@
-//! What does a call do, in addition to giving a value?
+//! What does a call do, and what does it see?
 //!
 //! PostgreSQL calculates the expressions of a row from left to right, and then those of the next row. Here an expression is
-//! calculated over many rows at once. The difference shows where one call may see what another has done: such expressions are
-//! calculated row by row here, too.
+//! calculated over many rows at once. The difference shows where one call may see what another has done: such expressions of a
+//! step are calculated row by row here, too.
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use datafusion_common::Result;
-use datafusion_physical_expr::PhysicalExpr;
-use onlap_pg::Oid;
-use onlap_pg::bound::{Bound, Expr};
-use onlap_pg::catalog::{Proc, Volatility};
 use std::sync::Arc;
 
-use crate::node::{Node, Rows};
+use arrow_array::ArrayRef;
+use datafusion_physical_expr::PhysicalExpr;
+use onlap_pg::bound::{Bound, Expr};
+use onlap_pg::catalog::{Catalog, Proc, Volatility};
+use onlap_pg::{Oid, Result};
+
+use crate::compile::Compiler;
+use crate::env::bytes_of;
+use crate::node::{Call, Node, Rows};
 use crate::physical::Computed;
 
-/// random(), clock_timestamp(), timeofday(), gen_random_uuid(): they give something else each time, and that is all.
-const HARMLESS: [Oid; 4] = [1598, 2649, 274, 3432];
+/// gen_random_uuid(): each value is another one, whatever was done before.
+const HARMLESS: [Oid; 1] = [3432];
+/// random(), which sees setseed(); clock_timestamp() and timeofday(), which see that others take time.
+const SEES: [Oid; 3] = [1598, 2649, 274];
 const NEXTVAL: Oid = 1574;
 const SET_CONFIG: Oid = 2078;
 /// Both forms of current_setting().
-const SEE_SETTINGS: [Oid; 2] = [2077, 3294];
+const SETTINGS: [Oid; 2] = [2077, 3294];
 
-/// What a call does, in addition to giving a value.
+/// What a call does in addition to giving a value, and what that depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing; the same arguments give the same value in a statement.
+    /// The same arguments give the same value in a statement.
     None,
-    /// Nothing; each call may give another value.
+    /// Each call may give another value, whatever others do.
     Varies,
-    /// Nothing; it sees settings, of which the statement changes some.
+    /// It does nothing; its value may depend on what other calls of the statement have done.
     Sees,
     /// It takes the next number of a sequence.
     Takes,
@@ -38,22 +42,24 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Of a function of the catalog.
+    /// Of a function.
     pub fn of(proc: &Proc) -> Effect {
         match proc.volatility {
             Volatility::Volatile if HARMLESS.contains(&proc.oid) => Effect::Varies,
+            Volatility::Volatile if SEES.contains(&proc.oid) => Effect::Sees,
             Volatility::Volatile if proc.oid == NEXTVAL => Effect::Takes,
             Volatility::Volatile => Effect::Acts,
             _ => Effect::None,
         }
     }
 
-    /// Of a function of the catalog, in a statement.
-    pub fn within(bound: &Bound, proc: &Proc) -> Effect {
-        let sets = |call: &Expr| matches!(call, Expr::Call(call) if call.proc == SET_CONFIG);
-        match SEE_SETTINGS.contains(&proc.oid) && bound.has(sets) {
-            true => Effect::Sees,
-            false => Effect::of(proc),
+    /// Of a function that a database made; it is called when the query runs and never before.
+    pub fn of_made(proc: &Proc) -> Effect {
+        match proc.volatility {
+            Volatility::Volatile => Effect::Acts,
+            // It may ask for settings.
+            Volatility::Stable => Effect::Sees,
+            Volatility::Immutable => Effect::Varies,
         }
     }
 
@@ -63,70 +69,109 @@ impl Effect {
     }
 }
 
-/// Whether the order shows in which expressions are calculated over several rows: there are two calls at least of which one may
-/// see what the other did. Queries in expressions are not looked into.
-pub fn order_shows<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> bool {
-    let mut open: Vec<&Node> = nodes.into_iter().collect();
-    let (mut calls, mut sees) = (0, false);
-    let mut sequences: Vec<Option<&ArrayRef>> = Vec::new();
-    while let Some(node) = open.pop() {
-        if let Node::Call(call) = node {
-            calls += usize::from(call.effect.acts());
-            sees |= call.effect == Effect::Sees;
-            if call.effect == Effect::Takes {
-                sequences.push(match call.args.first() {
-                    Some(Node::Const(sequence)) => Some(sequence),
-                    _ => None,
-                });
-            }
+impl Compiler<'_> {
+    /// The effect of a function of the system, where it is called.
+    pub fn effect_of(&self, proc: &Proc) -> Effect {
+        let sets = || self.env.sets.get().is_some_and(|sets| *sets);
+        let is_early = self.frames.last().is_some_and(|frame| frame.early);
+        match SETTINGS.contains(&proc.oid) && !is_early && sets() {
+            true => Effect::Sees,
+            false => Effect::of(proc),
         }
+    }
+}
+
+/// Whether a statement calls what may change settings.
+pub fn may_set(bound: &Bound, catalog: &Catalog) -> bool {
+    bound.has(|expr| match expr {
+        Expr::Call(call) if call.proc == SET_CONFIG => true,
+        Expr::Call(call) => catalog
+            .proc(call.proc)
+            .is_some_and(|proc| proc.made.is_some() && proc.volatility == Volatility::Volatile),
+        _ => false,
+    })
+}
+
+/// Which calls expressions have.
+#[derive(Default)]
+struct Calls<'a> {
+    acts: usize,
+    sees: bool,
+    /// Those of nextval(), by the sequence where it is a constant.
+    takes: Vec<Option<&'a ArrayRef>>,
+}
+
+impl<'a> Calls<'a> {
+    fn add(&mut self, node: &'a Node) {
+        let call: Option<&'a Call> = match node {
+            Node::Call(call) => Some(call),
+            Node::Distinct(call) | Node::NullIf(call) => Some(call),
+            Node::AnyOf(any) => Some(&any.call),
+            Node::Query(query) if query.results.is_volatile() => {
+                self.acts += 1;
+                None
+            }
+            _ => None,
+        };
+        let Some(call) = call else { return };
+        match call.effect {
+            Effect::None | Effect::Varies => {}
+            Effect::Sees => self.sees = true,
+            Effect::Acts => self.acts += 1,
+            Effect::Takes => self.takes.push(match call.args.first() {
+                Some(Node::Const(sequence)) => Some(sequence),
+                _ => None,
+            }),
+        }
+    }
+
+    fn order_shows(&self) -> bool {
+        let is_other = |at: usize| match self.takes[at] {
+            Some(one) => !self.takes[..at].iter().flatten().any(|other| one == *other),
+            None => false,
+        };
+        match self.acts {
+            0 => !(0..self.takes.len()).all(|at| at == 0 || is_other(at)),
+            1 => self.sees || !self.takes.is_empty(),
+            _ => true,
+        }
+    }
+}
+
+/// Which of some expressions must be calculated row by row: those with calls, where one may see what another has done. Queries
+/// in expressions are not looked into.
+pub fn by_row<'a>(nodes: impl Iterator<Item = Option<&'a Node>> + Clone) -> Vec<bool> {
+    let mut calls = Calls::default();
+    let mut open: Vec<&Node> = nodes.clone().flatten().collect();
+    while let Some(node) = open.pop() {
+        calls.add(node);
         open.extend(node.children());
     }
-    let is_other = |at: usize| match sequences[at] {
-        Some(one) => !sequences[..at].iter().flatten().any(|other| one == *other),
-        None => false,
-    };
-    let alone = calls == sequences.len() && (0..calls).all(is_other);
-    calls > 0 && sees || calls > 1 && !alone
+    match calls.order_shows() {
+        true => nodes.map(|node| node.is_some_and(|node| !node.is_repeatable())).collect(),
+        false => Vec::new(),
+    }
 }
 
-/// Whether it shows in which order expressions of steps are calculated.
-pub fn order_of_steps_shows(exprs: &[Arc<dyn PhysicalExpr>]) -> bool {
-    let computed = exprs.iter().filter_map(|expr| expr.downcast_ref::<Computed>());
-    order_shows(computed.map(|computed| &*computed.node))
+/// The same of expressions of a step.
+pub fn by_row_of(exprs: &[Arc<dyn PhysicalExpr>]) -> Vec<bool> {
+    by_row(exprs.iter().map(|expr| expr.downcast_ref::<Computed>().map(|computed| &*computed.node)))
 }
 
-/// The values of expressions, calculated for one row after the other.
+/// The values of expressions, all of a row before those of the next.
 ///
 /// # Errors
-/// The first error that a row meets.
-pub fn row_by_row(exprs: &[Arc<dyn PhysicalExpr>], batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
-    let rows = (0..batch.num_rows()).map(|at| {
-        let row = batch.slice(at, 1);
-        exprs.iter().map(|expr| expr.evaluate(&row)?.into_array(1)).collect::<Result<Vec<_>>>()
-    });
-    let rows = rows.collect::<Result<Vec<_>>>()?;
-    let whole = |at: usize| {
-        let pieces: Vec<&dyn Array> = rows.iter().map(|row| &*row[at]).collect();
-        Ok(arrow_select::concat::concat(&pieces)?)
-    };
-    (0..exprs.len()).map(whole).collect()
-}
-
-/// The values of expressions for rows that are there, as [`row_by_row`].
-///
-/// # Errors
-/// The first error that a row meets.
-pub fn rows_one_by_one(exprs: &[Computed], rows: &Rows<'_>) -> onlap_pg::Result<Vec<ArrayRef>> {
-    let made = (0..rows.count).map(|at| {
+/// The first error that a row meets; there is no memory for the values.
+pub fn row_by_row(exprs: &[&Computed], rows: &Rows<'_>) -> Result<Vec<ArrayRef>> {
+    let mut made: Vec<(Vec<ArrayRef>, usize)> = vec![(Vec::new(), 0); exprs.len()];
+    for at in 0..rows.count {
         let columns: Vec<_> = rows.columns.iter().map(|column| column.slice(at, 1)).collect();
         let row = Rows { columns: &columns, count: 1 };
-        exprs.iter().map(|expr| expr.of(&row)).collect::<onlap_pg::Result<Vec<_>>>()
-    });
-    let made = made.collect::<onlap_pg::Result<Vec<_>>>()?;
-    let whole = |at: usize| {
-        let pieces: Vec<&dyn Array> = made.iter().map(|row| &*row[at]).collect();
-        arrow_select::concat::concat(&pieces).map_err(crate::node::arrow)
-    };
-    (0..exprs.len()).map(whole).collect()
+        for (expr, (pieces, bytes)) in exprs.iter().zip(&mut made) {
+            let value = expr.after(&row, *bytes)?;
+            *bytes = bytes.saturating_add(bytes_of(&value));
+            pieces.push(value);
+        }
+    }
+    exprs.iter().zip(&made).map(|(expr, (pieces, _))| expr.joined(pieces, 0)).collect()
 }

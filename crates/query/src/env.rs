@@ -1,6 +1,6 @@
 //! What does a plan know of the statement, of the session and of what there is to read?
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::{Array as _, ArrayRef};
 use datafusion_execution::TaskContext;
@@ -31,6 +31,8 @@ pub struct Env {
     pub handle: Handle,
     /// What they run with; set before the plan is run.
     pub context: Mutex<Option<Arc<TaskContext>>>,
+    /// Whether the statement may change settings; known from when its plan is made on.
+    pub sets: OnceLock<bool>,
 }
 
 /// Columns that take less are made without asking.

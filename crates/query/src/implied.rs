@@ -342,10 +342,7 @@ impl Compiler<'_> {
         if !is_there {
             return Ok(None);
         }
-        let before = std::mem::take(&mut self.frame().layout);
-        let node = self.node(id);
-        self.frame().layout = before;
-        Ok(match node? {
+        Ok(match self.known_node(id)? {
             Node::Const(array) if array.len() == 1 => Some(array),
             _ => None,
         })

@@ -48,11 +48,7 @@ impl Compiler<'_> {
         let catalog = Arc::clone(&self.env.catalog);
         let proc = catalog.proc(call.proc);
         let strict = proc.is_some_and(|proc| proc.strict);
-        // It is called when the query runs, and never before.
-        let effect = match proc.map(Effect::of) {
-            Some(effect) if effect.acts() => effect,
-            _ => Effect::Varies,
-        };
+        let effect = proc.map_or(Effect::Acts, Effect::of_made);
         let ty = self.arrow(result.oid)?;
         let types = Types { args: made.args.clone(), result, catalog };
         let kernel = made_kernel(made, strict, &types);

@@ -17,8 +17,6 @@ use crate::node::Node;
 
 /// Rows that are read and sorted in the time in which one is read by an index.
 const ROWS_OF_LOOKUP: f64 = 4.0;
-/// The share of rows that a condition is expected to leave that no index answers.
-const OF_OTHERS: f64 = 0.2;
 /// Of tables up to this size all is read fast.
 const SMALL: f64 = 4000.0;
 
@@ -154,9 +152,7 @@ pub struct Sought {
 impl Sought {
     /// Without conditions yet.
     pub fn new(wanted: Wanted) -> Sought {
-        // What leaves rows out above the scan is no condition of an index.
-        let share = if wanted.filtered { OF_OTHERS } else { 1.0 };
-        Sought { wanted, share }
+        Sought { wanted, share: 1.0 }
     }
 
     /// Another condition, with what it is to an index.
@@ -165,7 +161,7 @@ impl Sought {
         self.share *= match restriction {
             Some(known) if facts.indexed.contains(&known.column) => 1.0,
             Some(known) if known.kind == RestrictionKind::Equal => 0.01,
-            _ => OF_OTHERS,
+            _ => 0.2,
         };
     }
 

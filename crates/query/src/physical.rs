@@ -67,6 +67,14 @@ impl Computed {
         }
     }
 
+    /// The values of rows, after rows whose values take `before` bytes.
+    ///
+    /// # Errors
+    /// As of [`Computed::of`].
+    pub fn after(&self, rows: &Rows<'_>, before: usize) -> onlap_pg::Result<ArrayRef> {
+        self.values(rows, before)
+    }
+
     /// The values of rows, made for some of them after the other.
     fn pieces(&self, rows: &Rows<'_>) -> onlap_pg::Result<ArrayRef> {
         let (mut made, mut before): (Vec<ArrayRef>, usize) = (Vec::new(), 0);
@@ -83,7 +91,10 @@ impl Computed {
 
     /// The values of all pieces in one column, after rows whose values take `before` bytes. They are there twice until it is
     /// made.
-    fn joined(&self, pieces: &[ArrayRef], before: usize) -> onlap_pg::Result<ArrayRef> {
+    ///
+    /// # Errors
+    /// There is no memory for them.
+    pub fn joined(&self, pieces: &[ArrayRef], before: usize) -> onlap_pg::Result<ArrayRef> {
         let session = &self.env.session;
         let bytes = pieces.iter().map(bytes_of).fold(0, usize::saturating_add);
         self.env.room(bytes)?;

@@ -168,7 +168,9 @@ impl Compiler<'_> {
     /// A value that is known when the scan starts.
     pub fn known_node(&mut self, id: ExprId) -> Result<Node> {
         let before = std::mem::take(&mut self.frame().layout);
+        let was_early = std::mem::replace(&mut self.frame().early, true);
         let node = self.node(id);
+        self.frame().early = was_early;
         self.frame().layout = before;
         node
     }

@@ -226,6 +226,9 @@ impl Parts {
     fn add_nodes(&mut self, row: Vec<Node>) -> Result<()> {
         self.end_of_constants()?;
         self.nodes.push(row);
+        if self.nodes.len() == BATCH_ROWS {
+            self.end_of_nodes();
+        }
         Ok(())
     }
 

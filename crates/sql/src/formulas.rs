@@ -498,6 +498,7 @@ fn env_with(catalog: &Arc<Catalog>, session: Arc<dyn Session>) -> Result<Arc<Env
         params: Vec::new(),
         handle: runtime.handle().clone(),
         context: Mutex::new(None),
+        sets: Default::default(),
     }))
 }
 

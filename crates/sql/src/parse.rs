@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use onlap_base::limits;
-use onlap_pg::ast::{self, Statement};
+use onlap_pg::ast::{self, Execute, Statement, Utility};
 use onlap_pg::grammar::{self, Keyword, Kind, Tokens};
 
 use crate::calls::Fingerprint;
@@ -92,6 +92,17 @@ impl Parsed {
         match self.statement() {
             Statement::Query(query) => !self.tree.query(*query).locks.is_empty(),
             _ => false,
+        }
+    }
+
+    /// EXECUTE, if it is one.
+    pub fn execute(&self) -> Option<&Execute> {
+        match self.statement() {
+            Statement::Utility(utility) => match &**utility {
+                Utility::Execute(execute) => Some(execute),
+                _ => None,
+            },
+            _ => None,
         }
     }
 

@@ -61,6 +61,8 @@ pub struct View {
     pub taken: Arc<Mutex<Taken>>,
     /// Settings that functions ask for.
     pub asked: Asked,
+    /// The version of what the session had lent to routines when the statement began.
+    pub lent: u64,
     /// Settings by name, for current_setting().
     pub settings: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
     /// A hash of the search path as it is written.

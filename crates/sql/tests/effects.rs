@@ -81,6 +81,34 @@ select set_config('a.e', '1', false) where current_setting('a.e', true) is null
 create function tenant(t text) returns void language plpgsql as $$ begin perform set_config('app.tenant', t, false); end $$
 create function tenant_now() returns text language sql stable as $$ select current_setting('app.tenant') $$
 select tenant('five'), current_setting('app.tenant')
+set app.tenant = 'x'
+select tenant('y'), current_setting('app.tenant')
+select current_setting('app.tenant'), tenant('z'), current_setting('app.tenant', true)
+select tenant(g::text), current_setting('app.tenant') from generate_series(1, 3) g
+select tenant(g::text), tenant_now() from generate_series(1, 3) g
+select set_config('app.tenant', 'a', false), tenant('b'), current_setting('app.tenant')
+select current_setting('app.tenant')
+select set_config('app.tenant', 'c', false), tenant_now()
+select set_config('app.tenant', g::text, false), tenant_now() from generate_series(1, 3) g
+select tenant_now(), set_config('app.tenant', 'd', true), tenant_now()
+select current_setting('app.tenant')
+begin
+select set_config('app.tenant', 'e', true), tenant_now()
+savepoint p
+select tenant('f'), current_setting('app.tenant')
+rollback to p
+select current_setting('app.tenant')
+rollback
+select current_setting('app.tenant')
+create table of (tenant text, v int)
+insert into of values ('1', 1), ('2', 2), ('d', 3)
+create index on of (tenant)
+select set_config('app.tenant', '2', false), v from of where tenant = '2'
+select v, current_setting('app.tenant') from of where tenant = current_setting('app.tenant')
+select v, current_setting('app.tenant'), tenant('1'), current_setting('app.tenant') from of where tenant = current_setting('app.tenant')
+select set_config('datestyle', 'german', false), current_setting('datestyle')
+select set_config('datestyle', 'mdy', false), current_setting('datestyle'), date '2024-02-01' is null
+reset datestyle
 select tenant('six'), tenant_now()
 select tenant_now(), current_setting('app.tenant')
 set app.tenant = 'seven'
@@ -90,6 +118,28 @@ drop function tenant_now()
 set app.tenant = 'nine'
 select current_setting('app.tenant')
 "#;
+
+const SEEN: &str = r#"
+create table t (id int)
+insert into t values (1), (2), (3)
+select count(distinct r) from (select setseed(0.5), random() as r from t offset 0) q
+select min(at) < max(at) from (select pg_sleep(0.05), clock_timestamp() as at from t offset 0) q
+create sequence s
+select nextval('s'), (select currval('s') + 0 * id) from t
+create function half(f float8) returns float8 language sql immutable as 'select $1 / 2'
+select half(id), nextval('s'), currval('s'), half(currval('s')) from t order by id
+create table f (id int, f float8)
+create function zero() returns trigger language plpgsql as $$ begin new.f := '-0'; return new; end $$
+create trigger z before update on f for each row execute function zero()
+insert into f values (1, 0)
+update f set id = 2 returning f::text
+select f::text from f
+"#;
+
+#[test]
+fn what_others_have_done_is_seen() {
+    compared::compare(SEEN);
+}
 
 #[test]
 fn sequences_are_taken_row_by_row() {

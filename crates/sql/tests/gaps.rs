@@ -778,6 +778,17 @@ prepare two (text, int[]) as select $1, $2
 execute two('é', array[])
 execute two('é', array['x'])
 execute two('é', array[true])
+execute two(1, nosuch)
+execute two('x', nosuch)
+execute two(nosuch, array['x'])
+execute two(array[1], '{1')
+execute two('x', 1/0)
+prepare both (int, int) as select $1, $2
+execute both(box '(1,1),(0,0)', nosuch)
+execute both('x', nosuch)
+execute both(1/0, nosuch)
+execute both(1/0, 'x')
+execute both(1, true)
 execute i(true)
 execute i('7')
 select * from ex
@@ -792,6 +803,22 @@ do $$ begin execute 'create table g as select $1 as z, $2 as w, $3 as v' using 5
 select * from g
 do $$ begin execute 'create table g2 as select id from ex where id < $1' using 100; end $$
 select * from g2
+create table made as execute p(5)
+select * from made
+create temp table made2 (a, b) as execute two('x', array[1]) with no data
+select * from made2
+create table made3 as execute two('x', array[1])
+select * from made3
+create table made4 as execute nosuch
+create table made4 as execute p('x')
+create table made4 as execute p
+create table made4 as execute i(1)
+create table if not exists made as execute p(6)
+explain (costs off) execute nosuch
+explain (costs off) execute p
+explain (costs off) execute p(1, 2)
+explain (costs off) execute p('x')
+explain analyze execute nosuch(1)
 create table h (x int default $1)
 alter table ex add column c int default $1
 alter table ex alter id set default $1

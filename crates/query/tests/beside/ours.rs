@@ -79,6 +79,7 @@ impl Ours {
             params: Vec::new(),
             handle: self.runtime.handle().clone(),
             context: Mutex::new(Some(Arc::clone(context))),
+            sets: Default::default(),
         });
         let output = self.within(|| compile(&bound, query, &self.data, &env, None))?;
         Ok((output, env))

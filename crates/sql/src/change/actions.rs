@@ -16,6 +16,7 @@ use onlap::{Action, DataType, ForeignKeyOf, ForeignKeySchema, LostKey, Row, RowI
 
 use super::fired::{DELETED, UPDATED, modified_before, print_of};
 use super::fires::{Event, Fires, Of};
+use super::is_same;
 use super::queue::Queue;
 use crate::catalog::{Kind, Name, oids, triggers};
 use crate::error::{Result, SqlError};
@@ -161,7 +162,7 @@ impl Acting<'_> {
         let Some(made) = made else { return Ok(()) };
         let is_set = |at: &usize| {
             let name = &schema.columns[*at].name;
-            made[*at] != old[*at] || self.lost.set.iter().any(|(of, _)| of == name)
+            !is_same(&made[*at], &old[*at]) || self.lost.set.iter().any(|(of, _)| of == name)
         };
         let own = (0..schema.columns.len()).filter(|at| !schema.is_generated(*at));
         let changed: Vec<usize> = own.filter(is_set).collect();

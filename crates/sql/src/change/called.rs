@@ -10,21 +10,13 @@
 use std::cell::RefCell;
 
 use hashbrown::HashSet;
-use onlap::{ColumnId, Expr, IndexSchema, TableId, TableSchema, Value};
+use onlap::{ColumnId, Expr, IndexSchema, TableId, TableSchema};
 
 use crate::error::Result;
 use crate::formulas;
 use crate::query::sql_error;
 use crate::rights::{Action, Need};
 use crate::view::View;
-
-/// Whether two values of a column are the same to the last bit, as PostgreSQL compares rows: NaN is NaN, and -0 is not 0.
-pub fn is_same(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Float(one), Value::Float(other)) => one.to_bits() == other.to_bits(),
-        _ => one == other,
-    }
-}
 
 /// Fails unless the role may call what is calculated of rows that it writes: whole ones, or those in which it gives columns other
 /// values.

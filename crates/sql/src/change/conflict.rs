@@ -19,7 +19,7 @@ use super::fires::Event;
 use super::members::Leafed;
 use super::returning::Asks;
 use super::update::lock_mode;
-use super::{Statement, array_of, default_of, places, returning, value_at};
+use super::{Statement, array_of, default_of, is_same, places, returning, value_at};
 use crate::catalog::{Name, oids};
 use crate::ddl::generated;
 use crate::error::{Result, SqlError, state};
@@ -303,7 +303,7 @@ impl<'a> Conflict<'a> {
         for ((number, _), value) in update.written.iter().zip(&values) {
             let name = schema.columns[number - 1].name.as_str();
             columns.push(name);
-            if !called::is_same(&row[number - 1], value) {
+            if !is_same(&row[number - 1], value) {
                 others.push(name);
             }
             row[number - 1] = value.clone();

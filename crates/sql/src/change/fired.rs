@@ -17,7 +17,7 @@ use super::fires::{Event, Fires, in_columns};
 use super::members::Group;
 use super::returning::{Asks, Returned};
 use super::update::Setting;
-use super::{Done, Statement, called, places};
+use super::{Done, Statement, called, is_same, places};
 use crate::error::{Result, SqlError};
 use crate::plan::TableHandle;
 
@@ -244,7 +244,7 @@ impl Statement<'_> {
         asked.check_rows(CheckKind::Update, std::slice::from_ref(&named))?;
         let schema = &table.schema;
         let changed = |at: &usize| {
-            made[*at] != old[*at] || columns.contains(&schema.columns[*at].name.as_str())
+            !is_same(&made[*at], &old[*at]) || columns.contains(&schema.columns[*at].name.as_str())
         };
         let own = (0..schema.columns.len()).filter(|at| !schema.is_generated(*at));
         let changed: Vec<usize> = own.filter(changed).collect();
@@ -253,7 +253,7 @@ impl Statement<'_> {
         if print_of(&self.own_row(table, row, UPDATED)?) != print_of(&old) {
             return Err(modified());
         }
-        let others = changed.iter().filter(|at| !called::is_same(&made[**at], &old[**at]));
+        let others = changed.iter().filter(|at| !is_same(&made[**at], &old[**at]));
         let others: Vec<&str> = others.map(|at| schema.columns[*at].name.as_str()).collect();
         called::must_of_rows(self.view, schema, Some(&names))?;
         called::must_of_indexes(self.view, schema, Some(&others))?;

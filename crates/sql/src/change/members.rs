@@ -14,7 +14,7 @@ use onlap::{LockWait, Row, RowId, RowLock, TableSchema, Value, convert};
 
 use super::routes::{Leaf, hold};
 use super::update::lock_mode;
-use super::{Statement, called};
+use super::{Statement, called, is_same};
 use crate::catalog::families::Key;
 use crate::catalog::oids;
 use crate::error::{Result, SqlError, state};
@@ -311,7 +311,7 @@ impl<'a> Statement<'a> {
                 let at = schema.position_by_name(name).ok_or_else(SqlError::concurrent_update)?;
                 let of = &batch.columns.columns[at];
                 let old = convert::read_value(schema.columns[at].ty, of, n);
-                *other |= !called::is_same(&old, &value);
+                *other |= !is_same(&old, &value);
             }
         }
         Ok(columns.iter().zip(others).filter_map(|(name, other)| other.then_some(*name)).collect())

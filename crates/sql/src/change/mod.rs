@@ -573,3 +573,11 @@ fn column_of(rows: &[Row], number: usize) -> impl Iterator<Item = &Value> {
 fn default_of(statement: &Statement<'_>, table: &Table, number: usize) -> Result<Value> {
     defaults::value(statement.view, table, number - 1)
 }
+
+/// Whether two values of a column are the same to the last bit, as PostgreSQL compares rows: NaN is NaN, and -0 is not 0.
+pub fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Float(one), Value::Float(other)) => one.to_bits() == other.to_bits(),
+        _ => one == other,
+    }
+}

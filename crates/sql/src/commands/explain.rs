@@ -4,6 +4,7 @@
 //! it runs. Without ANALYZE nothing runs.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use datafusion_physical_plan::{ExecutionPlan, displayable};
@@ -175,15 +176,26 @@ fn explained(
     let (Some(parsed), true) = (all.pop(), all.is_empty()) else {
         return Err(SqlError::new(state::SYNTAX, "EXPLAIN needs one statement"));
     };
+    let (parsed, values) = match parsed.execute() {
+        Some(execute) => {
+            let text = parsed.bindable();
+            let (prepared, values) = session.executed(view, parsed.source(&text), execute)?;
+            let Some(parsed) = prepared.parsed.clone() else {
+                return Err(SqlError::unsupported("EXPLAIN of an empty statement"));
+            };
+            (parsed, Cow::Owned(values))
+        }
+        None => (parsed, Cow::Borrowed(values)),
+    };
     let found = match runs {
         // What runs has no indexes but those that are there.
-        true => look(session, view, &parsed, values)?,
+        true => look(session, view, &parsed, &values)?,
         false => {
             let mut told = |text: String| notice(client, "00000", text);
-            look(session, &hypothetical::supposing(view, &mut told)?, &parsed, values)?
+            look(session, &hypothetical::supposing(view, &mut told)?, &parsed, &values)?
         }
     };
-    let ran = if runs { Some(analyze(session, (view, values), parsed, client)?) } else { None };
+    let ran = if runs { Some(analyze(session, (view, &values), parsed, client)?) } else { None };
     Ok((found, ran))
 }
 

@@ -11,6 +11,7 @@ use super::view::{CHOOSE_COLLATION, no_pseudo_type};
 use crate::change;
 use crate::columns::ColumnType;
 use crate::error::{Result, SqlError, state};
+use crate::parse::{self, Body};
 use crate::plan::TableHandle;
 use crate::query::Bound;
 use crate::session::{Parameter, Session};
@@ -34,9 +35,15 @@ pub fn create_table_as(
         return super::materialized::create(session, view, source, create, client);
     }
     refuse_kept(&create.kept)?;
-    if create.query.is_none() {
-        return Err(SqlError::unsupported("CREATE TABLE AS EXECUTE"));
-    }
+    let executed;
+    let (text, values) = match create.query {
+        Some(_) => (source.alone(create.span), values),
+        None => {
+            let text;
+            (text, executed) = query_of_execute(session, view, source, create)?;
+            (text, &*executed)
+        }
+    };
     let made = Made {
         name: strings(&create.name),
         place: create.place,
@@ -45,10 +52,31 @@ pub fn create_table_as(
         columns: strings(&create.columns),
         kept: &create.kept,
         no_data: create.no_data,
-        text: source.alone(create.span),
+        executed: create.query.is_none(),
+        text,
         values,
     };
     made.run(session, view, source, client)
+}
+
+/// The query of the prepared statement that CREATE TABLE AS executes, and the values of its parameters.
+fn query_of_execute(
+    session: &Session,
+    view: &View,
+    source: Source<'_>,
+    create: &CreateTableAs,
+) -> Result<(String, Vec<Parameter>)> {
+    let mut all = parse::statements(create.span.of(source.written))?;
+    let parsed = all.pop();
+    let Some((parsed, execute)) = parsed.as_ref().and_then(|it| Some((it, it.execute()?))) else {
+        return Err(SqlError::defect("CREATE TABLE AS has no query and no EXECUTE"));
+    };
+    let executed = session.executed(view, parsed.source(&parsed.text), execute);
+    let (prepared, values) = executed.map_err(|e| source.within(create.span, e))?;
+    match &prepared.parsed {
+        Some(of) if of.body == Body::Query => Ok((of.bindable().into_owned(), values)),
+        _ => Err(SqlError::new("42809", "prepared statement is not a SELECT")),
+    }
 }
 
 /// SELECT INTO; the tag.
@@ -78,6 +106,7 @@ pub fn select_into(
         columns: Vec::new(),
         kept: &Kept::default(),
         no_data: false,
+        executed: false,
         text,
         values,
     };
@@ -104,6 +133,8 @@ struct Made<'a> {
     columns: Vec<String>,
     kept: &'a Kept,
     no_data: bool,
+    /// Whether EXECUTE gives the query.
+    executed: bool,
     /// The query.
     text: String,
     /// Values of its parameters.
@@ -139,7 +170,7 @@ impl Made<'_> {
         Making { session, view, name, columns, constraints: Vec::new(), options }.run(spec)?;
         temporary::note(session, &place, self.kept.on_commit)?;
         if self.no_data {
-            return Ok("CREATE TABLE AS".into());
+            return Ok(if self.executed { "SELECT 0" } else { "CREATE TABLE AS" }.into());
         }
         let batches = bound.batches_with(view, self.values, &self.text)?;
         let table = view.scope.tx()?.table(&name.engine(&view.database))?;

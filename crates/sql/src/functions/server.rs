@@ -199,8 +199,7 @@ fn must_signal(judge: &Judge, other: u32, terminate: bool) -> Result<()> {
 }
 
 fn setting(view: &View) -> Function {
-    let (asked, scope) = (Arc::clone(&view.asked), Arc::clone(&view.scope));
-    let version = scope.lent().version();
+    let (asked, scope, lent) = (Arc::clone(&view.asked), Arc::clone(&view.scope), view.lent);
     let settings = Arc::clone(&view.settings);
     let sees_all = view.judge.has_rights_of(oids::PG_READ_ALL_SETTINGS);
     Function::new(move |a| {
@@ -210,8 +209,9 @@ fn setting(view: &View) -> Function {
         }
         let optional = a.get(1) == Some(&Datum::Bool(true));
         let name = wanted.to_lowercase();
-        let newer = set_config::asked_for(&asked, &name).or_else(|| scope.lent().setting_since(version, &name));
-        match newer.or_else(|| settings(&name)) {
+        let now = || scope.lent().setting_since(lent, &name).or_else(|| settings(&name));
+        let newer = set_config::asked_for(&asked, &name, &now);
+        match newer.or_else(now) {
             Some(value) => Ok(value.into()),
             None if optional => Ok(Datum::Null),
             None => {

@@ -33,18 +33,17 @@ struct SetConfig {
     now: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
 }
 
-/// What a setting shows since a function of the statement asked for it.
-pub fn asked_for(asked: &Asked, name: &str) -> Option<String> {
+/// What a setting shows since a function of the statement asked for it; `now`: what it showed before.
+pub fn asked_for(asked: &Asked, name: &str, now: &dyn Fn() -> Option<String>) -> Option<String> {
     let asked = asked.lock();
     let (_, value, _) = asked.iter().rev().find(|(other, ..)| other == name)?;
-    Some(shown(name, value).unwrap_or_else(|| value.clone()))
+    Some(shown(name, value, now).unwrap_or_else(|| value.clone()))
 }
 
 /// What a setting shows with a value, where that is not the value itself.
-fn shown(name: &str, value: &str) -> Option<String> {
+fn shown(name: &str, value: &str, now: &dyn Fn() -> Option<String>) -> Option<String> {
     match name {
-        // What it does not say stays as it is.
-        "datestyle" => None,
+        "datestyle" => settings::shown(name, &settings::date_style_after(&now()?, value)?),
         name => settings::shown(name, value),
     }
 }
@@ -125,7 +124,7 @@ impl SetConfig {
         if asked.len() >= MOST_ASKED {
             return Err(SqlError::new("54000", "a statement sets too many settings"));
         }
-        let shown = shown(&name, &value);
+        let shown = shown(&name, &value, &|| (self.now)(&name));
         asked.push((name, value.clone(), local));
         Ok(shown.unwrap_or(value).into())
     }

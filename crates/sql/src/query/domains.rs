@@ -154,6 +154,7 @@ pub fn env_in(view: &View, catalog: &Arc<Catalog>, depth: usize) -> (Arc<Env>, A
         params: Vec::new(),
         handle: view.instance.runner.handle().clone(),
         context: Mutex::new(None),
+        sets: Default::default(),
     });
     (env, asked)
 }

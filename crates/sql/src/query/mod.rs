@@ -830,6 +830,7 @@ impl Bound {
             params: values.to_vec(),
             handle: runner.handle().clone(),
             context: parking_lot::Mutex::new(None),
+            sets: Default::default(),
         });
         (env, asked)
     }

@@ -113,6 +113,8 @@ pub fn inside<T>(
     lent.enter();
     let _within = Within(scope);
     let mut session = Session::of_routine(scope)?;
+    // The routine sees what the statement has set before it.
+    session.carry_out(&view.asked);
     let aside = match is_volatile {
         true => {
             let mut tx = scope.tx()?;

@@ -111,10 +111,23 @@ impl Session {
         execute: &Execute,
         client: &mut dyn Client,
     ) -> Result<Answer> {
-        let prepared = self.statement(&execute.name)?;
-        let types = prepared.parameters.clone();
-        let values = arguments(view, source, execute, &types)?;
+        let (prepared, values) = self.executed(view, source, execute)?;
         self.run(&prepared, &values, client)
+    }
+
+    /// The statement that EXECUTE means, and the values that it gives to its parameters.
+    ///
+    /// # Errors
+    /// There is no such statement; the values are none of its parameters.
+    pub(crate) fn executed(
+        &self,
+        view: &View,
+        source: Source<'_>,
+        execute: &Execute,
+    ) -> Result<(Arc<Prepared>, Vec<Parameter>)> {
+        let prepared = self.statement(&execute.name)?;
+        let values = arguments(view, source, execute, &prepared.parameters)?;
+        Ok((prepared, values))
     }
 
     /// Columns of what EXECUTE gives.
@@ -156,7 +169,34 @@ fn arguments(
     if types.is_empty() {
         return Ok(Vec::new());
     }
-    must_suit(view, source, execute, types)?;
+    let values = values_of(view, source, execute, types);
+    values.map_err(|e| first_wrong(view, source, execute, types).unwrap_or(e))
+}
+
+/// The error of the first argument that is wrong before any is calculated. PostgreSQL looks at one after the other.
+fn first_wrong(
+    view: &View,
+    source: Source<'_>,
+    execute: &Execute,
+    types: &[PgType],
+) -> Option<SqlError> {
+    execute.values.iter().zip(types).enumerate().find_map(|(n, (said, ty))| {
+        let one = Execute { name: execute.name.clone(), values: vec![said.clone()] };
+        let ty = std::slice::from_ref(ty);
+        match is_open(source, said.expr) {
+            true => values_of(view, source, &one, ty).err(),
+            false => must_suit(view, source, &one, (ty, n)).err(),
+        }
+    })
+}
+
+fn values_of(
+    view: &View,
+    source: Source<'_>,
+    execute: &Execute,
+    types: &[PgType],
+) -> Result<Vec<Parameter>> {
+    must_suit(view, source, execute, (types, 0))?;
     // As texts, which are what a client would send.
     let cast = |n: usize| format!("::{}::text", extensions::written(view, types[n]));
     let listed = Listed::of(source, execute, cast);
@@ -212,7 +252,7 @@ impl Listed {
     }
 }
 
-/// Fails where a value is none that EXECUTE takes, or would have to be cast explicitly.
+/// Fails where a value is none that EXECUTE takes, or would have to be cast explicitly; `first`: the number of the first, from 0.
 ///
 /// # Errors
 /// `42804`, `42P02`; `0A000`, `42803` and `42P20` for queries, sets, aggregates and windows.
@@ -220,7 +260,7 @@ fn must_suit(
     view: &View,
     source: Source<'_>,
     execute: &Execute,
-    types: &[PgType],
+    (types, first): (&[PgType], usize),
 ) -> Result<()> {
     if execute.values.iter().all(|said| is_open(source, said.expr)) {
         return Ok(());
@@ -252,7 +292,7 @@ fn must_suit(
             let (given, wanted) = (catalog.shown(from), catalog.shown(ty.oid));
             let text = format!(
                 "parameter ${} of type {given} cannot be coerced to the expected type {wanted}",
-                n + 1
+                first + n + 1
             );
             let hint = "You will need to rewrite or cast the expression.";
             let error = SqlError::new(state::MISMATCH, text).hint(hint);

@@ -14,6 +14,7 @@ use super::modes::Modes;
 use crate::catalog::{Kind, Objects, names, oids};
 use crate::columns::Types;
 use crate::error::{Excluded, Result, SqlError, Written, state};
+use crate::functions::set_config::Asked;
 use crate::query::{secured, session as values};
 use crate::rights::ask::{database_oid, numbers, of_table};
 use crate::rights::{Action, Judge, Key};
@@ -341,7 +342,8 @@ impl Session {
             let schema = format!("{database}/{}", names::temporary(pid));
             objects.get(Kind::Schema, &schema).is_some()
         };
-        let view = View {
+        let mut view = View {
+            lent: 0,
             search_path: search_path(&path, &user, pid, temporary),
             temporary,
             judge: Judge::new(rights, roles.current, database_oid(&objects, &database)),
@@ -376,6 +378,7 @@ impl Session {
             self.lend();
             self.lend_cursors();
         }
+        view.lent = view.scope.lent().version();
         Ok(view)
     }
 
@@ -391,7 +394,13 @@ impl Session {
     /// Does what set_config() asked for.
     pub(super) fn take_asked(&mut self) {
         self.take_over();
-        let asked = std::mem::take(&mut *self.asked.lock());
+        let asked = Arc::clone(&self.asked);
+        self.carry_out(&asked);
+    }
+
+    /// Does what functions of a statement have asked for until now.
+    pub(crate) fn carry_out(&mut self, asked: &Asked) {
+        let asked = std::mem::take(&mut *asked.lock());
         for (name, value, local) in asked {
             // What is no setting, or no value of it, was told to the function's caller as set.
             let _ = match (name.as_str(), settings::mode(&name)) {

@@ -209,6 +209,11 @@ pub fn shown(name: &str, text: &str) -> Option<String> {
     setting.parse(text).ok().map(|value| value::show(setting.kind, &value))
 }
 
+/// A value of DateStyle with the parts of the one before that it leaves out; nothing where it is none.
+pub fn date_style_after(before: &str, text: &str) -> Option<String> {
+    check::date_style_after(before, text).ok()
+}
+
 /// Whether a setting is a mode of the transaction under way.
 fn is_mode(id: Id) -> bool {
     matches!(id, Id::TransactionIsolation | Id::TransactionReadOnly | Id::TransactionDeferrable)

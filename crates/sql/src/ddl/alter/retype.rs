@@ -192,6 +192,7 @@ impl Actions<'_> {
             params: Vec::new(),
             handle: self.view.instance.runner.handle().clone(),
             context: Mutex::new(None),
+            sets: Default::default(),
         });
         let formula = Formula::new(&bound, query, &env);
         let formula = formula.map_err(|e| sql_error(&e, self.source.text))?;
