@@ -15,7 +15,7 @@ use datafusion_physical_plan::limit::GlobalLimitExec;
 use futures::StreamExt;
 use onlap_kernels::Datum;
 use onlap_pg::ast::SetKind;
-use onlap_pg::bound::{Bound, Expr, ExprId, Query, QueryId, SetNode, SortItem, Target};
+use onlap_pg::bound::{Bound, Expr, ExprId, ModifyKind, Query, QueryId, SetNode, SortItem, Target};
 use onlap_pg::catalog::Volatility;
 use onlap_pg::{Error, Result, TypeRef};
 use parking_lot::Mutex;
@@ -377,10 +377,25 @@ impl Compiler<'_> {
                 && !self.is_unused(query, target.value)
                 && self.acts(target.value)
         };
-        match self.may_stop() && query.targets.iter().any(acts) {
+        let made = |target: &Target| self.calls_made(target.value);
+        let mut acting = query.targets.iter().filter(|target| acts(target));
+        let is_wanted = match self.is_source() {
+            true => acting.any(made),
+            false => self.may_stop() && acting.next().is_some(),
+        };
+        match is_wanted {
             true => crate::filter::singly(plan),
             false => plan,
         }
+    }
+
+    /// Whether INSERT takes the rows of the query that is being made, and writes each before it asks for the next.
+    fn is_source(&self) -> bool {
+        let mut around =
+            self.frames.iter().rev().skip(1).map(|frame| self.bound.query(frame.query));
+        around.find(|query| takes_all(query)).is_some_and(|query| {
+            query.modify.as_ref().is_some_and(|modify| modify.kind == ModifyKind::Insert)
+        })
     }
 
     /// Whether a query around the one that is being made may want no more of its rows, with no step in between that takes all.

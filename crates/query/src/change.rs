@@ -44,6 +44,8 @@ pub struct Change {
     pub checks: Vec<Checks>,
     /// What MERGE does; the row's id is NULL where none matches.
     pub actions: Vec<Taken>,
+    /// Whether it calls volatile functions of the database, which may ask for the rows that it has written before.
+    pub calls: bool,
 }
 
 /// What is asked of the same rows.
@@ -180,6 +182,11 @@ impl Compiler<'_> {
         if query.has_sets {
             plan = self.sets_in_targets(id, plan)?;
         }
+        let calls = effects::calls_made(bound, &self.env.catalog);
+        if calls && modify.kind == ModifyKind::Insert {
+            // A row is written before the values of the next one are calculated.
+            plan = crate::filter::singly(plan);
+        }
         let (plan, written) = self.written(&query.targets, plan)?;
         let (plan, actions) = self.actions(modify, plan)?;
         let mut kept = Vec::new();
@@ -223,7 +230,7 @@ impl Compiler<'_> {
         let update = self.do_update(query, modify)?;
         let plan = self.sealed(Rel { plan, types: Vec::new() }).plan;
         let defaults = defaults_of(bound, query);
-        Ok(Change { plan, written: placed, defaults, returning, update, checks, actions })
+        Ok(Change { plan, written: placed, defaults, returning, update, checks, actions, calls })
     }
 
     /// What is asked of rows that are written, by the rows of which it is asked.

@@ -69,8 +69,6 @@ pub struct Frame {
     pub wanted: Wanted,
     /// How all its tables are locked, where it is a view's query and the view is locked.
     pub lock: Option<Lock>,
-    /// Whether what is made is calculated before the rows are read.
-    pub early: bool,
 }
 
 /// The left side of a lateral join, as its right side sees it.
@@ -108,7 +106,6 @@ impl Frame {
             lists: Vec::new(),
             wanted: Wanted::default(),
             lock: None,
-            early: false,
         }
     }
 }

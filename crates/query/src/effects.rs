@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use datafusion_physical_expr::PhysicalExpr;
-use onlap_pg::bound::{Bound, Expr};
+use onlap_pg::bound::{Bound, Expr, ExprId};
 use onlap_pg::catalog::{Catalog, Proc, Volatility};
 use onlap_pg::{Oid, Result};
 
@@ -72,24 +72,45 @@ impl Effect {
 impl Compiler<'_> {
     /// The effect of a function of the system, where it is called.
     pub fn effect_of(&self, proc: &Proc) -> Effect {
-        let sets = || self.env.sets.get().is_some_and(|sets| *sets);
-        let is_early = self.frames.last().is_some_and(|frame| frame.early);
-        match SETTINGS.contains(&proc.oid) && !is_early && sets() {
+        match self.sees_settings(proc.oid) {
             true => Effect::Sees,
             false => Effect::of(proc),
         }
+    }
+
+    /// Whether an expression calls a volatile function of the database.
+    pub fn calls_made(&self, id: ExprId) -> bool {
+        let mut found = false;
+        self.bound.visit(id, 0, &mut |id, _| {
+            found |= is_made_call(self.bound.expr(id), &self.env.catalog);
+            !found
+        });
+        found
+    }
+
+    /// Whether a function asks for a setting, which the statement may change.
+    pub fn sees_settings(&self, proc: Oid) -> bool {
+        SETTINGS.contains(&proc) && self.env.sets.get().is_some_and(|sets| *sets)
     }
 }
 
 /// Whether a statement calls what may change settings.
 pub fn may_set(bound: &Bound, catalog: &Catalog) -> bool {
-    bound.has(|expr| match expr {
-        Expr::Call(call) if call.proc == SET_CONFIG => true,
-        Expr::Call(call) => catalog
-            .proc(call.proc)
-            .is_some_and(|proc| proc.made.is_some() && proc.volatility == Volatility::Volatile),
-        _ => false,
-    })
+    let sets = |expr: &Expr| matches!(expr, Expr::Call(call) if call.proc == SET_CONFIG);
+    bound.has(|expr| sets(expr) || is_made_call(expr, catalog))
+}
+
+/// Whether a statement calls volatile functions of the database.
+pub fn calls_made(bound: &Bound, catalog: &Catalog) -> bool {
+    bound.has(|expr| is_made_call(expr, catalog))
+}
+
+/// Whether an expression itself calls a volatile function of the database: one that may ask for the rows of a table, as others
+/// in the statement have left them.
+pub fn is_made_call(expr: &Expr, catalog: &Catalog) -> bool {
+    let Expr::Call(call) = expr else { return false };
+    let is_made = |proc: &Proc| proc.made.is_some() && proc.volatility == Volatility::Volatile;
+    catalog.proc(call.proc).is_some_and(is_made)
 }
 
 /// Which calls expressions have.

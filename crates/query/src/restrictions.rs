@@ -168,9 +168,7 @@ impl Compiler<'_> {
     /// A value that is known when the scan starts.
     pub fn known_node(&mut self, id: ExprId) -> Result<Node> {
         let before = std::mem::take(&mut self.frame().layout);
-        let was_early = std::mem::replace(&mut self.frame().early, true);
         let node = self.node(id);
-        self.frame().early = was_early;
         self.frame().layout = before;
         node
     }
@@ -240,11 +238,13 @@ impl Compiler<'_> {
         self.bound.visit(id, 0, &mut |id, _| {
             constant &= match self.bound.expr(id) {
                 Expr::Var { .. } | Expr::Param(_) | Expr::SubQuery(_) => false,
-                Expr::Call(call) => self
-                    .env
-                    .catalog
-                    .proc(call.proc)
-                    .is_some_and(|proc| proc.volatility != Volatility::Volatile),
+                Expr::Call(call) => {
+                    self.env
+                        .catalog
+                        .proc(call.proc)
+                        .is_some_and(|proc| proc.volatility != Volatility::Volatile)
+                        && !self.sees_settings(call.proc)
+                }
                 _ => true,
             };
             constant

@@ -77,7 +77,14 @@ impl Compiler<'_> {
             let values: Result<Vec<_>> = row.iter().map(|id| self.constant_of(*id)).collect();
             match values?.into_iter().collect::<Option<Vec<_>>>() {
                 Some(values) => parts.add_constants(values)?,
-                None => parts.add_nodes(self.nodes(row)?)?,
+                None => {
+                    parts.add_nodes(self.nodes(row)?)?;
+                    let made = |id: &ExprId| self.calls_made(*id);
+                    if row.iter().any(made) {
+                        // INSERT writes it before the values of the next one are calculated.
+                        parts.end_of_nodes();
+                    }
+                }
             }
             rest = others;
         }

@@ -106,6 +106,15 @@ create index on of (tenant)
 select set_config('app.tenant', '2', false), v from of where tenant = '2'
 select v, current_setting('app.tenant') from of where tenant = current_setting('app.tenant')
 select v, current_setting('app.tenant'), tenant('1'), current_setting('app.tenant') from of where tenant = current_setting('app.tenant')
+select set_config('a.f', v, false), current_setting('a.f', true) from (values ('x'), ('y')) q(v)
+with s as (select set_config('a.g', 'cte', false)) select current_setting('a.g', true) from s
+prepare p (text) as select set_config('a.h', $1, false), current_setting('a.h', true)
+execute p('one')
+execute p('two')
+set app.tenant = '1'
+select set_config('app.tenant', '2', false), (select count(*) from of where tenant = current_setting('app.tenant'))
+select set_config('app.tenant', '1', false), (select max(v) from of where tenant = current_setting('app.tenant'))
+select current_setting('app.tenant'), set_config('app.tenant', '3', false), current_setting('app.tenant')
 select set_config('datestyle', 'german', false), current_setting('datestyle')
 select set_config('datestyle', 'mdy', false), current_setting('datestyle'), date '2024-02-01' is null
 reset datestyle
@@ -135,6 +144,42 @@ insert into f values (1, 0)
 update f set id = 2 returning f::text
 select f::text from f
 "#;
+
+const WRITTEN: &str = r#"
+create table vu (id int primary key, s text)
+create function mx() returns int language plpgsql as 'begin return (select coalesce(max(id), 0) + 1 from vu); end'
+alter table vu alter id set default mx()
+insert into vu (s) values ('a'), ('b')
+insert into vu (s) values ('c'), ('d'), ('e'), ('f'), ('g') returning *
+insert into vu (s) select 'x' || g from generate_series(1, 4) g
+insert into vu (s) values ('q1'), ('q2') on conflict do nothing
+insert into vu (id, s) values (mx(), 'r1'), (mx(), 'r2') on conflict (id) do update set s = excluded.s || '!' returning *
+insert into vu select mx(), 'y' || g from generate_series(1, 3) g
+insert into vu select * from (select mx(), 'z' || g from generate_series(1, 3) g offset 0) q
+insert into vu select mx(), 'l' || g from generate_series(1, 9) g limit 2
+insert into vu (id, s) values (default, 'd1'), (mx(), 'd2'), (default, 'd3') returning id, s
+select * from vu order by id
+create table au (n int, tot bigint)
+create function tot() returns bigint language plpgsql as $$ begin return (select coalesce(sum(n), 0) from au); end $$
+create function tot_stable() returns bigint language sql stable as 'select coalesce(sum(n), 0) from au'
+insert into au values (1, tot()), (2, tot()), (3, tot())
+insert into au select g, tot() from generate_series(10, 14) g
+insert into au select g, tot_stable() from generate_series(20, 22) g
+insert into au values (30, tot()), (31, tot_stable()) returning *
+select * from au order by n
+create table own (id int primary key, up int references own)
+create function last() returns int language sql as 'select max(id) from own'
+insert into own values (1, last()), (2, last()), (3, last())
+select * from own order by id
+insert into own values (4, 5), (5, last()), (6, 99)
+create view vv as select * from vu
+insert into vv (s) values ('v1'), ('v2') returning *
+"#;
+
+#[test]
+fn functions_see_rows_that_were_inserted_before() {
+    compared::compare(WRITTEN);
+}
 
 #[test]
 fn what_others_have_done_is_seen() {

@@ -14,6 +14,7 @@ use crate::ddl::{defaults, generated};
 use crate::error::{Result, SqlError};
 use crate::fast::bytes_of;
 use crate::plan::{Batches, Held, TableHandle};
+use crate::query::Changing;
 use crate::view::View;
 
 /// A row's values by column; `None` for DEFAULT.
@@ -67,7 +68,13 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
     };
     let table = &statement.target.table;
     let asks = returning::asks_generated(&statement.target.schema, change);
-    let (returned, n) = if statement.modify.conflict.is_some() {
+    let calls = change.calls || defaults::may_call(statement.view, &statement.target.schema);
+    let (returned, n) = if calls && statement.fires.is_none() && !statement.bound.reads_all_first()
+    {
+        let (rows, changed, held) = statement.one_by_one(&changing)?;
+        asked.check_rows(CheckKind::View, &rows)?;
+        (returns(&rows, &changed, &held)?, rows.len())
+    } else if statement.modify.conflict.is_some() {
         // What is there already is changed, so all of the query is read first.
         let (mut rows, held) = statement.all_rows(&changing)?;
         if statement.fires.is_none() {
@@ -123,7 +130,7 @@ const MANY: usize = 4;
 
 impl Statement<'_> {
     /// All rows of the query, and what they are charged by.
-    fn all_rows(&self, changing: &crate::query::Changing) -> Result<(Vec<Row>, Held)> {
+    fn all_rows(&self, changing: &Changing) -> Result<(Vec<Row>, Held)> {
         let batches = changing.run(self.view)?.all()?;
         let (mut rows, mut held) = (Vec::new(), batches.another());
         for batch in &batches {
@@ -132,6 +139,39 @@ impl Statement<'_> {
             rows.extend(some);
         }
         Ok((rows, held))
+    }
+
+    /// Writes each row before the next one is calculated: functions that the query and the defaults call may ask for those before.
+    /// The rows that were written, which of them were there before, and what they are charged by.
+    fn one_by_one(&self, changing: &Changing) -> Result<(Vec<Row>, Vec<bool>, Held)> {
+        let (change, asked) = (&changing.change, Asks::of(self, &changing.change));
+        let mut batches = changing.run(self.view)?;
+        let (mut held, memory) = (batches.nothing_held(), batches.nothing_held());
+        let conflict = match &self.modify.conflict {
+            Some(_) => Some(Conflict::new(self, change, &memory)?),
+            None => None,
+        };
+        let (mut all, mut changed, mut n) = (Vec::new(), Vec::new(), 0);
+        while let Some(batch) = batches.next()? {
+            for at in 0..batch.num_rows() {
+                let mut rows = self.rows_of(&self.written(change), &batch.slice(at, 1), n)?;
+                n += rows.len();
+                generated::fill(self.view, &self.target.table, &mut rows)?;
+                held.charge(rows.iter().map(bytes_of).sum())?;
+                let Some(conflict) = &conflict else {
+                    asked.check_rows(CheckKind::Insert, &rows)?;
+                    self.put(&rows)?;
+                    all.extend(rows);
+                    continue;
+                };
+                for row in rows {
+                    let Some(put) = conflict.put(row)? else { continue };
+                    all.push(put.row);
+                    changed.push(put.was_there);
+                }
+            }
+        }
+        Ok((all, changed, held))
     }
 
     /// What INSERT writes.

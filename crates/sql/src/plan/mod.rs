@@ -332,6 +332,11 @@ impl Batches {
         Ok(held)
     }
 
+    /// Nothing yet, charged to the memory of the query.
+    pub fn nothing_held(&self) -> Held {
+        Held::new(&self.memory)
+    }
+
     /// What comes until there are `most` rows, and how many there are; `usize::MAX` for all of them, 0 for their number alone.
     ///
     /// # Errors
