@@ -509,7 +509,9 @@ func notifications() {
 		config, err := pgx.ParseConfig("")
 		must(err)
 		said := []any{}
-		config.OnNotice = func(_ *pgconn.PgConn, notice *pgconn.Notice) { said = append(said, notice.Severity+" "+notice.Code+" "+notice.Message) }
+		config.OnNotice = func(_ *pgconn.PgConn, notice *pgconn.Notice) {
+			said = append(said, notice.Severity+" "+notice.Code+" "+notice.Message)
+		}
 		own, err := pgx.ConnectConfig(ctx, config)
 		must(err)
 		defer own.Close(ctx)
