@@ -5,6 +5,7 @@ import datetime as dt
 import decimal
 import enum
 import os
+import re
 import uuid
 from pathlib import Path
 
@@ -152,16 +153,46 @@ with engine.begin() as connection:
     connection.execute(sa.text("CREATE EXTENSION IF NOT EXISTS hstore"))
 
 
-def alembic(function, *arguments, **options):
+def alembic(function, *arguments, metadata=Base.metadata, **options):
     with engine.begin() as connection:
-        config.attributes["connection"] = connection
+        config.attributes |= {"connection": connection, "metadata": metadata}
         function(config, *arguments, **options)
 
 
-def difference():
+def difference(metadata=Base.metadata):
     with engine.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"include_schemas": True, "compare_type": True, "compare_server_default": True, "target_metadata": Base.metadata})
-        return [str(each) for each in compare_metadata(context, Base.metadata) if "alembic_version" not in str(each)]
+        context = MigrationContext.configure(connection, opts={"include_schemas": True, "compare_type": True, "compare_server_default": True, "target_metadata": metadata})
+        found = [re.sub(" object at 0x[0-9a-f]+| at 0x[0-9a-f]+", "", str(each)) for each in compare_metadata(context, metadata)]
+        return [each for each in found if "alembic_version" not in each]
+
+
+def changed():
+    """The models as they are later: every kind of change that autogenerate detects."""
+    later = sa.MetaData(naming_convention=NAMES)
+    for table in Base.metadata.tables.values():
+        table.to_metadata(later)
+    kinds, people, notes = later.tables["kinds"], later.tables["people"], later.tables["other.notes"]
+    kinds.append_column(sa.Column("new", sa.Numeric(6, 1), nullable=False, server_default="0.5", comment="a new one"))
+    kinds.append_column(sa.Column("tags", pg.ARRAY(sa.String(9)), server_default="{}"))
+    kinds.append_column(sa.Column("owner", sa.Uuid, sa.ForeignKey("owners.key", name="owned", onupdate="CASCADE", ondelete="SET NULL", deferrable=True, initially="DEFERRED")))
+    kinds.append_constraint(sa.UniqueConstraint("big", "small", name="both", postgresql_nulls_not_distinct=True))
+    kinds.c.text.nullable, kinds.c.text.comment, kinds.c.text.server_default = False, "another", sa.DefaultClause("none")
+    # A column that gets shorter comes last: that one does in any case.
+    later.tables["coders"].c.language.type = sa.String(50)
+    kinds.c.zoned.server_default = None
+    kinds.c.boolean.server_default = sa.DefaultClause(sa.false())
+    kinds.comment = "all kinds, later"
+    kinds.indexes -= {index for index in kinds.indexes if index.name in ("ix_low", "ix_some")}
+    sa.Index("ix_low", sa.func.upper(kinds.c.text))
+    sa.Index("ix_more", kinds.c.moment, kinds.c.time.desc().nulls_last(), unique=True, postgresql_where=kinds.c.big > 5, postgresql_include=["small"])
+    sa.Index("ix_like", kinds.c.varchar, postgresql_ops={"varchar": "varchar_pattern_ops"})
+    sa.Index("ix_name", people.c.name, postgresql_using="hash")
+    notes.constraints -= {key for key in notes.constraints if isinstance(key, sa.ForeignKeyConstraint)}
+    notes.append_constraint(sa.ForeignKeyConstraint(["person_id"], ["people.id"], name="of_person"))
+    sa.Table("owners", later, sa.Column("key", sa.Uuid, primary_key=True, server_default=sa.text("gen_random_uuid()")), sa.Column("size", sa.Enum("small", "large", name="sizes"), server_default="small"),
+             sa.Column("n", sa.BigInteger, sa.Identity(always=True, start=7, increment=2)), sa.Column("twice", sa.BigInteger, sa.Computed("length(name) * 2")), sa.Column("name", sa.Text, unique=True), sa.CheckConstraint("length(name) > 1", name="long"))
+    later.remove(later.tables["friends"])
+    return later
 
 
 check("the first revision", lambda: alembic(command.revision, "first", autogenerate=True, rev_id="1"))
@@ -171,6 +202,18 @@ show("its operations", [line.strip().split("(")[0] for line in text.read_text().
 text.write_text(text.read_text().replace("def upgrade():\n", 'def upgrade():\n    op.execute("CREATE SEQUENCE numbers START 5 INCREMENT 3")\n'))
 check("upgrade", lambda: alembic(command.upgrade, "head"))
 check("no difference", difference)
+later = changed()
+check("differences of changed models", lambda: sorted(difference(later)))
+check("the second revision", lambda: alembic(command.revision, "changed", autogenerate=True, rev_id="later", metadata=later))
+second = next(Path("versions").glob("later_*.py"))
+show("its text", second.read_text())
+check("upgrade to what changed", lambda: alembic(command.upgrade, "head", metadata=later))
+check("no difference of changed models", lambda: difference(later))
+check("nothing to be done", lambda: alembic(command.check, metadata=later))
+check("differences of earlier models", lambda: sorted(difference()))
+check("downgrade of what changed", lambda: (alembic(command.downgrade, "1", metadata=later), second.unlink(), sa.Enum(name="sizes").drop(engine))[1:])
+check("no difference after it", difference)
+check("current revision", lambda: (alembic(command.stamp, "base"), alembic(command.stamp, "1")))
 Path("versions/2_more.py").write_text('''
 from alembic import op
 import sqlalchemy as sa

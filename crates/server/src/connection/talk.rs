@@ -193,6 +193,10 @@ impl Connection {
             return Err(stopping().into());
         }
         let received = self.receive(self.server.config.message_bytes);
+        // What the client asked after it was told to go is not carried out.
+        if received.is_ok() && session.is_terminated() {
+            return Err(stopping().into());
+        }
         received.map_err(|end| match (end, limit) {
             (End::Gone, _) if session.is_terminated() => stopping().into(),
             (End::Fatal(error), Some((_, why))) if error.state() == "57P05" => why.into(),

@@ -44,3 +44,18 @@ fn who_ends_a_session_may_wait_for_its_end() {
     let listed = format!("select count(*) from pg_stat_activity where pid = {pid}");
     assert_eq!(wire.query(&listed)[1].values(), ["0"]);
 }
+
+#[test]
+fn what_a_session_hears_after_its_end_is_not_carried_out() {
+    let running = start(config());
+    let mut other = running.session();
+    other.query("create table told (a int)");
+    for _ in 0..40 {
+        let mut wire = running.session();
+        let pid = wire.query("select pg_backend_pid()")[1].values()[0].clone();
+        other.query(&format!("select pg_terminate_backend({pid})"));
+        wire.send(b'Q', b"insert into told values (1)\0");
+        wire.expect_error("FATAL", "57P01");
+    }
+    assert_eq!(other.query("select count(*) from told")[1].values(), ["0"]);
+}
