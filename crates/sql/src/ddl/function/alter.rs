@@ -25,6 +25,7 @@ pub fn alter(
     let tag = match alter.kind {
         RoutineKind::Procedure => "ALTER PROCEDURE",
         RoutineKind::Routine => "ALTER ROUTINE",
+        RoutineKind::Aggregate => "ALTER AGGREGATE",
         _ => "ALTER FUNCTION",
     };
     let known = match find::find(view, source, alter.kind, &alter.signature) {
@@ -69,6 +70,10 @@ pub fn alter(
             let to = new_owner(view, &known, role_word(role))?;
             session.catalog_changed()?;
             session.give(view, known.class(), known.rights(), to)?;
+        }
+        FunctionChange::Options(_) if known.aggregate.is_some() => {
+            let text = format!("\"{}\" is an aggregate function", known.name.name);
+            return Err(SqlError::new("42809", text));
         }
         FunctionChange::Options(options) => {
             let options = Options::of(source, options, known.procedure)?;
