@@ -396,12 +396,17 @@ impl Aggregate for Collected {
             if rows.is_empty() {
                 continue;
             }
+            // Of many batches a group has rows of few.
+            let mut batches: Vec<u32> = rows.iter().map(|(batch, _)| *batch).collect();
+            batches.sort_unstable();
+            batches.dedup();
+            let place = |batch: &u32| batches.partition_point(|of| of < batch);
             let at: Vec<(usize, usize)> =
-                rows.iter().map(|(batch, row)| (*batch as usize, *row as usize)).collect();
+                rows.iter().map(|(batch, row)| (place(batch), *row as usize)).collect();
             let mut args = Vec::with_capacity(self.within.args);
             for column in 0..self.within.args {
-                let arrays: Vec<&dyn Array> =
-                    self.batches.iter().map(|batch| &*batch[column]).collect();
+                let of = |batch: &u32| -> &dyn Array { &*self.batches[*batch as usize][column] };
+                let arrays: Vec<&dyn Array> = batches.iter().map(of).collect();
                 let array = arrow_select::interleave::interleave(&arrays, &at);
                 args.push(Col::new(array.map_err(arrow)?));
             }

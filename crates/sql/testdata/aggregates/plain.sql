@@ -29,7 +29,9 @@ select cnt(*) from t
 select cnt() from t
 select cnt(a) from t
 select g, cnt(*) filter (where a is not null) from t group by g order by g
-create aggregate avg2 (float8) (sfunc = float8_accum, stype = float8[], finalfunc = float8_avg, initcond = '{0,0,0}')
+create function accum(s float8[], v float8) returns float8[] language sql as 'select case when v is null then s else array[s[1] + 1, s[2] + v] end'
+create function finished(s float8[]) returns float8 language sql as 'select s[2] / nullif(s[1], 0)'
+create aggregate avg2 (float8) (sfunc = accum, stype = float8[], finalfunc = finished, initcond = '{0,0}')
 select avg2(f), avg(f) from t
 select g, avg2(f) from t group by g order by g
 create aggregate collect (anycompatible) (sfunc = array_append, stype = anycompatiblearray, initcond = '{}')

@@ -4,10 +4,11 @@ use super::super::keyword::{Class, Keyword};
 use super::super::parser::Parser;
 use super::super::token::Kind;
 use super::object;
-use crate::Result;
 use crate::ast::{
-    CreateAggregate, DefinitionItem, DefinitionValue, Object, Parameter, Signature, Statement,
+    CreateAggregate, DefinitionItem, DefinitionValue, Object, Parameter, ParameterMode, Signature,
+    Statement,
 };
+use crate::{Error, Result};
 
 impl Parser<'_> {
     /// CREATE AGGREGATE, at this word.
@@ -43,7 +44,13 @@ impl Parser<'_> {
                 self.expect_word(Keyword::By)?;
                 ordered = true;
             }
-            all.push(self.parameter(false)?);
+            let place = self.place();
+            let parameter = self.parameter(false)?;
+            if !matches!(parameter.mode, ParameterMode::In | ParameterMode::Variadic) {
+                let text = "aggregates cannot have output arguments";
+                return Err(Error::new("0A000", text).at(place));
+            }
+            all.push(parameter);
             if !self.accept_char(',') && (ordered || !self.at_word(Keyword::Order)) {
                 break;
             }

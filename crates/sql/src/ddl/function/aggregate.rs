@@ -3,7 +3,9 @@
 use onlap_pg::ast::{
     CreateAggregate, DefinitionItem, DefinitionValue, Lasting, ParameterMode, Path, TypeName,
 };
-use onlap_pg::catalog::{Kind as TypeKind, MadeAggregate, ProcKind, oids, procedure_signature};
+use onlap_pg::catalog::{
+    Kind as TypeKind, MadeAggregate, Proc, ProcKind, oids, procedure_signature,
+};
 use onlap_pg::resolve::{self, Called, Form, Operand};
 use onlap_pg::{Oid, TypeRef};
 
@@ -432,6 +434,9 @@ impl Making<'_> {
             let types: Vec<_> = types.iter().map(|oid| (None, *oid)).collect();
             procedure_signature(catalog, &name, &types)
         };
+        let set = |types: &[u32]| {
+            SqlError::new("42804", format!("function {} returns a set", signature(types)))
+        };
         let missing =
             || SqlError::new("42883", format!("function {} does not exist", signature(given)));
         if let [schema, _] = &parts[..]
@@ -442,6 +447,15 @@ impl Making<'_> {
                 format!("schema \"{schema}\" does not exist"),
             ));
         }
+        // One that takes these types as they are needs nothing else, also where they stand for others.
+        let exact = catalog.procs_named(&name).filter(|proc| *proc.arguments == *given);
+        if let Some(proc) = exact.min_by_key(|proc| catalog.rank(proc)) {
+            return match proc.kind {
+                ProcKind::Function if proc.retset => Err(set(given)),
+                ProcKind::Function => self.found(proc, proc.result),
+                _ => Err(missing()),
+            };
+        }
         let operands: Vec<Operand> =
             given.iter().map(|oid| Operand::typed(TypeRef::new(*oid))).collect();
         let call = match resolve::function(catalog, &name, &operands, Form::default()) {
@@ -451,8 +465,7 @@ impl Making<'_> {
             Err(e) => return Err(sql_error(&e, "")),
         };
         if call.retset {
-            let text = format!("function {} returns a set", signature(given));
-            return Err(SqlError::new("42804", text));
+            return Err(set(given));
         }
         let proc = catalog.proc(call.proc).ok_or_else(missing)?;
         if call.collected.is_some() || !call.defaults.is_empty() || proc.variadic == oids::ANY {
@@ -465,10 +478,15 @@ impl Making<'_> {
             let text = format!("function {} requires run-time type coercion", signature(declared));
             return Err(SqlError::new("42804", text));
         }
-        if let Some(made) = self.view.objects.functions().by_oid(call.proc) {
+        self.found(proc, call.result)
+    }
+
+    /// A function that the role may call.
+    fn found(&self, proc: &Proc, result: u32) -> Result<Found> {
+        if let Some(made) = self.view.objects.functions().by_oid(proc.oid) {
             let name = made.name.name.as_str();
             self.view.must(&[Need::new(Action::Call, made.class(), made.rights(), name)])?;
         }
-        Ok(Found { oid: call.proc, result: call.result, strict: proc.strict })
+        Ok(Found { oid: proc.oid, result, strict: proc.strict })
     }
 }
