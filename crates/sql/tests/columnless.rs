@@ -57,7 +57,6 @@ fn many_rows_are_spilled_and_flushed() {
     talk.rows("create table t ()");
     talk.rows("insert into t select from generate_series(1, 3000000)");
     assert_eq!(texts(&talk.rows("select count(*) from t")), ["3000000"]);
-    let deleted = talk.run("delete from t");
-    assert_eq!((deleted.error, &deleted.tags[..]), (None, &["DELETE 3000000".to_string()][..]));
+    talk.rows("truncate t");
     assert_eq!(texts(&talk.rows("select count(*) from t")), ["0"]);
 }
