@@ -262,7 +262,7 @@ impl Compiler<'_> {
         let catalog = Arc::clone(&self.env.catalog);
         let Some(proc) = self.env.catalog.proc(function) else {
             let text = format!("cache lookup failed for function {function}");
-            return Err(onlap_pg::Error::new("XX000", text));
+            return Err(onlap_pg::Error::internal(text));
         };
         let types = Types { args: args.to_vec(), result, catalog };
         let kernel = match (&proc.made, find(function)) {

@@ -22,12 +22,7 @@ pub fn alter(
     source: Source<'_>,
     alter: &AlterFunction,
 ) -> Result<&'static str> {
-    let tag = match alter.kind {
-        RoutineKind::Procedure => "ALTER PROCEDURE",
-        RoutineKind::Routine => "ALTER ROUTINE",
-        RoutineKind::Aggregate => "ALTER AGGREGATE",
-        _ => "ALTER FUNCTION",
-    };
+    let tag = tag_of(alter.kind);
     let known = match find::find(view, source, alter.kind, &alter.signature) {
         Ok(known) => known,
         Err(e) => {
@@ -87,6 +82,15 @@ pub fn alter(
         }
     }
     Ok(tag)
+}
+
+fn tag_of(kind: RoutineKind) -> &'static str {
+    match kind {
+        RoutineKind::Procedure => "ALTER PROCEDURE",
+        RoutineKind::Routine => "ALTER ROUTINE",
+        RoutineKind::Aggregate => "ALTER AGGREGATE",
+        RoutineKind::Function => "ALTER FUNCTION",
+    }
 }
 
 /// The role that is to own a function, which may create in its schema.
