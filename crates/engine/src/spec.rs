@@ -182,10 +182,6 @@ impl TableSpec {
         next_index: &mut dyn FnMut() -> IndexId,
     ) -> Result<TableSchema> {
         check_name("table", &self.name)?;
-        if self.columns.is_empty() {
-            let text = format!("table {} has no columns; add at least one", self.name);
-            return Err(Error::new(ErrorKind::InvalidInput, text));
-        }
         if self.columns.len() > limits::COLUMNS {
             return Err(too_many("columns", self.columns.len(), limits::COLUMNS));
         }

@@ -353,8 +353,11 @@ impl Batch {
         self.columns.iter_mut().for_each(|c| c.truncate(n));
         self.rows = self.rows.min(n);
     }
-    /// Heap bytes in use, by capacity.
+    /// Heap bytes in use, by capacity. A row without columns counts as a byte, so that what holds such rows fills up, too.
     pub fn heap_bytes(&self) -> usize {
-        self.columns.iter().map(Column::heap_bytes).sum()
+        match self.columns.is_empty() {
+            true => self.rows,
+            false => self.columns.iter().map(Column::heap_bytes).sum(),
+        }
     }
 }

@@ -31,6 +31,13 @@ CREATE FUNCTION app.next(a int, b int DEFAULT 2) RETURNS int LANGUAGE sql IMMUTA
 CREATE FUNCTION app.touch() RETURNS trigger LANGUAGE plpgsql AS $$begin new.changed := now(); return new; end$$;
 CREATE FUNCTION app.many(n int) RETURNS SETOF int LANGUAGE sql STABLE STRICT AS $$select generate_series(1, n)$$;
 CREATE PROCEDURE app.clean(INOUT n int) LANGUAGE plpgsql AS $$begin n := n + 1; end$$;
+CREATE FUNCTION app.longer(a text, b text) RETURNS text LANGUAGE sql IMMUTABLE STRICT AS $$select case when length(b) > length(a) then b else a end$$;
+CREATE AGGREGATE app.longest(word text) (SFUNC = app.longer, STYPE = text, COMBINEFUNC = app.longer, PARALLEL = safe);
+CREATE AGGREGATE app.rows(*) (SFUNC = int8inc, STYPE = bigint, INITCOND = '0');
+CREATE AGGREGATE app.moods(VARIADIC app.mood[]) (SFUNC = array_cat, STYPE = app.mood[], FINALFUNC = array_to_json, INITCOND = '{}');
+COMMENT ON AGGREGATE app.longest(text) IS 'the longest';
+CREATE TABLE public.nothing ();
+INSERT INTO public.nothing SELECT FROM generate_series(1, 3);
 ";
 
 /// Columns of each table; `{n}` is its number.
@@ -75,6 +82,8 @@ CREATE RULE r AS ON INSERT TO app.base DO ALSO INSERT INTO audit.log (what)
   VALUES ('r'::text);
 ALTER DEFAULT PRIVILEGES IN SCHEMA app GRANT SELECT ON TABLES TO joe;
 ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
+CREATE VIEW app.words AS SELECT m, app.longest(name) AS longest, app.rows(*) AS rows FROM app.t0 GROUP BY m;
+GRANT EXECUTE ON FUNCTION app.longest(text) TO joe;
 GRANT USAGE ON SCHEMA app TO joe; GRANT EXECUTE ON FUNCTION app.next(int, int) TO joe;
 ALTER TABLE app.t0 RENAME COLUMN raw TO bytes;
 ALTER TABLE app.t1 DROP COLUMN gone;

@@ -396,12 +396,17 @@ impl Aggregate for Collected {
             if rows.is_empty() {
                 continue;
             }
+            // Of many batches a group has rows of few.
+            let mut batches: Vec<u32> = rows.iter().map(|(batch, _)| *batch).collect();
+            batches.sort_unstable();
+            batches.dedup();
+            let place = |batch: &u32| batches.partition_point(|of| of < batch);
             let at: Vec<(usize, usize)> =
-                rows.iter().map(|(batch, row)| (*batch as usize, *row as usize)).collect();
+                rows.iter().map(|(batch, row)| (place(batch), *row as usize)).collect();
             let mut args = Vec::with_capacity(self.within.args);
             for column in 0..self.within.args {
-                let arrays: Vec<&dyn Array> =
-                    self.batches.iter().map(|batch| &*batch[column]).collect();
+                let of = |batch: &u32| -> &dyn Array { &*self.batches[*batch as usize][column] };
+                let arrays: Vec<&dyn Array> = batches.iter().map(of).collect();
                 let array = arrow_select::interleave::interleave(&arrays, &at);
                 args.push(Col::new(array.map_err(arrow)?));
             }
@@ -429,13 +434,24 @@ impl Aggregate for Collected {
         cx: &mut onlap_kernels::Cx<'_>,
     ) -> onlap_pg::Result<()> {
         let saved = arrow_array::cast::AsArray::as_binary::<i32>(saved);
+        let (mut columns, mut of): (Vec<Vec<ArrayRef>>, Vec<usize>) = (Vec::new(), Vec::new());
         for (row, group) in groups.iter().enumerate() {
-            for columns in crate::saved::load_rows(saved.value(row)) {
-                let columns: Vec<Col> = columns.into_iter().map(Col::new).collect();
-                self.update(&columns, &[*group], cx)?;
+            for values in crate::saved::load_rows(saved.value(row)) {
+                columns.resize_with(values.len(), Vec::new);
+                columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
+                of.push(*group);
             }
         }
-        Ok(())
+        if of.is_empty() {
+            return Ok(());
+        }
+        // Together they take far less than one by one.
+        let together = |column: Vec<ArrayRef>| {
+            let rows: Vec<&dyn Array> = column.iter().map(|value| &**value).collect();
+            arrow_select::concat::concat(&rows).map(Col::new).map_err(arrow)
+        };
+        let columns = columns.into_iter().map(together).collect::<onlap_pg::Result<Vec<Col>>>()?;
+        self.update(&columns, &of, cx)
     }
 
     fn forget(&mut self, groups: usize) {

@@ -14,10 +14,11 @@ use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_expr::aggregate::{AggregateExprBuilder, AggregateFunctionExpr};
 use datafusion_physical_plan::ExecutionPlan;
 use datafusion_physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
+use onlap_kernels::aggregate::MakeAggregate;
 use onlap_kernels::{Types, find_aggregate};
 use onlap_pg::bound::{Aggregate, EntryKind, Expr, ExprId, Query, QueryId};
 use onlap_pg::catalog::oids;
-use onlap_pg::{Result, TypeRef};
+use onlap_pg::{Oid, Result, TypeRef};
 
 use crate::aggregates::{Called, Collected, MakeStates, Within};
 use crate::collation::Colliding;
@@ -287,10 +288,12 @@ impl Compiler<'_> {
         }
         let bound = self.bound;
         let row = self.env.catalog.proc(call.proc).expect("the resolver has found it");
-        let Some(make) = find_aggregate(call.proc) else {
+        let custom = row.made.as_ref().and_then(|made| made.aggregate.clone());
+        let make = find_aggregate(call.proc);
+        if make.is_none() && custom.is_none() {
             let shown = onlap_kernels::signature(&self.env.catalog, row);
             return Err(unsupported(format!("aggregate {shown}")));
-        };
+        }
         let mut types = Vec::new();
         let mut at = Vec::new();
         let given = call.args.iter().filter(|target| !target.hidden).map(|target| target.value);
@@ -307,10 +310,16 @@ impl Compiler<'_> {
             let one = self.constant(oids::BOOL, &onlap_kernels::Datum::Bool(true))?;
             at.push(parts.add(one, DataType::Boolean));
         }
-        let kept = Types { args: types, result, catalog: Arc::clone(&self.env.catalog) };
-        let mut states: MakeStates = match self.extreme_collides(id, call.proc) {
-            Some(how) => Arc::new(move || Box::new(Colliding::new(make(&kept), how))),
-            None => Arc::new(move || make(&kept)),
+        let mut states = match (make, custom) {
+            (Some(make), _) => self.ready(make, id, call.proc, types),
+            (None, Some(made)) => {
+                // Rows that are sorted are kept as rows.
+                let keeps = call.order.is_empty() && call.distinct.is_empty();
+                let has_groups = keeps && !parts.keys.is_empty();
+                let row = self.env.catalog.proc(call.proc).expect("the resolver has found it");
+                self.custom(row, &made, (&types, result), has_groups)?
+            }
+            (None, None) => unreachable!("refused before"),
         };
         let order = if call.distinct.is_empty() { &call.order } else { &call.distinct };
         if !order.is_empty() {
@@ -321,6 +330,22 @@ impl Compiler<'_> {
         let filter = self.filter_of(call, parts)?;
         parts.calls.push((states, at, filter, self.arrow(result.oid)?));
         Ok(parts.calls.len() - 1)
+    }
+
+    /// What makes the states of an aggregate that has a kernel.
+    pub fn ready(
+        &self,
+        make: MakeAggregate,
+        id: ExprId,
+        proc: Oid,
+        args: Vec<TypeRef>,
+    ) -> MakeStates {
+        let result = self.bound.ty(id);
+        let types = Types { args, result, catalog: Arc::clone(&self.env.catalog) };
+        match self.extreme_collides(id, proc) {
+            Some(how) => Arc::new(move || Box::new(Colliding::new(make(&types), how))),
+            None => Arc::new(move || make(&types)),
+        }
     }
 
     /// The column of FILTER.

@@ -23,6 +23,7 @@ mod compile;
 mod condition;
 mod containers;
 mod counted;
+mod custom;
 mod distinct;
 mod effects;
 mod entries;

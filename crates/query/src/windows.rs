@@ -23,7 +23,6 @@ use onlap_pg::bound::{Expr, ExprId, FrameEdge, Query, QueryId, SortItem, Window,
 use onlap_pg::catalog::{ProcKind, oids};
 use onlap_pg::{Oid, Result, TypeRef};
 
-use crate::collation::Colliding;
 use crate::columns::schema_of;
 use crate::compile::{Compiler, unsupported};
 use crate::distinct::are_equal;
@@ -184,15 +183,18 @@ impl Compiler<'_> {
         let shown = || onlap_kernels::signature(&self.env.catalog, proc);
         let what = match call.kind {
             ProcKind::Window => What::named(&proc.name),
-            _ => find_aggregate(call.proc).map(|make| {
-                let collide = self.extreme_collides(id, call.proc);
-                let args = call.args.iter().map(|arg| bound.ty(*arg)).collect();
-                let types = Types { args, result, catalog: Arc::clone(&self.env.catalog) };
-                What::Aggregate(match collide {
-                    Some(how) => Arc::new(move || Box::new(Colliding::new(make(&types), how))),
-                    None => Arc::new(move || make(&types)),
-                })
-            }),
+            _ => {
+                let args: Vec<TypeRef> = call.args.iter().map(|arg| bound.ty(*arg)).collect();
+                let made = proc.made.as_ref().and_then(|made| made.aggregate.as_ref());
+                match (find_aggregate(call.proc), made) {
+                    (Some(make), _) => Some(What::Aggregate(self.ready(make, id, call.proc, args))),
+                    (None, Some(made)) => {
+                        let states = self.custom(proc, made, (&args, result), false)?;
+                        Some(What::Aggregate(states))
+                    }
+                    (None, None) => None,
+                }
+            }
         };
         let Some(what) = what else {
             return Err(unsupported(format!("function {}", shown())));

@@ -297,10 +297,6 @@ impl Plan {
     fn drop_column(&mut self, name: &str, cascade: bool, references: &References) -> Result<()> {
         let at = self.column(name)?;
         let id = self.schema.columns[at].id;
-        if self.schema.columns.len() == 1 {
-            let text = format!("column {name} is the last of table {}", self.schema.name);
-            return Err(Error::new(ErrorKind::Unsupported, text));
-        }
         let schema = &self.schema;
         let in_primary = schema.primary().is_some_and(|p| p.key.iter().any(|k| k.column == id));
         if in_primary || (!cascade && self.user_of(id).is_some()) {

@@ -351,7 +351,7 @@ impl Transaction {
 
     /// Replaces all rows, of which these columns are set.
     fn replace_all(&mut self, table: &Table, names: &[&str], set: SetRow<'_>) -> Result<()> {
-        let ids = self.all_rows(table, names[0].to_owned())?;
+        let ids = self.all_rows(table, Some(names[0].to_owned()))?;
         for part in ids.chunks(ROWS_AT_ONCE) {
             self.shared.check_open()?;
             stop::check()?;
@@ -372,7 +372,8 @@ impl Transaction {
         self.take_judged(table)?;
         let schema = Arc::clone(&self.buffer(table)?.schema);
         self.check_unchanged(table, &schema)?;
-        self.all_rows(table, schema.columns[0].name.clone())
+        let first = schema.columns.first().map(|column| column.name.clone());
+        self.all_rows(table, first)
     }
 
     /// Gives a column of rows values, one each, as a part of what [`Transaction::alter_table`] does with the table: checks that
@@ -412,10 +413,12 @@ impl Transaction {
         })
     }
 
-    fn all_rows(&mut self, table: &Table, column: String) -> Result<Vec<RowId>> {
+    fn all_rows(&mut self, table: &Table, column: Option<String>) -> Result<Vec<RowId>> {
         let (view, now) = self.newest(table)?;
         let mut ids: Vec<RowId> = Vec::new();
-        for batch in Reader::new(view, now).scan(&Scan::all().columns(vec![column]))? {
+        for batch in
+            Reader::new(view, now).scan(&Scan::all().columns(Vec::from_iter(column.clone())))?
+        {
             ids.extend_from_slice(&batch?.row_ids);
         }
         Ok(ids)

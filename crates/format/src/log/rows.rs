@@ -16,6 +16,7 @@
 use std::ops::Range;
 
 use onlap_base::Result;
+use onlap_base::limits::LOG_RECORD_BYTES;
 
 use crate::batch::{Batch, Column, NullMask, Vector};
 use crate::encode::{ColumnView, Effort, encode_column};
@@ -65,11 +66,11 @@ pub(super) fn read_rows(r: &mut Reader<'_>, into: &mut Batch) -> Result<()> {
         return Ok(());
     }
     let columns = r.count(1)?;
-    if columns == 0 {
-        return Err(r.error("rows without columns"));
-    }
     let form = r.u8()?;
     let rows = usize::try_from(rows).map_err(|_| r.error("a row count above the record"))?;
+    if columns == 0 && rows > LOG_RECORD_BYTES {
+        return Err(r.error("more rows without columns than a record may stand for"));
+    }
     into.columns.truncate(columns);
     match form {
         FORM_PLAIN => {

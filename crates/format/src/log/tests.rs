@@ -196,6 +196,25 @@ fn rows_come_back_at_every_count() {
 }
 
 #[test]
+fn rows_without_columns_are_a_number_with_a_limit() {
+    let record = |rows| {
+        let mut body = CommitBody::new();
+        body.push(TableId(3), 2, &Batch { columns: Vec::new(), rows }, &[]);
+        let mut bytes = first(5).encode().to_vec();
+        body.append_to(&mut bytes, LogPosition::new(5, HEADER_BYTES as u64), 1, &[0], None);
+        LogReader::new("5.log", &first(5), &bytes, None).next_record()
+    };
+    for n in [1, 12, 1 << 20, onlap_base::limits::LOG_RECORD_BYTES] {
+        let RecordBody::Commit(commit) = record(n).unwrap().unwrap().body else {
+            panic!("a commit")
+        };
+        let got = &commit.tables[0].rows;
+        assert_eq!((got.rows, got.columns.len()), (n, 0));
+    }
+    assert!(record(onlap_base::limits::LOG_RECORD_BYTES + 1).is_err());
+}
+
+#[test]
 fn any_torn_last_record_is_cut() {
     let start = LogPosition::new(1, HEADER_BYTES as u64);
     let (bytes, at) = file(first(1), &[LogPosition::START, start]);

@@ -38,9 +38,9 @@ pub use query::{
     Relation, Sample, Search, Select, Set, SetKind, Sort, SortOrder, Target, Using, Window, With,
 };
 pub use routine::{
-    AlterFunction, CreateFunction, CreateTrigger, DropFunction, FunctionChange, FunctionOption,
-    Parameter, ParameterMode, RoutineKind, Signature, Transition, TriggerConstraint, TriggerEvent,
-    TriggerTime,
+    AlterFunction, CreateAggregate, CreateFunction, CreateTrigger, DefinitionItem, DefinitionValue,
+    DropFunction, FunctionChange, FunctionOption, Parameter, ParameterMode, RoutineKind, Signature,
+    Transition, TriggerConstraint, TriggerEvent, TriggerTime,
 };
 pub use statement::{
     Assigned, Column, Conflict, ConflictAction, ConflictTarget, Delete, IndexElement, Insert, Into,

@@ -1,9 +1,9 @@
 //! Statements about schemas, databases, roles, rights and comments as they were written.
 
 use super::{
-    AlterExtension, AlterFunction, Constraint, CreateExtension, CreateFunction, CreateTrigger,
-    DropExtension, DropFunction, Name, NamedRule, OptionValue, Path, Relation, Role, RoutineKind,
-    Said, SetStatement, Signature, Span, Statement, TypeName,
+    AlterExtension, AlterFunction, Constraint, CreateAggregate, CreateExtension, CreateFunction,
+    CreateTrigger, DropExtension, DropFunction, Name, NamedRule, OptionValue, Path, Relation, Role,
+    RoutineKind, Said, SetStatement, Signature, Span, Statement, TypeName,
 };
 
 /// CREATE SCHEMA.
@@ -458,6 +458,8 @@ pub enum Object {
     },
     /// CREATE FUNCTION, CREATE PROCEDURE
     CreateFunction(Box<CreateFunction>),
+    /// CREATE AGGREGATE
+    CreateAggregate(Box<CreateAggregate>),
     /// ALTER FUNCTION and its like
     AlterFunction(Box<AlterFunction>),
     /// DROP FUNCTION and its like

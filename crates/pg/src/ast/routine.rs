@@ -100,6 +100,45 @@ pub struct CreateFunction {
     pub options: Vec<(FunctionOption, u32)>,
 }
 
+/// What an item of a definition is said to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DefinitionValue {
+    /// A type, or the name of something.
+    Type(TypeName),
+    /// An operator.
+    Operator(Path),
+    /// A reserved word, NONE, or a text.
+    Word(Name),
+    /// A number, as it was written.
+    Number(Box<str>),
+}
+
+/// An item of a definition: `name = value`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DefinitionItem {
+    /// What it is about.
+    pub name: Name,
+    /// What that is.
+    pub value: Option<DefinitionValue>,
+    /// Where it stands.
+    pub place: u32,
+}
+
+/// CREATE AGGREGATE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreateAggregate {
+    /// OR REPLACE.
+    pub replace: bool,
+    /// Its name.
+    pub name: Path,
+    /// Its parameters; none in the old form, whose definition says them.
+    pub parameters: Option<Vec<Parameter>>,
+    /// Whether there is an ORDER BY among them.
+    pub ordered: bool,
+    /// What was said of it.
+    pub items: Vec<DefinitionItem>,
+}
+
 /// What ALTER FUNCTION does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FunctionChange {

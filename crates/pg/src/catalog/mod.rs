@@ -25,8 +25,8 @@ use crate::Oid;
 pub use facts::{Row, Table, rows};
 pub use procs::Noted;
 pub use rows::{
-    Aggregate, Cast, CastContext, CastMethod, Kind, Label, MadeParameter, MadeProc, Operator, Proc,
-    ProcKind, Type, Volatility,
+    Aggregate, Cast, CastContext, CastMethod, Kind, Label, MadeAggregate, MadeParameter, MadeProc,
+    Operator, Proc, ProcKind, Type, Volatility,
 };
 pub use shown::{operator_signature, procedure_signature};
 

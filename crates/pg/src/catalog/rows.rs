@@ -203,6 +203,25 @@ pub struct MadeProc {
     pub qualified: String,
     /// All parameters in their order.
     pub parameters: Vec<MadeParameter>,
+    /// What is known of an aggregate.
+    pub aggregate: Option<MadeAggregate>,
+}
+
+/// What an aggregate of a database is made of: functions by their OIDs, 0 for none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MadeAggregate {
+    /// What makes the next state of a state and a row's arguments.
+    pub transition: Oid,
+    /// The declared type of states.
+    pub state: Oid,
+    /// What makes the result of the last state.
+    pub finish: Oid,
+    /// Whether that is given NULLs in the place of the arguments, too.
+    pub finish_extra: bool,
+    /// What makes a state of two.
+    pub combine: Oid,
+    /// The first state, as text.
+    pub initial: Option<String>,
 }
 
 /// A parameter of such a function.

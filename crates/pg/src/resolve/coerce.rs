@@ -52,6 +52,18 @@ pub(super) fn path(catalog: &Catalog, source: Oid, target: Oid, context: Context
     (written || read).then_some(Path::Text)
 }
 
+/// Whether values of a type are values of another as they are, without being asked for.
+pub fn is_same(catalog: &Catalog, source: Oid, target: Oid) -> bool {
+    let anything = target == oids::ANY || target == oids::ANYELEMENT;
+    let array = || target == oids::ANYARRAY && catalog.element(source).is_some();
+    source == target
+        || anything
+        || array()
+        || catalog.base_type(source) == target
+        || path(catalog, source, target, Context::Implicit) == Some(Path::Same)
+            && catalog.get_type(target).is_none_or(|ty| ty.kind != Kind::Domain)
+}
+
 /// Whether one type may become another in a context; `unknown` always may.
 pub fn can_convert(catalog: &Catalog, source: Oid, target: Oid, context: Context) -> bool {
     can_convert_all(catalog, &[source], &[target], context)

@@ -21,12 +21,13 @@ mod polymorphic;
 use crate::catalog::{Catalog, oids};
 use crate::{Oid, Result, TypeRef};
 
-pub use coerce::{Context, assignment_error, can_convert, cast_error, convert, to_text};
+pub use coerce::{Context, assignment_error, can_convert, cast_error, convert, is_same, to_text};
 pub use common::{array_type, common_modifier, common_type, to_common, try_common_type};
 pub use functions::{Call, Called, Collected, Form, function};
 pub use named::parameter_name;
 pub use operators::{InList, OperatorCall, any_operator, in_list, operator};
 pub use outputs::{outputs, result_name};
+pub use polymorphic::{says, settled};
 
 /// Where an operand's type comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -128,6 +128,19 @@ pub(super) fn settle(
     Ok(result)
 }
 
+/// What a declared type stands for, where arguments of these types are given for what is declared.
+///
+/// # Errors
+/// As of a call.
+pub fn settled(catalog: &Catalog, actual: &[Oid], declared: &[Oid], ty: Oid) -> Result<Oid> {
+    settle(catalog, actual, &mut declared.to_vec(), ty)
+}
+
+/// Whether an argument of a declared type says what another one stands for.
+pub fn says(argument: Oid, ty: Oid) -> bool {
+    is_simple(argument) && is_simple(ty) || is_compatible(argument) && is_compatible(ty)
+}
+
 fn mismatch(text: impl Into<String>) -> Error {
     Error::new("42804", text)
 }

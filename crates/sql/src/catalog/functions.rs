@@ -10,6 +10,7 @@ use onlap_pg::TypeRef;
 use onlap_pg::catalog::{Catalog, MadeParameter, MadeProc, Proc, ProcKind, Volatility, oids};
 use serde_json::{Value as Json, json};
 
+use super::aggregates::Aggregate;
 use super::names::{quote, temporary_of};
 use super::objects::Object;
 use super::{Name, oids as numbers};
@@ -55,6 +56,8 @@ pub struct Function {
     pub rows: f64,
     /// SET.
     pub settings: Vec<(String, String)>,
+    /// What makes it an aggregate, if it is one.
+    pub aggregate: Option<Aggregate>,
 }
 
 /// A parameter.
@@ -124,6 +127,10 @@ impl Function {
             cost: body["cost"].as_f64()?,
             rows: body["rows"].as_f64()?,
             settings: body["settings"].as_array()?.iter().map(setting).collect::<Option<_>>()?,
+            aggregate: match &body["aggregate"] {
+                Json::Null => None,
+                of => Some(Aggregate::read(of)?),
+            },
         })
     }
 
@@ -149,6 +156,7 @@ impl Function {
             "cost": self.cost,
             "rows": self.rows,
             "settings": self.settings,
+            "aggregate": self.aggregate.as_ref().map(Aggregate::body),
         })
     }
 
@@ -222,6 +230,7 @@ impl Function {
             schema: self.name.schema.clone(),
             qualified: format!("{}.{}", self.name.schema, self.name.name),
             parameters: self.parameters.iter().map(made_parameter).collect(),
+            aggregate: self.aggregate.as_ref().map(|of| of.made.clone()),
         };
         let given = self.parameters.iter().filter(|of| in_call(of));
         let last = given.clone().next_back().filter(|of| of.mode == b'v');
@@ -236,7 +245,11 @@ impl Function {
                 [one] if self.procedure => one,
                 _ => self.result,
             },
-            kind: if self.procedure { ProcKind::Procedure } else { ProcKind::Function },
+            kind: match self.aggregate {
+                Some(_) => ProcKind::Aggregate,
+                None if self.procedure => ProcKind::Procedure,
+                None => ProcKind::Function,
+            },
             strict: self.strict,
             retset: self.set,
             volatility: match self.volatility {

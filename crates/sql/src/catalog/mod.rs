@@ -5,6 +5,7 @@
 //! are rows of a table of the engine ([`objects`]), so that they come and go with the transaction that
 //! makes them.
 
+pub mod aggregates;
 pub mod bound;
 pub mod called;
 pub mod column_types;

@@ -253,7 +253,9 @@ pub fn fill(view: &View, target: &TableHandle, mut batches: Batches) -> Result<u
     let mut n = 0;
     while let Some(batch) = batches.next()? {
         let value = |row, (at, array): (usize, &ArrayRef)| value_at(target, at + 1, array, row);
-        let row = |row| batch.columns().iter().enumerate().map(|c| value(row, c)).collect();
+        // Rows without columns come with one that counts them.
+        let columns = &batch.columns()[..target.schema.columns.len().min(batch.num_columns())];
+        let row = |row| columns.iter().enumerate().map(|c| value(row, c)).collect();
         let rows = (0..batch.num_rows()).map(row).collect::<Result<Vec<Row>>>()?;
         hand_over(view, target, &rows)?;
         n += rows.len() as u64;

@@ -6,7 +6,7 @@ use super::Decoder;
 use super::ends::{Ends, Place};
 use super::options::{Header, Options};
 use super::sink::Sink;
-use super::text::{LINE_MAX, check_header};
+use super::text::{LINE_MAX, check_header, extra};
 use crate::error::{Result, SqlError, state};
 
 /// Takes CSV apart.
@@ -108,6 +108,9 @@ impl Csv {
         if header == Header::On {
             sink.leave_line();
             return Ok(());
+        }
+        if sink.width() == 0 && header == Header::Off {
+            return extra(row, sink);
         }
         let mut names = Vec::new();
         let mut from = 0;

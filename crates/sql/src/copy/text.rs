@@ -139,10 +139,13 @@ impl Text {
     }
 }
 
-fn extra(line: &[u8], sink: &Sink<'_>) -> Result<()> {
+/// What comes behind the last column. A row without columns is an empty line.
+///
+/// # Errors
+/// `22P04`: something does.
+pub(super) fn extra(line: &[u8], sink: &mut Sink<'_>) -> Result<()> {
     match (line.is_empty(), sink.width()) {
-        // A table without columns has empty lines.
-        (true, 0) => Ok(()),
+        (true, 0) => sink.end_row(),
         _ => Err(SqlError::new(state::BAD_COPY, "extra data after last expected column")),
     }
 }

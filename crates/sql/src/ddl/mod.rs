@@ -174,6 +174,9 @@ fn objects(
             materialized::refresh(s, view, (name, *concurrently, *no_data))?
         }
         Object::CreateFunction(create) => function::create(s, view, source, create)?,
+        Object::CreateAggregate(create) => {
+            function::create_aggregate(s, view, source, create, client)?
+        }
         Object::AlterFunction(alter) => function::alter(s, view, source, alter)?,
         Object::DropFunction(drop) => {
             return function::drop(s, view, source, drop, client).map(Answer::Done);

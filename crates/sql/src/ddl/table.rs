@@ -359,10 +359,6 @@ impl Making<'_> {
     /// Those of the engine.
     pub fn run(self, mut spec: TableSpec) -> Result<()> {
         let Making { session, view, name, columns, constraints, options } = self;
-        if columns.is_empty() {
-            return Err(SqlError::unsupported("a table without columns")
-                .hint("Give it one that is not asked for."));
-        }
         session.catalog_changed()?;
         let mut made: Vec<(String, String)> = Vec::new();
         let is_judged = |constraint: &Constraint, name: &String| match constraint {

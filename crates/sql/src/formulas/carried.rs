@@ -209,7 +209,12 @@ impl CarriedFunction {
         let parameter =
             |ty: &Oid| MadeParameter { name: String::new(), ty: TypeRef::new(*ty), mode: b'i' };
         let parameters = self.arguments.iter().map(parameter).collect();
-        let made = MadeProc { schema: String::new(), qualified: name.clone(), parameters };
+        let made = MadeProc {
+            schema: String::new(),
+            qualified: name.clone(),
+            parameters,
+            aggregate: None,
+        };
         Proc {
             oid: self.oid,
             name: name.into(),

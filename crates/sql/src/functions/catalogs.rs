@@ -169,6 +169,10 @@ fn of_routines(seen: &Arc<Seen>, name: &str) -> Option<Function> {
         }),
         "pg_get_functiondef" => Function::new(move |a| {
             let of = routines::by_oid(&seen.view, oid_of(a, 0));
+            if let Some(of) = of.filter(|of| of.aggregate.is_some()) {
+                let text = format!("\"{}\" is an aggregate function", of.name.name);
+                return Err(SqlError::new("42809", text));
+            }
             let model = seen.model()?;
             Ok(of.map(|of| routines::definition(&seen.view, model, of)).into())
         }),

@@ -9,6 +9,7 @@ use onlap_pg::bound::{Bound, Cte, EntryKind, Expr, Part, QueryId};
 use super::schema::Names;
 use super::tables::Known;
 use super::views::Others;
+use crate::catalog::aggregates::Aggregate;
 use crate::catalog::extensions::{self, Created};
 use crate::catalog::{Name, oids};
 use crate::error::Result;
@@ -90,6 +91,14 @@ pub fn of_functions(view: &View, bound: &Bound, query: QueryId) -> Vec<Need> {
         if let Some(function) = functions.by_oid(called) {
             let name = function.name.name.as_str();
             needs.push(Need::new(Action::Call, function.class(), function.rights(), name));
+            // As in PostgreSQL, the owner of an aggregate calls what it is made of.
+            let owner = rights.owner(function.rights());
+            let parts = function.aggregate.iter().flat_map(Aggregate::functions);
+            for part in parts.filter_map(|oid| functions.by_oid(oid)) {
+                let name = part.name.name.as_str();
+                let need = Need::new(Action::Call, part.class(), part.rights(), name);
+                needs.push(Need { by: Some(owner), ..need });
+            }
         } else if extensions::is_member(called) {
             let key = extensions::proc_key(view, called);
             let is_asked = rights.entry(key).is_some() || called == oids::RESET_STATEMENTS;

@@ -145,6 +145,21 @@ fn functions_depend(view: &View, model: &Model, rows: &mut Rows) {
     for function in view.objects.functions().of_database(&view.database) {
         let mut types: Vec<u32> = function.parameters.iter().map(|of| of.ty).collect();
         types.push(function.result);
+        if let Some(aggregate) = &function.aggregate {
+            types.push(aggregate.made.state);
+            let is_own = |oid: &u32| view.objects.functions().by_oid(*oid).is_some();
+            for part in aggregate.functions().filter(is_own) {
+                rows.push(row![
+                    functions::PG_PROC,
+                    function.oid,
+                    0,
+                    functions::PG_PROC,
+                    part,
+                    0,
+                    "n"
+                ]);
+            }
+        }
         types.sort_unstable();
         types.dedup();
         for ty in types.into_iter().filter(|ty| is_made(*ty)) {

@@ -4,9 +4,9 @@ use onlap_pg::catalog::extensions::{self as known, ALL, Part};
 use onlap_pg::catalog::{Row, Table, rows as facts};
 
 use super::definitions::{self, Definition};
-use super::fixed;
 use super::model::Model;
 use super::rows::{Datum, Rows};
+use super::{fixed, functions};
 use crate::catalog::extensions::{self, Created, PLPGSQL};
 use crate::catalog::{Kind, oids};
 use crate::rights::Class;
@@ -40,6 +40,9 @@ pub fn rows(view: &View, model: &Model, definition: &Definition) -> Option<Rows>
     let mut rows = fixed::rows(definition).unwrap_or_else(|| Rows::of(layout.columns));
     of_system(definition, &mut rows);
     add(view, model, definition, &mut rows);
+    if layout.part == Part::Aggregate {
+        functions::aggregates(view, &mut rows);
+    }
     Some(rows)
 }
 

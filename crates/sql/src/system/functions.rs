@@ -9,6 +9,7 @@ use super::definitions::Definition;
 use super::model::Model;
 use super::rows::{Datum, Rows};
 use super::{extensions, grants, row_types};
+use crate::catalog::aggregates::Aggregate;
 use crate::catalog::functions::{Function, Parameter};
 use crate::catalog::names::quote;
 use crate::catalog::{called, extensions as created};
@@ -19,6 +20,7 @@ use crate::view::View;
 /// OID of pg_proc.
 pub const PG_PROC: u32 = 1255;
 /// OIDs of languages.
+const INTERNAL: u32 = 12;
 const SQL: u32 = 14;
 const PLPGSQL: u32 = 13_563;
 
@@ -92,14 +94,22 @@ fn proc(view: &View, model: &Model, of: &Function) -> Vec<Datum> {
         of.oid,
         &of.name.name,
         model.schema_oid(&of.name.schema),
-        if of.procedure { "p" } else { "f" },
+        match of.aggregate {
+            Some(_) => "a",
+            None if of.procedure => "p",
+            None => "f",
+        },
         of.volatility.to_string(),
         of.set,
         arguments.len(),
         of.result,
         arguments,
         view.judge.rights().owner(of.rights()),
-        if of.language == "sql" { SQL } else { PLPGSQL },
+        match of.language.as_str() {
+            "sql" => SQL,
+            "internal" => INTERNAL,
+            _ => PLPGSQL,
+        },
         of.cost,
         of.rows,
         variadic,
@@ -117,6 +127,37 @@ fn proc(view: &View, model: &Model, of: &Function) -> Vec<Datum> {
         config,
         grants::shown(view, of.class(), of.rights()),
     ]
+}
+
+/// Adds the aggregates of the database to the rows of pg_aggregate.
+pub fn aggregates(view: &View, rows: &mut Rows) {
+    for of in view.objects.functions().of_database(&view.database) {
+        let Some(Aggregate { made, modify, space }) = &of.aggregate else { continue };
+        rows.push(row![
+            of.oid,
+            "n",
+            0,
+            made.transition,
+            made.finish,
+            made.combine,
+            0,
+            0,
+            0,
+            0,
+            0,
+            made.finish_extra,
+            false,
+            modify.to_string(),
+            "r",
+            0,
+            made.state,
+            *space,
+            0,
+            0,
+            made.initial.as_deref(),
+            Datum::Null,
+        ]);
+    }
 }
 
 /// One parameter as statements write it.
@@ -306,7 +347,11 @@ pub fn routines(view: &View, model: &Model) -> Rows {
             &view.database,
             &of.name.schema,
             &of.name.name,
-            if of.procedure { "PROCEDURE" } else { "FUNCTION" },
+            match of.aggregate {
+                Some(_) => None,
+                None if of.procedure => Some("PROCEDURE"),
+                None => Some("FUNCTION"),
+            },
             result.as_ref().map(|_| view.database.as_str()),
             result.as_ref().map(|(schema, _)| schema.as_str()),
             result.as_ref().map(|(_, name)| name.as_str()),

@@ -327,7 +327,7 @@ impl Parser<'_> {
     }
 
     /// An operator that is named, with OPERATOR and its schema or without.
-    fn operator_path(&mut self) -> Result<Path> {
+    pub(super) fn operator_path(&mut self) -> Result<Path> {
         use Keyword as K;
         let parens = self.at_word(K::Operator) && self.ahead(1) == Kind::Char('(');
         if parens {

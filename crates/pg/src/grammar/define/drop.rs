@@ -10,7 +10,6 @@ use crate::ast::{CommentOn, Drop, DropKind, Object, Path, Statement, Utility};
 /// What DROP may drop that is not read here.
 const DROPPED: &[Keyword] = &[
     Keyword::Access,
-    Keyword::Aggregate,
     Keyword::Cast,
     Keyword::Collation,
     Keyword::Conversion,
@@ -31,7 +30,6 @@ const DROPPED: &[Keyword] = &[
 /// What COMMENT may be on that is not read here.
 const COMMENTED: &[Keyword] = &[
     Keyword::Access,
-    Keyword::Aggregate,
     Keyword::Cast,
     Keyword::Collation,
     Keyword::Conversion,

@@ -36,9 +36,9 @@ fn one_word(word: Keyword) -> Option<FunctionOption> {
 }
 
 impl Parser<'_> {
-    /// Whether a word is that of a function or a procedure.
+    /// Whether a word is that of a function, a procedure or an aggregate.
     pub(in super::super) fn at_routine(&self) -> bool {
-        kind_of(self.kind()).is_some_and(|kind| kind != RoutineKind::Aggregate)
+        kind_of(self.kind()).is_some()
     }
 
     fn routine_kind(&mut self) -> Result<RoutineKind> {
@@ -103,7 +103,7 @@ impl Parser<'_> {
         }
     }
 
-    fn function_type(&mut self) -> Result<TypeName> {
+    pub(super) fn function_type(&mut self) -> Result<TypeName> {
         let ty = self.type_name()?;
         match self.at_char('%') {
             true => Err(Error::unserved("%TYPE of a parameter is not supported")),
@@ -146,7 +146,7 @@ impl Parser<'_> {
     }
 
     /// A parameter: its mode, its name, its type and its default.
-    fn parameter(&mut self, defaults: bool) -> Result<Parameter> {
+    pub(super) fn parameter(&mut self, defaults: bool) -> Result<Parameter> {
         use Keyword as K;
         let mut mode = self.parameter_mode();
         let behind = self.ahead(1);
@@ -191,11 +191,19 @@ impl Parser<'_> {
         Ok(Signature { name, parameters })
     }
 
+    /// The same of a kind: an aggregate's are always said.
+    fn signature_of(&mut self, kind: RoutineKind) -> Result<Signature> {
+        match kind {
+            RoutineKind::Aggregate => self.aggregate_signature(),
+            _ => self.signature(),
+        }
+    }
+
     /// Several of them.
-    pub(in super::super) fn signatures(&mut self) -> Result<Vec<Signature>> {
-        let mut all = vec![self.signature()?];
+    fn signatures(&mut self, kind: RoutineKind) -> Result<Vec<Signature>> {
+        let mut all = vec![self.signature_of(kind)?];
         while self.accept_char(',') {
-            all.push(self.signature()?);
+            all.push(self.signature_of(kind)?);
         }
         Ok(all)
     }
@@ -290,7 +298,8 @@ impl Parser<'_> {
     pub(super) fn alter_function(&mut self) -> Result<Statement> {
         use Keyword as K;
         let kind = self.routine_kind()?;
-        let signature = self.signature()?;
+        let signature = self.signature_of(kind)?;
+        let is_aggregate = kind == RoutineKind::Aggregate;
         let change = match self.kind() {
             Kind::Word(K::Rename) => {
                 self.advance();
@@ -307,6 +316,7 @@ impl Parser<'_> {
                 self.advance();
                 FunctionChange::Schema(self.column_name()?)
             }
+            _ if is_aggregate => return Err(self.unexpected()),
             Kind::Word(K::Depends | K::No) => {
                 self.accept_word(K::No);
                 self.expect_word(K::Depends)?;
@@ -335,20 +345,20 @@ impl Parser<'_> {
     /// The function that a comment is on, at the word that says what it is.
     pub(super) fn commented_routine(&mut self) -> Result<CommentOn> {
         let kind = self.routine_kind()?;
-        Ok(CommentOn::Function(kind, self.signature()?))
+        Ok(CommentOn::Function(kind, self.signature_of(kind)?))
     }
 
     /// What a privilege is on, at the same word.
     pub(in super::super) fn granted_routines(&mut self) -> Result<GrantOn> {
         let kind = self.routine_kind()?;
-        Ok(GrantOn::Functions(kind, self.signatures()?))
+        Ok(GrantOn::Functions(kind, self.signatures(kind)?))
     }
 
     /// DROP FUNCTION, at this word.
     pub(super) fn drop_function(&mut self) -> Result<Statement> {
         let kind = self.routine_kind()?;
         let skip = self.if_exists();
-        let all = self.signatures()?;
+        let all = self.signatures(kind)?;
         object(Object::DropFunction(DropFunction { kind, skip, all, cascade: self.cascade() }))
     }
 

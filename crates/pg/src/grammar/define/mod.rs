@@ -1,5 +1,6 @@
 //! CREATE, ALTER and DROP: which statement is it?
 
+mod aggregate;
 mod alter;
 mod constraint;
 mod drop;
@@ -26,7 +27,6 @@ use crate::ast::{
 /// What CREATE may make that is not read here.
 const MADE: &[Keyword] = &[
     Keyword::Access,
-    Keyword::Aggregate,
     Keyword::Assertion,
     Keyword::Cast,
     Keyword::Collation,
@@ -49,17 +49,11 @@ const MADE: &[Keyword] = &[
 ];
 
 /// What CREATE OR REPLACE may make that is not read here.
-const REPLACED: &[Keyword] = &[
-    Keyword::Aggregate,
-    Keyword::Language,
-    Keyword::Procedural,
-    Keyword::Transform,
-    Keyword::Trusted,
-];
+const REPLACED: &[Keyword] =
+    &[Keyword::Language, Keyword::Procedural, Keyword::Transform, Keyword::Trusted];
 
 /// What ALTER may change that is not read here.
 const ALTERED: &[Keyword] = &[
-    Keyword::Aggregate,
     Keyword::Collation,
     Keyword::Conversion,
     Keyword::Event,
@@ -141,6 +135,9 @@ impl Parser<'_> {
             Kind::Word(K::Rule) if lasting == Lasting::Permanent => self.create_rule(replace),
             Kind::Word(K::Function | K::Procedure) if lasting == Lasting::Permanent => {
                 self.create_function(replace)
+            }
+            Kind::Word(K::Aggregate) if lasting == Lasting::Permanent => {
+                self.create_aggregate(replace)
             }
             Kind::Word(K::Policy) if plain => self.create_policy(),
             Kind::Word(K::Extension) if plain => self.create_extension(),

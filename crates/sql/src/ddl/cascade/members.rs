@@ -9,6 +9,7 @@ use onlap_pg::bound::Part;
 
 use super::Object;
 use super::uses::{Edge, Uses};
+use crate::catalog::aggregates::Aggregate;
 use crate::catalog::{extensions, oids};
 use crate::ddl::gist;
 use crate::ddl::kept::{self, Wanted};
@@ -45,6 +46,13 @@ impl Members {
         }
         for (_, table) in uses.tables() {
             found.add_table(uses.view, &table.schema());
+        }
+        let view = uses.view;
+        for of in view.objects.functions().of_database(&view.database) {
+            let parts = of.aggregate.iter().flat_map(Aggregate::functions);
+            for oid in parts.filter(|oid| extensions::is_member(*oid)) {
+                found.add(oid, &Object::Function(of.oid), of.oid);
+            }
         }
         Ok(found)
     }

@@ -4,6 +4,7 @@
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use onlap::{ColumnDefault, ColumnId, IndexSchema, Table, TableId, TableSchema};
 
@@ -11,6 +12,7 @@ use super::Object;
 use super::carried::Carried;
 use super::members::Members;
 use super::texts::{self, Texts};
+use crate::catalog::aggregates::Aggregate;
 use crate::catalog::functions::Function;
 use crate::catalog::made_types::What;
 use crate::catalog::{Kind, Name, called, extensions, oids};
@@ -343,6 +345,12 @@ impl<'a> Uses<'a> {
         let may = |text: &str, is_expr: bool| called::calls(text, is_expr, of);
         let mut found = self.texts.naming(self.view, of.oid, (&may, texts::DEAR))?;
         found.extend(self.carried().of_oid(of.oid));
+        let all = self.view.objects.functions().of_database(&self.view.database);
+        let uses = |other: &&Arc<Function>| {
+            other.aggregate.iter().flat_map(Aggregate::functions).any(|oid| oid == of.oid)
+        };
+        let aggregates = all.filter(uses);
+        found.extend(aggregates.map(|of| Edge::to(Object::Function(of.oid), of.oid)));
         Ok(found)
     }
 

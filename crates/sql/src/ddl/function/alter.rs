@@ -22,11 +22,7 @@ pub fn alter(
     source: Source<'_>,
     alter: &AlterFunction,
 ) -> Result<&'static str> {
-    let tag = match alter.kind {
-        RoutineKind::Procedure => "ALTER PROCEDURE",
-        RoutineKind::Routine => "ALTER ROUTINE",
-        _ => "ALTER FUNCTION",
-    };
+    let tag = tag_of(alter.kind);
     let known = match find::find(view, source, alter.kind, &alter.signature) {
         Ok(known) => known,
         Err(e) => {
@@ -70,6 +66,10 @@ pub fn alter(
             session.catalog_changed()?;
             session.give(view, known.class(), known.rights(), to)?;
         }
+        FunctionChange::Options(_) if known.aggregate.is_some() => {
+            let text = format!("\"{}\" is an aggregate function", known.name.name);
+            return Err(SqlError::new("42809", text));
+        }
         FunctionChange::Options(options) => {
             let options = Options::of(source, options, known.procedure)?;
             options.apply(session, view, &mut function)?;
@@ -82,6 +82,15 @@ pub fn alter(
         }
     }
     Ok(tag)
+}
+
+fn tag_of(kind: RoutineKind) -> &'static str {
+    match kind {
+        RoutineKind::Procedure => "ALTER PROCEDURE",
+        RoutineKind::Routine => "ALTER ROUTINE",
+        RoutineKind::Aggregate => "ALTER AGGREGATE",
+        RoutineKind::Function => "ALTER FUNCTION",
+    }
 }
 
 /// The role that is to own a function, which may create in its schema.

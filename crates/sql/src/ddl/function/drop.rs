@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onlap_pg::ast::DropFunction;
+use onlap_pg::ast::{DropFunction, RoutineKind, Signature};
 
 use super::find::word;
 use super::{find, hold, members, must_own};
@@ -10,7 +10,7 @@ use crate::catalog::Kind;
 use crate::catalog::functions::Function;
 use crate::ddl::cascade::{Closure, Object};
 use crate::ddl::change::notice;
-use crate::error::{Result, state};
+use crate::error::{Result, SqlError, state};
 use crate::rights::{Action, Need};
 use crate::session::Session;
 use crate::source::{Source, strings};
@@ -62,13 +62,7 @@ pub fn drop(
             }
             Err(e) => return Err(e),
         };
-        let schema = view.schema_key(&found.name.schema);
-        let mut need =
-            Need::new(Action::Drop, found.class(), found.rights(), found.name.name.as_str());
-        need.schema = schema;
-        if !view.judge.may(&need) {
-            must_own(view, &found)?;
-        }
+        must_may(view, drop.kind, signature, &found)?;
         if !all.iter().any(|known| known.oid == found.oid) {
             all.push(found);
         }
@@ -79,11 +73,39 @@ pub fn drop(
     let roots = all.iter().map(|function| Object::Function(function.oid)).collect();
     Closure::of(view, roots)?.drop(session, drop.cascade, client)?;
     let word = match drop.kind {
-        onlap_pg::ast::RoutineKind::Procedure => "PROCEDURE",
-        onlap_pg::ast::RoutineKind::Routine => "ROUTINE",
-        _ => "FUNCTION",
+        RoutineKind::Procedure => "PROCEDURE",
+        RoutineKind::Routine => "ROUTINE",
+        RoutineKind::Aggregate => "AGGREGATE",
+        RoutineKind::Function => "FUNCTION",
     };
     Ok(format!("DROP {word}"))
+}
+
+/// Fails where a role may not drop a function, or where it is one that is dropped otherwise.
+fn must_may(
+    view: &View,
+    kind: RoutineKind,
+    signature: &Signature,
+    found: &Arc<Function>,
+) -> Result<()> {
+    if found.aggregate.is_some() && kind == RoutineKind::Function {
+        let text = format!("\"{}\" is an aggregate function", strings(&signature.name).join("."));
+        let hint = "Use DROP AGGREGATE to drop aggregate functions.";
+        return Err(SqlError::new("42809", text).hint(hint));
+    }
+    let schema = view.schema_key(&found.name.schema);
+    let mut need = Need::new(Action::Drop, found.class(), found.rights(), found.name.name.as_str());
+    need.schema = schema;
+    if !view.judge.may(&need) {
+        must_own(view, found).map_err(|e| match found.aggregate {
+            Some(_) if kind == RoutineKind::Aggregate => {
+                let text = format!("must be owner of aggregate {}", found.name.name);
+                SqlError::new(e.state(), text)
+            }
+            _ => e,
+        })?;
+    }
+    Ok(())
 }
 
 /// A type as it was written.

@@ -27,7 +27,7 @@ fn is_of(kind: RoutineKind, function: &Function) -> bool {
         RoutineKind::Function => !function.procedure,
         RoutineKind::Procedure => function.procedure,
         RoutineKind::Routine => true,
-        RoutineKind::Aggregate => false,
+        RoutineKind::Aggregate => function.aggregate.is_some(),
     }
 }
 
@@ -101,13 +101,21 @@ pub fn find(
         Some(_) => {
             let names = Names::new(view);
             let types: Vec<String> = given.iter().map(|oid| names.catalog().shown(*oid)).collect();
-            let text = format!("{shown}({}) is not a {}", types.join(", "), word(kind));
+            let types = types.join(", ");
+            let text = match kind {
+                RoutineKind::Aggregate => format!("function {shown}({types}) is not an aggregate"),
+                _ => format!("{shown}({types}) is not a {}", word(kind)),
+            };
             Err(SqlError::new("42809", text))
         }
         None => {
             let names = Names::new(view);
             let types: Vec<String> = given.iter().map(|oid| names.catalog().shown(*oid)).collect();
-            let text = format!("{} {shown}({}) does not exist", word(kind), types.join(", "));
+            let types = match kind == RoutineKind::Aggregate && types.is_empty() {
+                true => "*".into(),
+                false => types.join(", "),
+            };
+            let text = format!("{} {shown}({types}) does not exist", word(kind));
             Err(SqlError::new("42883", text))
         }
     }

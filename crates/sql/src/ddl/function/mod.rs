@@ -2,6 +2,7 @@
 //!
 //! What a statement says becomes a [`Function`] ([`said`]), whose body is checked ([`crate::routine::check`]) before it is kept.
 
+mod aggregate;
 mod alter;
 mod drop;
 mod find;
@@ -22,6 +23,7 @@ use crate::settings::Id;
 use crate::source::{Source, strings};
 use crate::view::View;
 
+pub use aggregate::create as create_aggregate;
 pub use alter::{alter, give_all};
 pub use drop::{drop, forget, of_roles};
 pub use find::{find, named};
@@ -46,7 +48,7 @@ pub fn create(
         must_not_be_of_extension(view, create, &function)?;
     }
     if let Some(known) = known {
-        must_replace(view, create, known, &function)?;
+        must_replace(view, create.replace, known, &function)?;
         super::carried::must_stay(view, known, &function)?;
         function.oid = known.oid;
     }
@@ -129,22 +131,25 @@ fn signature(view: &View, function: &Function) -> String {
 }
 
 /// Fails unless a function may stand in the place of another.
-fn must_replace(
-    view: &View,
-    create: &CreateFunction,
-    known: &Function,
-    new: &Function,
-) -> Result<()> {
-    if !create.replace {
+fn must_replace(view: &View, replace: bool, known: &Function, new: &Function) -> Result<()> {
+    if !replace {
         return Err(exists(&known.name.name));
     }
     must_own(view, known)?;
-    if known.procedure != new.procedure {
-        let what = if known.procedure { "procedure" } else { "function" };
-        let detail = format!("\"{}\" is a {what}.", known.name.name);
+    let kind_of = |of: &Function| (of.procedure, of.aggregate.is_some());
+    if kind_of(known) != kind_of(new) {
+        let what = match kind_of(known) {
+            (_, true) => "an aggregate function",
+            (true, _) => "a procedure",
+            _ => "a function",
+        };
+        let detail = format!("\"{}\" is {what}.", known.name.name);
         return Err(SqlError::new("42809", "cannot change routine kind").detail(detail));
     }
-    let word = known.word().to_uppercase();
+    let word = match known.aggregate {
+        Some(_) => "AGGREGATE".into(),
+        None => known.word().to_uppercase(),
+    };
     let hint = format!("Use DROP {word} {} first.", signature(view, known));
     let refuse = |text: String| Err(SqlError::new("42P13", text).hint(&*hint));
     if known.result != new.result || known.set != new.set {

@@ -247,6 +247,7 @@ pub fn function(
         cost: 100.0,
         rows: if set { 1000.0 } else { 0.0 },
         settings: Vec::new(),
+        aggregate: None,
     };
     options.apply(session, view, &mut function)?;
     Ok(function)

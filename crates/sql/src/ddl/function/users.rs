@@ -17,7 +17,10 @@ use crate::view::View;
 pub fn with_types(view: &View, types: &[u32]) -> Vec<Arc<Function>> {
     let all = view.objects.functions().of_database(&view.database);
     let has = |of: &&Arc<Function>| {
-        types.contains(&of.result) || of.parameters.iter().any(|of| types.contains(&of.ty))
+        let state = of.aggregate.as_ref().map(|of| of.made.state);
+        types.contains(&of.result)
+            || state.is_some_and(|state| types.contains(&state))
+            || of.parameters.iter().any(|of| types.contains(&of.ty))
     };
     all.filter(has).cloned().collect()
 }
