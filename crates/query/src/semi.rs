@@ -1,7 +1,7 @@
 //! How is EXISTS answered for many rows?
 //!
 //! Once per distinct set of the outer values that it uses ([`crate::apply`]), which reads its tables each time. Where its WHERE
-//! asks that values of its own are equal to outer ones, and nothing else in it is from outside, it can be run once without these
+//! asks that columns are equal to outer ones, and nothing else in it is from outside, it can be run once without these
 //! conditions: a row's answer is whether its values are among the keys of what that gives. That is a semi join by hash, and
 //! with NOT an anti join.
 //!
@@ -59,14 +59,14 @@ enum Known {
     GivenUp,
 }
 
-/// An equality of what is from outside with what a query has of its own.
+/// An equality of an outer column with what a query has of its own.
 pub struct Link {
     /// The condition.
     pub condition: ExprId,
     /// The query's own side.
     pub key: ExprId,
-    /// What is from outside, as the query has it.
-    outer: ExprId,
+    /// The outer column: its entry, its number, and levels up from the query.
+    outer: (usize, i32, u32),
     ty: TypeRef,
 }
 
@@ -79,12 +79,7 @@ impl Semi {
         let Some(known) = self.keys(env)? else { return Ok(None) };
         let mut left: Vec<ArrayRef> = Vec::with_capacity(self.sides.len());
         for (side, ty) in &self.sides {
-            let side = side.eval(rows, env).and_then(|side| side.spread(rows.count, env));
-            let Ok(array) = side else {
-                // A row may have an error that is not asked for: the other way tells.
-                env.session.go_on()?;
-                return Ok(None);
-            };
+            let array = side.eval(rows, env)?.spread(rows.count, env)?;
             left.push(keys(env, *ty, &array)?);
         }
         let mut key = Vec::new();
@@ -148,12 +143,8 @@ impl Compiler<'_> {
         let Some(links) = self.links(id) else { return Ok(None) };
         let mut sides = Vec::with_capacity(links.len());
         let after = self.runs_before(id, &links);
-        for Link { outer, ty, .. } in &links {
-            // It is written one query deeper than it is calculated.
-            self.frame().deeper += 1;
-            let side = self.node(*outer);
-            self.frame().deeper -= 1;
-            sides.push((side?, ty.oid));
+        for Link { outer: (entry, column, up), ty, .. } in &links {
+            sides.push((self.var((*entry, *column), up - 1, *ty)?, ty.oid));
         }
         let rounds = self.rounds();
         // What the other way can do, this one may not: then the other is gone.
@@ -188,35 +179,19 @@ impl Compiler<'_> {
         if !is_equal || op.set || self.undetermined(condition, op.proc).is_some() {
             return None;
         }
-        let (key, outer) = match (self.is_outer(left), self.is_outer(right)) {
-            (true, false) => (right, left),
-            (false, true) => (left, right),
+        let outer = |id: ExprId| match self.bound.expr(id) {
+            Expr::Var { entry, column, up } if *up > 0 && *column > 0 => {
+                Some((*entry, *column, *up))
+            }
+            _ => None,
+        };
+        let (key, from, outer) = match (outer(left), outer(right)) {
+            (Some(of), None) => (right, left, of),
+            (None, Some(of)) => (left, right, of),
             _ => return None,
         };
-        let (key_ty, ty) = (self.bound.ty(key), self.bound.ty(outer));
+        let (key_ty, ty) = (self.bound.ty(key), self.bound.ty(from));
         (self.is_own(key) && key_ty.oid == ty.oid).then_some(Link { condition, key, outer, ty })
-    }
-
-    /// Whether an expression is of columns of queries around its own alone, and of nothing that only they calculate.
-    fn is_outer(&self, id: ExprId) -> bool {
-        let (mut outer, mut named) = (true, false);
-        self.bound.visit(id, 0, &mut |id, _| {
-            match self.bound.expr(id) {
-                Expr::Var { column, up, .. } => {
-                    (outer, named) = (outer && *up > 0 && *column > 0, true);
-                }
-                Expr::SubQuery(_)
-                | Expr::Aggregate(_)
-                | Expr::WindowCall(_)
-                | Expr::Grouping(..)
-                | Expr::SubColumn(_)
-                | Expr::RowColumn(..)
-                | Expr::Placeholder => outer = false,
-                _ => {}
-            }
-            outer
-        });
-        outer && named
     }
 
     /// Whether an expression is of its query's own columns alone.

@@ -78,18 +78,6 @@ analyze
 select count(*), sum(id) from y where exists (select 1 from x where x.h = y.h and x.v < 3)
 select count(*), sum(id) from y where not exists (select 1 from x where x.h = y.h and x.v < 3)
 select count(*), sum(id) from y where exists (select from x where y.n = x.n and v > 7)
-select count(*), sum(id) from y where exists (select from x where x.h = y.h + 1)
-select count(*), sum(id) from y where exists (select from x where x.h + 1 = y.h - y.id % 2 and x.t = 't' || y.h % 19)
-select count(*), sum(id) from y where not exists (select from x where upper(y.t) = upper(x.t))
-select count(*), sum(id) from y where exists (select from x where x.h = coalesce(y.h, 3) and x.v = 5)
-select count(*), sum(id) from y where exists (select from x where x.h = 100 / (y.h - 7)) and y.h <> 7
-select count(*), sum(id) from y where exists (select from x where x.h = 100 / (y.h - 7))
-select count(*), sum(id) from y where exists (select from x where x.d = y.d + y.h % 3 and exists (select from z where z.x = x.id + y.id % 2))
-select h, count(*) from y group by h having exists (select from x where x.h = y.h + 1) and h < 9 order by h
-select h, count(*) from y group by h having exists (select from x where x.h = count(*) + y.h) and h < 9 order by h
-select y.id, (select count(*) from x where exists (select from z where z.x = x.id + y.id)) from y where y.id < 9 order by 1
-update y set t = 'found' where exists (select from x where x.h = y.h + 1 and x.v = 3)
-select count(*), sum(id) from y where t = 'found'
 select count(*), sum(id) from y where not exists (select from x where x.f = y.f)
 select count(*), sum(id) from y where exists (select from x where x.c::char(4) = y.c and x.v = 4)
 select count(*), sum(id) from y where exists (select from x where x.c = y.c)
