@@ -15,7 +15,7 @@ use datafusion_physical_plan::limit::GlobalLimitExec;
 use futures::StreamExt;
 use onlap_kernels::Datum;
 use onlap_pg::ast::SetKind;
-use onlap_pg::bound::{Bound, Expr, ExprId, ModifyKind, Query, QueryId, SetNode, SortItem, Target};
+use onlap_pg::bound::{Bound, Expr, ExprId, Query, QueryId, SetNode, SortItem, Target};
 use onlap_pg::catalog::Volatility;
 use onlap_pg::{Error, Result, TypeRef};
 use parking_lot::Mutex;
@@ -379,9 +379,9 @@ impl Compiler<'_> {
         };
         let made = |target: &Target| self.calls_made(target.value);
         let mut acting = query.targets.iter().filter(|target| acts(target));
-        let is_wanted = match self.is_source() {
-            true => acting.any(made),
-            false => self.may_stop() && acting.next().is_some(),
+        let is_wanted = match self.may_stop() {
+            true => acting.next().is_some(),
+            false => self.is_source() && acting.any(made),
         };
         match is_wanted {
             true => crate::filter::singly(plan),
@@ -391,11 +391,10 @@ impl Compiler<'_> {
 
     /// Whether INSERT takes the rows of the query that is being made, and writes each before it asks for the next.
     fn is_source(&self) -> bool {
-        let mut around =
-            self.frames.iter().rev().skip(1).map(|frame| self.bound.query(frame.query));
-        around.find(|query| takes_all(query)).is_some_and(|query| {
-            query.modify.as_ref().is_some_and(|modify| modify.kind == ModifyKind::Insert)
-        })
+        let mut around = self.frames.iter().rev().skip(1);
+        around
+            .find(|frame| takes_all(self.bound.query(frame.query)))
+            .is_some_and(|frame| frame.one_by_one)
     }
 
     /// Whether a query around the one that is being made may want no more of its rows, with no step in between that takes all.

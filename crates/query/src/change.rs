@@ -44,8 +44,6 @@ pub struct Change {
     pub checks: Vec<Checks>,
     /// What MERGE does; the row's id is NULL where none matches.
     pub actions: Vec<Taken>,
-    /// Whether it calls volatile functions of the database, which may ask for the rows that it has written before.
-    pub calls: bool,
 }
 
 /// What is asked of the same rows.
@@ -146,6 +144,8 @@ pub struct Whole {
     pub part: QueryId,
     /// Whether functions may change rows as they are written, or are called in the place of that, so that nothing of a row is known before.
     pub fired: bool,
+    /// Whether a row is written before the values of the next one are calculated: functions may ask for it.
+    pub one_by_one: bool,
 }
 
 /// The steps of INSERT, UPDATE or DELETE; `carried` is what the parts of the statement share, where its WITH changes rows.
@@ -169,6 +169,7 @@ pub fn compile_change(
         compiler.frames.push(Frame::new(of.part, None));
     }
     compiler.frame().fired = of.fired;
+    compiler.frame().one_by_one = of.one_by_one;
     compiler.change(of.part)
 }
 
@@ -182,8 +183,7 @@ impl Compiler<'_> {
         if query.has_sets {
             plan = self.sets_in_targets(id, plan)?;
         }
-        let calls = effects::calls_made(bound, &self.env.catalog);
-        if calls && modify.kind == ModifyKind::Insert {
+        if self.frame().one_by_one {
             // A row is written before the values of the next one are calculated.
             plan = crate::filter::singly(plan);
         }
@@ -230,7 +230,7 @@ impl Compiler<'_> {
         let update = self.do_update(query, modify)?;
         let plan = self.sealed(Rel { plan, types: Vec::new() }).plan;
         let defaults = defaults_of(bound, query);
-        Ok(Change { plan, written: placed, defaults, returning, update, checks, actions, calls })
+        Ok(Change { plan, written: placed, defaults, returning, update, checks, actions })
     }
 
     /// What is asked of rows that are written, by the rows of which it is asked.

@@ -31,6 +31,8 @@ pub struct Frame {
     pub query: QueryId,
     /// Whether functions may change the rows that it writes: [`crate::change::Whole::fired`].
     pub fired: bool,
+    /// Whether each row is written before the next one is calculated: [`crate::change::Whole::one_by_one`].
+    pub one_by_one: bool,
     /// Where the columns of what is being calculated lie.
     pub layout: Layout,
     /// What the query is told by those around it, where it is run once per set of such values.
@@ -87,6 +89,7 @@ impl Frame {
         Frame {
             query,
             fired: false,
+            one_by_one: false,
             layout: Layout::default(),
             boundary,
             placeholders: Vec::new(),

@@ -214,6 +214,7 @@ impl Compiler<'_> {
         let catalog = &self.env.catalog;
         let actual: Vec<Oid> = given.iter().map(|ty| ty.oid).collect();
         let state = TypeRef::new(resolve::settled(catalog, &actual, &proc.arguments, made.state)?);
+        self.must_fit(proc, made, (given, state))?;
         let with_args: Vec<TypeRef> = std::iter::once(state).chain(given.iter().copied()).collect();
         let ty = self.arrow(state.oid)?;
         let initial = match &made.initial {
@@ -233,8 +234,10 @@ impl Compiler<'_> {
                 Some((self.step_of(function, args, result)?, nulls.collect::<Result<_>>()?))
             }
         };
+        // Joined states begin with the first of them; one with INITCOND would count that again for each.
         let combine = match made.combine {
             0 => None,
+            _ if made.initial.is_some() => None,
             function => Some(self.step_of(function, &[state, state], state)?),
         };
         let joins = combine.is_some();
@@ -255,6 +258,40 @@ impl Compiler<'_> {
         }
         let within = Within { args: takes.max(1), ..Within::default() };
         Ok(Arc::new(move || Box::new(Collected::new(Arc::clone(&states), within.clone()))))
+    }
+
+    /// Fails where values are not what its transition function takes: that may have become strict, and then the first value is
+    /// the first state; and types whose values PostgreSQL keeps by the same bits are not of one representation here.
+    fn must_fit(
+        &self,
+        proc: &Proc,
+        made: &MadeAggregate,
+        (given, state): (&[TypeRef], TypeRef),
+    ) -> Result<()> {
+        let Some(transition) = self.env.catalog.proc(made.transition) else { return Ok(()) };
+        let takes = std::iter::once(state).chain(given.iter().copied());
+        for (of, declared) in takes.zip(&transition.arguments) {
+            let Ok(own) = self.repr(*declared) else { continue };
+            if own != self.repr(of.oid)? {
+                let text = "an aggregate whose function takes another representation of a type";
+                return Err(unsupported(text));
+            }
+        }
+        let is_state = |ty: &TypeRef| {
+            let same = ty.oid == state.oid
+                || self.env.catalog.base_type(ty.oid) == self.env.catalog.base_type(state.oid);
+            let texts = self.repr(ty.oid).ok() == Some(Repr::Text);
+            same || texts && self.repr(state.oid).ok() == Some(Repr::Text)
+        };
+        let fits = given.first().is_none_or(is_state);
+        if transition.strict && made.initial.is_none() && !fits {
+            let text = format!(
+                "aggregate {} needs to have compatible input type and transition type",
+                proc.oid
+            );
+            return Err(onlap_pg::Error::new("42P13", text));
+        }
+        Ok(())
     }
 
     /// A function that an aggregate is made of.

@@ -100,11 +100,6 @@ pub fn may_set(bound: &Bound, catalog: &Catalog) -> bool {
     bound.has(|expr| sets(expr) || is_made_call(expr, catalog))
 }
 
-/// Whether a statement calls volatile functions of the database.
-pub fn calls_made(bound: &Bound, catalog: &Catalog) -> bool {
-    bound.has(|expr| is_made_call(expr, catalog))
-}
-
 /// Whether an expression itself calls a volatile function of the database: one that may ask for the rows of a table, as others
 /// in the statement have left them.
 pub fn is_made_call(expr: &Expr, catalog: &Catalog) -> bool {

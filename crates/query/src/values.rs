@@ -80,7 +80,7 @@ impl Compiler<'_> {
                 None => {
                     parts.add_nodes(self.nodes(row)?)?;
                     let made = |id: &ExprId| self.calls_made(*id);
-                    if row.iter().any(made) {
+                    if self.frames.iter().any(|frame| frame.one_by_one) && row.iter().any(made) {
                         // INSERT writes it before the values of the next one are calculated.
                         parts.end_of_nodes();
                     }

@@ -9,6 +9,7 @@ use onlap_query::Change;
 use super::called;
 use super::conflict::Conflict;
 use super::returning::{self, Asks, Returned};
+use super::seen;
 use super::{Done, Statement, value_at};
 use crate::ddl::{defaults, generated};
 use crate::error::{Result, SqlError};
@@ -68,12 +69,12 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
     };
     let table = &statement.target.table;
     let asks = returning::asks_generated(&statement.target.schema, change);
-    let calls = change.calls || defaults::may_call(statement.view, &statement.target.schema);
-    let (returned, n) = if calls && statement.fires.is_none() && !statement.bound.reads_all_first()
-    {
-        let (rows, changed, held) = statement.one_by_one(&changing)?;
-        asked.check_rows(CheckKind::View, &rows)?;
-        (returns(&rows, &changed, &held)?, rows.len())
+    let plain = statement.fires.is_none() && !statement.bound.reads_all_first();
+    let one_by_one = changing.one_by_one
+        || plain && seen::default_asks(statement.view, &statement.target.schema);
+    let (returned, n) = if one_by_one {
+        let (rows, changed, held, n) = statement.one_by_one(&changing)?;
+        (returns(&rows, &changed, &held)?, n)
     } else if statement.modify.conflict.is_some() {
         // What is there already is changed, so all of the query is read first.
         let (mut rows, held) = statement.all_rows(&changing)?;
@@ -142,8 +143,8 @@ impl Statement<'_> {
     }
 
     /// Writes each row before the next one is calculated: functions that the query and the defaults call may ask for those before.
-    /// The rows that were written, which of them were there before, and what they are charged by.
-    fn one_by_one(&self, changing: &Changing) -> Result<(Vec<Row>, Vec<bool>, Held)> {
+    /// The rows that RETURNING is asked of, which of them were there before, what they are charged by, and how many were written.
+    fn one_by_one(&self, changing: &Changing) -> Result<(Vec<Row>, Vec<bool>, Held, usize)> {
         let (change, asked) = (&changing.change, Asks::of(self, &changing.change));
         let mut batches = changing.run(self.view)?;
         let (mut held, memory) = (batches.nothing_held(), batches.nothing_held());
@@ -151,27 +152,37 @@ impl Statement<'_> {
             Some(_) => Some(Conflict::new(self, change, &memory)?),
             None => None,
         };
-        let (mut all, mut changed, mut n) = (Vec::new(), Vec::new(), 0);
+        let (mut all, mut changed, mut read, mut n) = (Vec::new(), Vec::new(), 0, 0);
         while let Some(batch) = batches.next()? {
             for at in 0..batch.num_rows() {
-                let mut rows = self.rows_of(&self.written(change), &batch.slice(at, 1), n)?;
-                n += rows.len();
+                let mut rows = self.rows_of(&self.written(change), &batch.slice(at, 1), read)?;
+                read += rows.len();
                 generated::fill(self.view, &self.target.table, &mut rows)?;
-                held.charge(rows.iter().map(bytes_of).sum())?;
-                let Some(conflict) = &conflict else {
-                    asked.check_rows(CheckKind::Insert, &rows)?;
-                    self.put(&rows)?;
-                    all.extend(rows);
-                    continue;
+                let written = match &conflict {
+                    Some(conflict) => {
+                        let mut written = Vec::with_capacity(1);
+                        for row in rows {
+                            let Some(put) = conflict.put(row)? else { continue };
+                            written.push(put.row);
+                            changed.push(put.was_there);
+                        }
+                        written
+                    }
+                    None => {
+                        asked.check_rows(CheckKind::Insert, &rows)?;
+                        self.put(&rows)?;
+                        asked.check_rows(CheckKind::View, &rows)?;
+                        rows
+                    }
                 };
-                for row in rows {
-                    let Some(put) = conflict.put(row)? else { continue };
-                    all.push(put.row);
-                    changed.push(put.was_there);
+                n += written.len();
+                if change.returning.is_some() {
+                    held.charge(written.iter().map(bytes_of).sum())?;
+                    all.extend(written);
                 }
             }
         }
-        Ok((all, changed, held))
+        Ok((all, changed, held, n))
     }
 
     /// What INSERT writes.

@@ -21,6 +21,7 @@ mod merge;
 pub mod queue;
 mod returning;
 mod routes;
+pub mod seen;
 mod shared;
 mod update;
 

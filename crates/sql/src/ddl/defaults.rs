@@ -4,8 +4,7 @@
 //! `gen_random_uuid()`) are kept as text next to it, and become part of the statement that inserts.
 
 use onlap::{
-    Column, ColumnDefault, ColumnId, ColumnSchema, DataType, Row, Table, TableId, TableSchema,
-    Value, convert,
+    Column, ColumnDefault, ColumnId, ColumnSchema, DataType, Row, Table, TableId, Value, convert,
 };
 
 use serde_json::{Value as Json, json};
@@ -114,19 +113,6 @@ pub fn columns(
         }
     }
     Ok(columns)
-}
-
-/// Whether defaults of a table may call volatile functions of the database, which may ask for rows that the statement has
-/// written before.
-pub fn may_call(view: &View, schema: &TableSchema) -> bool {
-    let functions = view.objects.functions();
-    if !functions.has_any(&view.database) {
-        return false;
-    }
-    let names = || functions.of_database(&view.database).filter(|of| of.volatility == 'v');
-    let computed_by = |column: &ColumnSchema| computed(view, schema.id, column);
-    let calls = |sql: String| names().any(|function| sql.contains(&*function.name.name));
-    schema.columns.iter().filter_map(computed_by).any(calls)
 }
 
 /// Whether an expression may depend on what sequences have given.

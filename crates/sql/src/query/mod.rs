@@ -779,13 +779,21 @@ impl Bound {
         let table = entry.and_then(|entry| self.table(part, entry));
         let fired = table.is_some_and(|of| change::fires::has_any(view, of.schema.id))
             || self.viewed(part).is_some();
-        let of = Whole { statement: self.query, part, fired };
+        let is_insert = self
+            .tree
+            .query(part)
+            .modify
+            .as_ref()
+            .is_some_and(|modify| modify.kind == ModifyKind::Insert);
+        let one_by_one =
+            is_insert && !fired && !self.reads_all_first() && change::seen::asks(view, &self.tree);
+        let of = Whole { statement: self.query, part, fired, one_by_one };
         let carried = self.carried(course);
         let change =
             compile_change(self.carried_out(), of, &self.sources(view), &course.env, carried);
         let change = change.map_err(|e| sql_error(&e, text))?;
         let (env, asked) = (Arc::clone(&course.env), Arc::clone(&course.asked));
-        Ok(Changing { change, env, asked, depth: self.depth })
+        Ok(Changing { change, env, asked, depth: self.depth, one_by_one })
     }
 
     /// The rows of a statement that changes rows in its WITH alone.
@@ -906,6 +914,8 @@ pub struct Changing {
     env: Arc<Env>,
     asked: Arc<Asked>,
     depth: Depth,
+    /// Whether each row is written before the next one is calculated.
+    pub one_by_one: bool,
 }
 
 impl Changing {
