@@ -10,7 +10,7 @@ use arrow_array::cast::AsArray as _;
 use arrow_array::{Array, ArrayRef, UInt32Array, new_empty_array, new_null_array};
 use onlap_kernels::aggregate::Aggregate;
 use onlap_kernels::misc::{MadeCall, made_kernel};
-use onlap_kernels::{Col, Cx, Datum, Kernel, Types, find, signature};
+use onlap_kernels::{Col, Cx, Datum, Kernel, Repr, Types, find, signature};
 use onlap_pg::catalog::{MadeAggregate, Proc};
 use onlap_pg::{Oid, Result, TypeRef, resolve};
 

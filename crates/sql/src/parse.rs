@@ -119,13 +119,33 @@ impl Parsed {
     pub fn command(&self) -> String {
         let start = self.tree.statements[0].start as usize;
         let words = self.text.get(start..).unwrap_or_default().split_whitespace();
-        let left_out = ["OR", "REPLACE", "UNIQUE", "UNLOGGED", "RECURSIVE"];
+        let left_out = [
+            "OR",
+            "REPLACE",
+            "UNIQUE",
+            "UNLOGGED",
+            "RECURSIVE",
+            "TEMP",
+            "TEMPORARY",
+            "LOCAL",
+            "GLOBAL",
+            "CONSTRAINT",
+        ];
         let mut words =
             words.map(str::to_uppercase).filter(|word| !left_out.contains(&word.as_str()));
         let first = words.next().unwrap_or_default();
+        let is_table_as = matches!(self.statement(), Statement::CreateTableAs(_));
         match &*first {
+            "SELECT" | "WITH" if self.tree.into_of_first() => "SELECT INTO".to_owned(),
             "CREATE" | "ALTER" | "DROP" | "REFRESH" | "SECURITY" => {
-                format!("{first} {}", words.next().unwrap_or_default())
+                let what = words.next().unwrap_or_default();
+                let more = match &*what {
+                    "MATERIALIZED" | "DEFAULT" | "EVENT" | "FOREIGN" => words.next(),
+                    "TABLE" if is_table_as => Some("AS".to_owned()),
+                    _ => None,
+                };
+                let words = [Some(first), Some(what), more];
+                words.into_iter().flatten().collect::<Vec<_>>().join(" ")
             }
             "TRUNCATE" => "TRUNCATE TABLE".to_owned(),
             "COPY" => "COPY FROM".to_owned(),

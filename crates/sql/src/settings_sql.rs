@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use onlap::{TableId, Time, Value};
-use onlap_pg::ast::{Discard, Mode, OptionValue, Path, Reach, SetStatement, SetTo};
+use onlap_pg::ast::{Discard, Mode, Path, Reach, SetStatement, SetTo};
 
 use crate::catalog::names::TEMPORARY;
 use crate::catalog::{oids, triggers};
@@ -124,8 +124,7 @@ fn set(session: &mut Session, view: &View, local: bool, name: &str, to: &SetTo) 
             return session.settings.set(name, &now, local);
         }
     };
-    let joined = |values: &Vec<_>| settings::joined(name, values.iter().map(OptionValue::text));
-    let text = values.map(joined).transpose()?;
+    let text = values.map(|values| settings::joined(name, values)).transpose()?;
     match (name, text) {
         ("role", role) => {
             let role = role.filter(|role| role != "none");

@@ -23,6 +23,11 @@ fn foreign_keys_and_checks_of_every_kind() {
     compared::compare(include_str!("../testdata/constraints/foreign_keys.sql"));
 }
 
+#[test]
+fn rows_of_one_insert_may_refer_to_each_other() {
+    compared::compare(include_str!("../testdata/constraints/rows_together.sql"));
+}
+
 /// What was declared, and how rows broke it.
 #[test]
 fn rules_are_the_same_after_a_reopen() {

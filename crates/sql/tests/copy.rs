@@ -198,3 +198,40 @@ fn infinite_numbers_come_and_go_as_postgresqls() {
     assert_eq!(feed(&mut talk, "copy n from stdin binary", &sent, 100).error, None);
     assert_eq!(out(&mut talk, "copy n to stdout"), NUMBERS);
 }
+
+#[test]
+fn texts_come_and_go_in_the_encoding_that_is_said() {
+    let postgres = Postgres::start();
+    let mut theirs =
+        SimpleClient::connect(postgres.port(), "postgres", "postgres").expect("it is there");
+    let fixture = Fixture::new(false);
+    let mut ours = fixture.session();
+    let told =
+        |of: Outcome| format!("{:?} {:?} {:?} {:?}", of.tags, of.error, of.detail, of.copied);
+    let (mut mine, mut others) = (Vec::new(), Vec::new());
+    let mut both = |sql: &str, data: &[u8]| {
+        mine.push(format!("{sql}: {}", told(feed(&mut ours, sql, data, 3))));
+        theirs.input = data.to_vec();
+        others.push(format!("{sql}: {}", told(theirs.run(sql).expect("it answers"))));
+        theirs.input.clear();
+    };
+    both("create table t (n int, a text)", b"");
+    for client in ["utf8", "latin1", "sjis"] {
+        both(&format!("set client_encoding = {client}"), b"");
+        both("copy t from stdin (encoding 'LATIN1')", b"1\t\xe4\xe9\n2\tplain\n");
+        both("copy t from stdin with csv encoding 'latin-9'", b"3,\"\xa4\"\n");
+        both("copy t from stdin (encoding 'sjis')", b"4\t\x93\xfa\x96\x7b\n");
+        both("copy t from stdin (encoding utf8)", "5\tä€\n".as_bytes());
+        both("copy (select * from t where n <> 3 and n < 4) to stdout (encoding latin1)", b"");
+        both("copy (select * from t where n = 4) to stdout (encoding 'LATIN1')", b"");
+        both("copy (select * from t order by n) to stdout (encoding 'utf-8', format csv)", b"");
+        both(
+            "copy (select chr(8364) || chr(228) as a) to stdout (encoding 'win1252', format csv, header)",
+            b"",
+        );
+        both("copy (select 1) to stdout (encoding 'nosuch')", b"");
+        both("copy (select 1) to stdout (encoding '')", b"");
+        both("truncate t", b"");
+    }
+    assert_eq!(mine, others);
+}

@@ -430,6 +430,21 @@ fn settings_are_read_refused_and_shown_in_the_same_words() {
 }
 
 #[test]
+fn intervals_of_time_zones_have_the_fields_that_are_said() {
+    compared::compare(include_str!("../testdata/zone_intervals_beside.sql"));
+}
+
+#[test]
+fn options_names_and_types_are_refused_as_there() {
+    compared::compare(include_str!("../testdata/refused_beside.sql"));
+    let fixture = support::Fixture::new(false);
+    let mut talk = fixture.session();
+    let ty = |talk: &mut support::Talk, sql: &str| talk.run(sql).columns[0].1;
+    assert_eq!(ty(&mut talk, "explain (format json) select 1"), 114);
+    assert_eq!(ty(&mut talk, "explain (format json, format text) select 1"), 25);
+}
+
+#[test]
 fn settings_that_would_change_meanings_in_ways_that_are_not_there_are_refused() {
     let fixture = support::Fixture::new(false);
     let mut talk = fixture.session();

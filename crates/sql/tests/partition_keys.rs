@@ -16,3 +16,8 @@ fn tables_go_with_the_types_of_their_partition_keys() {
         script::same(include_str!("../testdata/partition_keys.sql"));
     }
 }
+
+#[test]
+fn keys_have_what_all_below_them_divide_their_rows_by() {
+    script::same(include_str!("../testdata/families/keys_below.sql"));
+}

@@ -27,6 +27,11 @@ fn triggers_in_the_place_of_changes_of_views_are_those_of_postgresql() {
 }
 
 #[test]
+fn triggers_that_are_replaced_are_enabled_as_in_postgresql() {
+    compare(include_str!("../testdata/routines/replaced.sql"));
+}
+
+#[test]
 fn cursors_of_routines_are_those_of_postgresql() {
     compare(include_str!("../testdata/routines/cursors.sql"));
 }

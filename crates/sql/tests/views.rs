@@ -168,3 +168,8 @@ fn views_have_options_as_in_postgresql() {
         script::same(include_str!("../testdata/view_options.sql"));
     }
 }
+
+#[test]
+fn columns_that_views_calculate_compare_by_their_collations() {
+    script::same(include_str!("../testdata/views/calculated.sql"));
+}

@@ -44,16 +44,31 @@ impl Transaction {
     /// the column refuses it; [`crate::ErrorKind::DuplicateKey`], after waiting for another transaction that
     /// brings the same key or deletes the row that has it.
     pub fn insert(&mut self, table: &Table, row: &[Value]) -> Result<()> {
+        self.insert_rows(table, &[row])
+    }
+
+    /// Inserts few rows, as [`Transaction::insert`] does one. Each is judged as it comes, by foreign keys when all are there, so
+    /// that they may refer to each other.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert`], of the first row that is refused; nothing of the rows is kept.
+    pub fn insert_rows<R: AsRef<[Value]>>(&mut self, table: &Table, rows: &[R]) -> Result<()> {
         self.writing(table)?;
-        let room = self.make_room(row_bytes(row));
+        let mut room = self.make_room(rows.iter().map(|row| row_bytes(row.as_ref())).sum());
         let buffer = self.buffer(table)?;
-        let before = buffer.mark();
-        let at = buffer.rows.rows;
-        buffer.push_row(row, true)?;
-        buffer.did.insert(1);
+        let (before, from) = (buffer.mark(), buffer.rows.rows);
         let due = self.due.mark();
-        let checked = room.and_then(|()| self.reserve(table, at));
-        if let Err(e) = checked.and_then(|()| self.check_rules(table, at, NO_NAMES)) {
+        let mut inserted = rows.iter().try_for_each(|row| {
+            let buffer = self.buffer(table)?;
+            let at = buffer.rows.rows;
+            buffer.push_row(row.as_ref(), true)?;
+            buffer.did.insert(1);
+            std::mem::replace(&mut room, Ok(()))?;
+            self.reserve(table, at)?;
+            self.check_at_once(table, at, NO_NAMES)
+        });
+        inserted = inserted.and_then(|()| self.check_at_end(table, from, NO_NAMES));
+        if let Err(e) = inserted {
             self.buffer(table)?.rewind(before);
             self.undo_due(&due);
             return Err(e);

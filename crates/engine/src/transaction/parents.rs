@@ -113,31 +113,38 @@ impl Parent {
 }
 
 impl Transaction {
-    /// Judges own rows in memory from the `from`-th on by foreign keys, and by unique indexes that are judged by
-    /// a look at the rows, or puts that off. Rules of which no column was set are left out, where the columns
-    /// are known.
+    /// Judges own rows in memory from the `from`-th on by foreign keys, and by indexes that are judged by a look at
+    /// the rows, or puts that off. Rules of which no column was set are left out, where the columns are known.
     pub(super) fn check_rules(
         &mut self,
         table: &Table,
         from: usize,
         set: Option<&[impl AsRef<str>]>,
     ) -> Result<()> {
+        self.check_at_once(table, from, set)?;
+        self.check_at_end(table, from, set)
+    }
+
+    /// The same by what is judged with each row: indexes whose judgement cannot be put off.
+    pub(super) fn check_at_once(
+        &mut self,
+        table: &Table,
+        from: usize,
+        set: Option<&[impl AsRef<str>]>,
+    ) -> Result<()> {
+        self.check_indexes(table, from, set, true)
+    }
+
+    /// The same by what is judged when all rows of a statement are there.
+    pub(super) fn check_at_end(
+        &mut self,
+        table: &Table,
+        from: usize,
+        set: Option<&[impl AsRef<str>]>,
+    ) -> Result<()> {
         let schema = Arc::clone(&self.buffer(table)?.schema);
-        let named = |id: ColumnId| {
-            let name = |id| schema.position(id).map(|at| schema.columns[at].name.as_str());
-            let reads = schema.generated(id).into_iter().flat_map(|of| &of.reads);
-            let names: Vec<_> = std::iter::once(&id).chain(reads).map(|id| name(*id)).collect();
-            set.is_none_or(|set| set.iter().any(|s| names.contains(&Some(s.as_ref()))))
-        };
-        for index in schema.indexes.iter().filter(|index| index.judged.is_some()) {
-            let set = schema.columns_of(index).into_iter().any(named);
-            // What takes the place of a row that is still to be judged is to be judged as well.
-            if set || self.due.is_open(table.state.id, RuleId::Index(index.id)) {
-                self.check_judged(table, index, from)?;
-            }
-        }
         for key in &schema.foreign_keys {
-            let set = key.columns.iter().any(|id| named(*id));
+            let set = key.columns.iter().any(|id| is_set(&schema, *id, set));
             if set || self.due.is_open(table.state.id, RuleId::Key(key.id)) {
                 let rule = (RuleId::Key(key.id), key.time, key.parent);
                 if !self.is_judged_later(table, rule, from)? {
@@ -155,6 +162,27 @@ impl Transaction {
                 for values in self.buffer(table)?.living_values(rows, &key.columns)? {
                     is_whole(&schema, key, &values)?;
                 }
+            }
+        }
+        self.check_indexes(table, from, set, false)
+    }
+
+    fn check_indexes(
+        &mut self,
+        table: &Table,
+        from: usize,
+        set: Option<&[impl AsRef<str>]>,
+        at_once: bool,
+    ) -> Result<()> {
+        let schema = Arc::clone(&self.buffer(table)?.schema);
+        let judged = |index: &&IndexSchema| {
+            index.judged.is_some() && (index.time() == Time::Statement) == at_once
+        };
+        for index in schema.indexes.iter().filter(judged) {
+            let set = schema.columns_of(index).into_iter().any(|id| is_set(&schema, id, set));
+            // What takes the place of a row that is still to be judged is to be judged as well.
+            if set || self.due.is_open(table.state.id, RuleId::Index(index.id)) {
+                self.check_judged(table, index, from)?;
             }
         }
         Ok(())
@@ -394,6 +422,15 @@ impl Transaction {
     fn existing_buffer(&mut self, table: &Table) -> Option<&mut Buffer> {
         self.tables.iter_mut().find(|b| b.table.state.id == table.state.id)
     }
+}
+
+/// Whether a column is among those that were set, or is generated of one; all are where they are not known.
+fn is_set(schema: &TableSchema, id: ColumnId, set: Option<&[impl AsRef<str>]>) -> bool {
+    let Some(set) = set else { return true };
+    let name = |id| schema.position(id).map(|at| schema.columns[at].name.as_str());
+    let reads = schema.generated(id).into_iter().flat_map(|of| &of.reads);
+    let mut names = std::iter::once(&id).chain(reads).map(|id| name(*id));
+    names.any(|name| set.iter().any(|set| Some(set.as_ref()) == name))
 }
 
 /// Whether a key refers to a parent: no part of it is NULL.

@@ -23,6 +23,8 @@ pub enum OptionValue {
     Text(Box<str>),
     /// A number with its sign.
     Number(Box<str>),
+    /// An interval's text, and its modifier.
+    Interval(Box<str>, i32),
     /// `*`
     Star,
     /// Words or literals in parentheses.
@@ -34,6 +36,7 @@ impl OptionValue {
     pub fn text(&self) -> &str {
         match self {
             OptionValue::Word(text) | OptionValue::Text(text) | OptionValue::Number(text) => text,
+            OptionValue::Interval(text, _) => text,
             OptionValue::Star => "*",
             OptionValue::List(_) => "",
         }

@@ -256,6 +256,8 @@ impl Bound {
                 number => {
                     let mut import = Import::new(view.bound, self, (view.entry, entry), up);
                     let made = import.expr(view.columns[number - 1], 0);
+                    // What it compares by comes with it.
+                    self.note_like(made, id);
                     self.expr(made).clone()
                 }
             };

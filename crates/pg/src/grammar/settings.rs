@@ -3,11 +3,19 @@
 use super::keyword::Keyword;
 use super::parser::Parser;
 use super::token::Kind;
+use super::types::FULL_RANGE;
 use crate::ast::{
-    Expr, Isolation, Literal, Mode, Name, OptionValue, Reach, SetStatement, SetTo, Statement,
-    Utility,
+    Expr, ExprId, Isolation, Literal, Mode, Name, OptionValue, Reach, SetStatement, SetTo,
+    Statement, Utility,
 };
 use crate::{Error, Result};
+
+/// Of an interval whose fields and decimals are not said.
+const NO_MODIFIER: i32 = -1;
+/// Of one whose decimals are not.
+const ANY_PRECISION: i32 = 0xffff;
+/// Decimals of a second, at most.
+const MOST_PRECISION: i32 = 6;
 
 fn set_statement(set: SetStatement) -> Result<Statement> {
     Ok(Statement::Utility(Box::new(Utility::Set(set))))
@@ -166,16 +174,14 @@ impl Parser<'_> {
             }
             Kind::Word(K::Interval) => {
                 self.advance();
-                let precise = self.at_char('(');
-                if precise {
-                    self.precision()?;
+                if self.at_char('(') {
+                    let precision = self.precision()?;
+                    let modifier = FULL_RANGE << 16 | self.int_of(precision).min(MOST_PRECISION);
+                    OptionValue::Interval(self.text()?, modifier)
+                } else {
+                    let text = self.text()?;
+                    OptionValue::Interval(text, self.zone_interval()?)
                 }
-                let text = self.text()?;
-                if !precise {
-                    self.zone_interval()?;
-                }
-                // A text of the same form without the word is a zone of POSIX, whose sign is the other one.
-                OptionValue::Text(format!("INTERVAL '{text}'").into())
             }
             _ if self.at_number() => OptionValue::Number(self.number()?),
             _ => return Err(self.unexpected()),
@@ -183,23 +189,24 @@ impl Parser<'_> {
         Ok(SetTo::Values(vec![value]))
     }
 
-    /// The fields of a zone's interval: hours and minutes alone.
-    fn zone_interval(&mut self) -> Result<()> {
+    /// The modifier that the fields of a zone's interval give, which are hours and minutes alone.
+    fn zone_interval(&mut self) -> Result<i32> {
         // Bits of the fields' mask.
         const HOUR_AND_MINUTE: i32 = 1 << 10 | 1 << 11;
         let place = self.place();
         let fields = self.interval_fields()?;
-        let mask = match fields.first().map(|id| self.tree.expr(*id)) {
-            Some(Expr::Literal(Literal::Int(mask))) => *mask,
+        let Some(mask) = fields.first().map(|id| self.int_of(*id)) else { return Ok(NO_MODIFIER) };
+        if mask & !HOUR_AND_MINUTE != 0 {
+            let text = "time zone interval must be HOUR or HOUR TO MINUTE";
+            return Err(self.refuse(text, place));
+        }
+        Ok(mask << 16 | ANY_PRECISION)
+    }
+
+    fn int_of(&self, id: ExprId) -> i32 {
+        match self.tree.expr(id) {
+            Expr::Literal(Literal::Int(value)) => *value,
             _ => 0,
-        };
-        let is_zone = mask & !HOUR_AND_MINUTE == 0;
-        match is_zone {
-            true => Ok(()),
-            false => {
-                let text = "time zone interval must be HOUR or HOUR TO MINUTE";
-                Err(self.refuse(text, place))
-            }
         }
     }
 

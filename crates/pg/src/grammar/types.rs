@@ -14,7 +14,7 @@ const HOUR: i32 = 1 << 10;
 const MINUTE: i32 = 1 << 11;
 const SECOND: i32 = 1 << 12;
 /// Of all of these.
-const FULL_RANGE: i32 = 0x7fff;
+pub(super) const FULL_RANGE: i32 = 0x7fff;
 
 impl Parser<'_> {
     /// A type's name, with dimensions and SETOF.

@@ -288,7 +288,7 @@ pub fn write(view: &View, target: &TableHandle, rows: &[Row]) -> Result<()> {
 fn hand_over(view: &View, target: &TableHandle, rows: &[Row]) -> Result<()> {
     let mut tx = view.scope.tx()?;
     if rows.len() < MANY {
-        return Ok(rows.iter().try_for_each(|row| tx.insert(&target.table, row))?);
+        return Ok(tx.insert_rows(&target.table, rows)?);
     }
     Ok(tx.insert_batch(&target.table, batch_of(target, rows)?)?)
 }

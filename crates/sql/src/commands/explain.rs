@@ -38,31 +38,68 @@ struct Options {
 impl Options {
     fn of(source: Source<'_>, all: &[Setting]) -> Result<Options> {
         let mut options = Options::default();
+        let (mut wal, mut timing) = (false, false);
         for setting in all {
-            let value = setting.value.as_ref().map_or("on", |value| value.text());
-            let on = !matches!(value, "off" | "false" | "0");
-            match (&*setting.name, value) {
-                ("analyze", _) => options.analyze = on,
-                ("costs", _) => options.no_costs = !on,
-                ("format", "text") => options.json = false,
-                ("format", "json") => options.json = true,
-                ("format", other) => {
-                    return Err(SqlError::unsupported(format!("EXPLAIN format {other}")));
-                }
-                ("verbose" | "settings" | "buffers" | "wal" | "timing" | "summary", _) => {}
-                (other, _) => {
+            match &*setting.name {
+                "analyze" => options.analyze = is_on(setting)?,
+                "costs" => options.no_costs = !is_on(setting)?,
+                "wal" => wal = is_on(setting)?,
+                "timing" => timing = is_on(setting)?,
+                "verbose" | "settings" | "buffers" | "summary" => drop(is_on(setting)?),
+                "format" => options.json = format(source, setting)? == "json",
+                other => {
                     let text = format!("unrecognized EXPLAIN option \"{other}\"");
                     return Err(source.at(SqlError::new(state::SYNTAX, text), setting.place));
                 }
+            }
+        }
+        for (name, _) in [("WAL", wal), ("TIMING", timing)].iter().filter(|(_, on)| *on) {
+            if !options.analyze {
+                let text = format!("EXPLAIN option {name} requires ANALYZE");
+                return Err(SqlError::new(state::BAD_PARAMETER, text));
             }
         }
         Ok(options)
     }
 }
 
-/// The one column of an answer.
-pub fn columns() -> Arc<[AnswerColumn]> {
-    Arc::from([AnswerColumn::new("QUERY PLAN", PgType::new(oid::TEXT))])
+/// What an option that is on or off says.
+fn is_on(setting: &Setting) -> Result<bool> {
+    let said = setting.value.as_ref().map_or("on", |value| value.text()).to_lowercase();
+    match &*said {
+        "on" | "true" | "1" => Ok(true),
+        "off" | "false" | "0" => Ok(false),
+        _ => {
+            let text = format!("{} requires a Boolean value", setting.name);
+            Err(SqlError::new(state::SYNTAX, text))
+        }
+    }
+}
+
+/// The format that is said: `text` or `json`.
+fn format<'s>(source: Source<'_>, setting: &'s Setting) -> Result<&'s str> {
+    let Some(value) = &setting.value else {
+        return Err(SqlError::new(state::SYNTAX, "format requires a parameter"));
+    };
+    match value.text() {
+        format @ ("text" | "json") => Ok(format),
+        format @ ("xml" | "yaml") => Err(SqlError::unsupported(format!("EXPLAIN format {format}"))),
+        other => {
+            let text = format!("unrecognized value for EXPLAIN option \"format\": \"{other}\"");
+            Err(source.at(SqlError::new(state::BAD_PARAMETER, text), setting.place))
+        }
+    }
+}
+
+/// The one column of an answer, whose type is that of the format.
+pub fn columns(explain: &Explain) -> Arc<[AnswerColumn]> {
+    let mut formats = explain.options.iter().filter(|setting| &*setting.name == "format");
+    let is_json = |setting: &Setting| setting.value.as_ref().is_some_and(|of| of.text() == "json");
+    let ty = match formats.next_back().is_some_and(is_json) {
+        true => oid::JSON,
+        false => oid::TEXT,
+    };
+    Arc::from([AnswerColumn::new("QUERY PLAN", PgType::new(ty))])
 }
 
 /// What is known of a statement.
@@ -161,7 +198,7 @@ pub fn run(
     };
     let rows = lines.into_iter().map(|line| vec![Value::Text(line)]).collect();
     let source = Box::new(Ready::new(vec![Chunk::Rows(rows)]));
-    Ok(Answer::Rows(RowsAnswer::new(columns(), source, "EXPLAIN")))
+    Ok(Answer::Rows(RowsAnswer::new(columns(explain), source, "EXPLAIN")))
 }
 
 /// What is known of a text's statement, and what it read if it ran.

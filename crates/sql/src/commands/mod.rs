@@ -116,7 +116,7 @@ pub fn columns_of(session: &Session, source: Source<'_>) -> Option<Arc<[AnswerCo
         Utility::Set(onlap_pg::ast::SetStatement::Show(name)) => {
             Some(settings_sql::columns(name.as_deref()))
         }
-        Utility::Explain(_) => Some(explain::columns()),
+        Utility::Explain(explain) => Some(explain::columns(explain)),
         _ => None,
     }
 }

@@ -153,15 +153,15 @@ fn copy_in(
         Format::Csv => Box::new(csv::Csv::new(options, &schema, &columns)),
         Format::Binary => Box::new(binary::Binary::default()),
     };
-    let binary = options.format == Format::Binary;
-    let width = columns.len();
+    let (binary, width) = (options.format == Format::Binary, columns.len());
     let _using = Using::of(view, || {
         let below = view.objects.families().all_below(schema.id);
         std::iter::once(schema.id).chain(below).collect()
     });
     let (due, put_off) = (Queue::default(), view.scope.deferred().mark());
-    let encoding = client.reply().encoding();
+    let encoding = options.encoding_of(client.reply().encoding());
     let calls = filter.as_ref().map_or_else(Vec::new, |filter| filter.calls.clone());
+    let lines = if binary { Encoding::Plain } else { encoding };
     let mut sink = Sink::new(view, &name, &table, columns, &due)?.with(encoding, filter, !binary);
     let work = Arc::clone(&sink.work);
     let _shown = session.progress().show(&work);
@@ -169,7 +169,7 @@ fn copy_in(
     view.must(&calls)?;
     session.current()?.changed = true;
     view.scope.tx()?.hold_rules(false);
-    let taken = sink.begin().and_then(|()| take(view, client, (&mut *decoder, binary), &mut sink));
+    let taken = sink.begin().and_then(|()| take(view, client, (&mut *decoder, lines), &mut sink));
     let taken = taken.and_then(|()| sink.finish());
     let taken = match taken.and_then(|rows| due.run(view).map(|()| rows)) {
         Ok(rows) => judge(view, &put_off).map(|()| rows),
@@ -187,15 +187,14 @@ fn copy_in(
     Ok(Answer::Done(format!("COPY {rows}")))
 }
 
-/// Takes all that the client sends. Texts of lines are turned as a whole, line by line: a character may lie in two pieces, but
-/// no encoding has the byte that ends a line within another character. Of binary data each value is turned by itself.
+/// Takes all that the client sends, in an encoding. Texts of lines are turned as a whole, line by line: a character may lie in two
+/// pieces, but no encoding has the byte that ends a line within another character. Of binary data each value is turned by itself.
 fn take(
     view: &View,
     client: &mut dyn Client,
-    (decoder, binary): (&mut dyn Decoder, bool),
+    (decoder, encoding): (&mut dyn Decoder, Encoding),
     sink: &mut Sink<'_>,
 ) -> Result<()> {
-    let encoding = if binary { Encoding::Plain } else { client.reply().encoding() };
     let mut held = Vec::new();
     loop {
         let piece = match client.copy_data()? {

@@ -4,6 +4,7 @@ use onlap::TableSchema;
 use onlap_pg::ast::{OptionValue, Setting};
 
 use crate::catalog::Name;
+use crate::encoding::{Encoding, name_of};
 use crate::error::{Result, SqlError, state};
 use crate::source::{Source, strings};
 
@@ -73,6 +74,8 @@ pub struct Options {
     pub force_not_null: Force,
     /// Columns in which NULL may be quoted.
     pub force_null: Force,
+    /// How texts are written; as the client writes them, where nothing is said.
+    encoding: Option<Encoding>,
 }
 
 /// As said, before it is checked.
@@ -87,6 +90,7 @@ struct Said {
     force_quote: Force,
     force_not_null: Force,
     force_null: Force,
+    encoding: Option<Encoding>,
 }
 
 /// What is wrong with an option.
@@ -121,6 +125,11 @@ impl Options {
             })?;
         }
         said.check(from)
+    }
+
+    /// How texts are written for a client with an encoding, whose own it is in binary data, as in PostgreSQL.
+    pub fn encoding_of(&self, client: Encoding) -> Encoding {
+        self.encoding.filter(|_| self.format != Format::Binary).unwrap_or(client)
     }
 
     /// Checks the columns of FORCE options.
@@ -184,7 +193,7 @@ impl Said {
             "null" => self.null = Some(text(option)?),
             "quote" => self.quote = Some(text(option)?),
             "escape" => self.escape = Some(text(option)?),
-            "encoding" => encoding(&text(option)?)?,
+            "encoding" => self.encoding = Some(encoding(&text(option)?)?),
             "force_quote" => self.force_quote = force(option, true)?,
             "force_not_null" => self.force_not_null = force(option, false)?,
             "force_null" => self.force_null = force(option, false)?,
@@ -272,6 +281,7 @@ impl Said {
             force_quote: self.force_quote,
             force_not_null: self.force_not_null,
             force_null: self.force_null,
+            encoding: self.encoding,
         })
     }
 }
@@ -322,9 +332,29 @@ fn force(option: &Setting, all: bool) -> Result<Force> {
     }
 }
 
-fn encoding(name: &str) -> Result<()> {
-    match name.to_ascii_lowercase().replace(['-', '_'], "").as_str() {
-        "utf8" | "unicode" | "sqlascii" => Ok(()),
-        _ => Err(SqlError::unsupported(format!("encoding \"{name}\""))),
+/// Encodings of PostgreSQL that are not converted to.
+const UNSERVED: [&str; 11] = [
+    "euccn",
+    "eucjis2004",
+    "euctw",
+    "johab",
+    "latin5",
+    "iso88599",
+    "muleinternal",
+    "shiftjis2004",
+    "uhc",
+    "win949",
+    "windows949",
+];
+
+fn encoding(name: &str) -> Result<Encoding> {
+    if let Some(known) = name_of(name) {
+        return Ok(Encoding::named(known));
     }
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    if UNSERVED.contains(&&*plain.to_ascii_lowercase()) {
+        return Err(SqlError::unsupported(format!("encoding \"{name}\"")));
+    }
+    let text = "argument to option \"encoding\" must be a valid encoding name";
+    Err(SqlError::new(state::BAD_PARAMETER, text))
 }

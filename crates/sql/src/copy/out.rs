@@ -169,7 +169,7 @@ impl<'a> Out<'a> {
     fn run(&mut self, mut rows: RowsAnswer, client: &mut dyn Client) -> Result<Answer> {
         let columns = Arc::clone(&rows.columns);
         let binary = self.options.format == Format::Binary;
-        let encoding = client.reply().encoding();
+        let encoding = self.options.encoding_of(client.reply().encoding());
         self.encoding = encoding;
         client.reply().copy_response(b'H', binary, columns.len());
         // Clients count on a message per row, the first of which begins with the header.

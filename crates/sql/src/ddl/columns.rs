@@ -14,7 +14,7 @@ use onlap_pg::{Oid, TypeRef};
 
 use super::generated::Generation;
 use super::sequence;
-use super::types::column_type;
+use super::types::{column_type, type_of_column};
 use crate::assign::assign;
 use crate::catalog::extensions;
 use crate::catalog::frozen::{self, Edit};
@@ -109,7 +109,7 @@ pub fn declared<'a>(
     (table, column): (&str, &'a NewColumn),
 ) -> Result<Declared<'a>> {
     let Some(ty) = &column.ty else { return Err(SqlError::unsupported("a typed table")) };
-    let ty = column_type(view, source, ty)?;
+    let ty = type_of_column(view, source, (&column.name, ty))?;
     declared_as(view, source, (table, column), ty)
 }
 

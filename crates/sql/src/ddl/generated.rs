@@ -15,7 +15,7 @@ use onlap_pg::{TypeRef, ast};
 use super::carried::Carrier;
 use super::columns::Declared;
 use super::index_parts::{PROGRAM_BYTES, failed, is_immutable, is_passing};
-use super::types::column_type;
+use super::types::type_of_column;
 use crate::columns::{ColumnType, Types};
 use crate::deep;
 use crate::error::{Result, SqlError, state};
@@ -317,7 +317,7 @@ pub fn check_rules(view: &View, source: Source<'_>, table: &str, column: &NewCol
     };
     let both = |what: &str| fail(&format!("both {what} and generation expression"));
     let serial = match &column.ty {
-        Some(ty) => column_type(view, source, ty)?.1,
+        Some(ty) => type_of_column(view, source, (&column.name, ty))?.1,
         None => false,
     };
     if serial {

@@ -4,7 +4,7 @@
 //! made. A session takes them when it begins: those for all first, then the database's, the role's, and those of both; what the
 //! client says itself comes after that.
 
-use onlap_pg::ast::{Name, OptionValue, SetStatement, SetTo};
+use onlap_pg::ast::{Name, SetStatement, SetTo};
 use serde_json::{Value as Json, json};
 
 use super::roles;
@@ -145,7 +145,7 @@ fn change(session: &mut Session, view: &View, of: Of, said: &SetStatement) -> Re
         }
         SetStatement::Setting(_, name, to) => {
             let value = match to {
-                SetTo::Values(values) => joined(name, values.iter().map(OptionValue::text))?,
+                SetTo::Values(values) => joined(name, values)?,
                 _ => settings::kept_of_shown(name, session.settings.show(name)?),
             };
             if matches!(&**name, "role" | "session_authorization") {

@@ -199,6 +199,12 @@ pub fn alter_database(
     Ok("ALTER DATABASE")
 }
 
+/// Whether the name of a database is taken. Those of PostgreSQL's templates are, which clients take for such.
+fn is_database(view: &View, name: &str) -> bool {
+    let is_fixed = [DEFAULT_DATABASE, "template0", "template1"].contains(&name);
+    is_fixed || view.objects.get(Kind::Database, name).is_some()
+}
+
 /// ALTER DATABASE … RENAME TO.
 fn rename_database(
     session: &mut Session,
@@ -208,7 +214,7 @@ fn rename_database(
 ) -> Result<&'static str> {
     view.must_one(Action::Alter, Class::Database, Key::of(oid), name)?;
     must_create_databases(view, "permission denied to rename database")?;
-    if to == DEFAULT_DATABASE || view.objects.get(Kind::Database, to).is_some() {
+    if is_database(view, to) {
         return Err(SqlError::new("42P04", format!("database \"{to}\" already exists")));
     }
     if name == view.database {
@@ -320,7 +326,7 @@ pub fn create_database(
         }
     }
     must_create_databases(view, "permission denied to create database")?;
-    if name == DEFAULT_DATABASE || view.objects.get(Kind::Database, &name).is_some() {
+    if is_database(view, &name) {
         return Err(SqlError::new("42P04", format!("database \"{name}\" already exists")));
     }
     session.catalog_changed()?;

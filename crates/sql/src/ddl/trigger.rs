@@ -117,8 +117,8 @@ pub fn create(
             );
             return Err(SqlError::new(state::DUPLICATE_OBJECT, text));
         }
-        Some(known) => trigger.state = known.state,
-        None => {}
+        // One that was disabled fires again.
+        _ => {}
     }
     on.hold(session, view)?;
     session.put(Kind::Trigger, &trigger.key(), Some(trigger.body()))?;

@@ -32,6 +32,27 @@ pub fn column_type(view: &View, source: Source<'_>, ty: &TypeName) -> Result<(Co
     }
 }
 
+/// The same of a column of a name.
+///
+/// # Errors
+/// As [`column_type`]; `42P16`: it stands for other types.
+pub fn type_of_column(
+    view: &View,
+    source: Source<'_>,
+    (column, ty): (&str, &TypeName),
+) -> Result<(ColumnType, bool)> {
+    column_type(view, source, ty).map_err(|refused| {
+        let names = Names::new(view);
+        match bind::type_named(source.tree, ty, &names, names.catalog()) {
+            Ok(found) => {
+                let pg = PgType { oid: found.oid, modifier: found.modifier };
+                super::view::no_pseudo_type(column, pg).err().unwrap_or(refused)
+            }
+            Err(_) => refused,
+        }
+    })
+}
+
 /// The type of a serial column.
 fn serial(ty: &TypeName) -> Option<DataType> {
     let [name] = &ty.name[..] else { return None };

@@ -2,7 +2,7 @@
 
 use onlap_pg::ast::{CreateView, Lasting, Statement};
 use onlap_pg::bound::collation_name;
-use onlap_pg::catalog::{Catalog, oids as types};
+use onlap_pg::catalog::{Catalog, Kind as TypeKind, oids as types};
 use onlap_pg::{Oid, TypeRef};
 use serde_json::{Value as Json, json};
 
@@ -199,20 +199,16 @@ impl ViewColumn {
     }
 }
 
-/// anyarray
-const ANYARRAY: u32 = 2277;
-
 /// Fails where a column's type is one that no relation has.
 ///
 /// # Errors
 /// `42P16`.
 pub fn no_pseudo_type(name: &str, ty: PgType) -> Result<()> {
-    let shown = match ty.oid {
-        types::RECORD => "record",
-        ANYARRAY => "anyarray",
-        types::RECORD_ARRAY => "record[]",
-        _ => return Ok(()),
-    };
+    let catalog = crate::query::catalog();
+    if catalog.get_type(ty.oid).is_none_or(|found| found.kind != TypeKind::Pseudo) {
+        return Ok(());
+    }
+    let shown = catalog.shown(ty.oid);
     Err(SqlError::new(state::BAD_DEFINITION, format!("column \"{name}\" has pseudo-type {shown}")))
 }
 

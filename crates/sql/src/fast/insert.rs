@@ -195,8 +195,7 @@ impl Insert {
         let columns = &self.source.schema.columns;
         let table = &self.source.table;
         if rows.len() < MANY {
-            let mut tx = scope.tx()?;
-            rows.iter().try_for_each(|row| tx.insert(table, row))?;
+            scope.tx()?.insert_rows(table, &rows)?;
         } else {
             let mut batch = Batch::new(columns.iter().map(|c| c.ty.physical()));
             for (i, column) in columns.iter().enumerate() {

@@ -388,9 +388,8 @@ fn named(seen: &Arc<Seen>, name: &str) -> Option<Function> {
         };
         return Some(Function::new(lookup));
     }
-    let optional = name.strip_prefix("to_").filter(|name| *name != "regprocedure");
-    if let Some(optional) = optional.and_then(name_type) {
-        let lookup = move |a: &[Datum]| Ok(find_oid(&seen, optional, &arg(a, 0))?.into());
+    if let Some(kind) = name.strip_prefix("to_").and_then(name_type) {
+        let lookup = move |a: &[Datum]| Ok(found_oid(&seen, kind, &arg(a, 0))?.into());
         return Some(Function::new(lookup));
     }
     Some(match name {
@@ -431,6 +430,21 @@ pub fn print(seen: &Seen, kind: u32, wanted: u32) -> Result<String> {
         _ => None,
     };
     Ok(known.unwrap_or_else(|| wanted.to_string()))
+}
+
+/// The OID that a text names, for those who do not mind if there is none.
+fn found_oid(seen: &Seen, kind: u32, text: &Datum) -> Result<Option<u32>> {
+    let found = match kind {
+        oid::REGPROC => crate::query::function(seen, &text.text()),
+        oid::REGPROCEDURE => crate::query::procedure(seen, &text.text()),
+        _ => return find_oid(seen, kind, text),
+    };
+    match found {
+        Ok(oid) => Ok(Some(oid)),
+        // There is none, or more than one.
+        Err(e) if matches!(e.state, "42883" | "42725") => Ok(None),
+        Err(e) => Err(sql_error(&e, "")),
+    }
 }
 
 fn find_oid(seen: &Seen, kind: u32, given: &Datum) -> Result<Option<u32>> {

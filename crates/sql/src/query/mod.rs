@@ -65,7 +65,7 @@ pub use answer::{Encoder, Sent};
 pub use domains::env as condition_env;
 use family::Family;
 pub use locking::until_locked;
-pub use named::procedure;
+pub use named::{function, procedure};
 pub use noted::{Scanned, Scans};
 pub use printed::Printed;
 pub use reader::Reader;

@@ -120,7 +120,10 @@ fn plain(text: &str) -> String {
 }
 
 /// regprocin
-fn function(seen: &Seen, text: &str) -> Result<Oid> {
+///
+/// # Errors
+/// `42883`: there is none; `42725`: there are several.
+pub fn function(seen: &Seen, text: &str) -> Result<Oid> {
     let name = plain(text);
     let parts = identifiers(text);
     let own = crate::ddl::functions_named(&seen.view, &parts).map_err(|e| of_sql(&e))?;

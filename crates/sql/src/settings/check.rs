@@ -88,7 +88,7 @@ fn hours(text: &str) -> Option<f64> {
 
 fn interval_seconds(quoted: &str) -> Result<i64, String> {
     let text = quoted.trim_start().strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
-    let text = text.ok_or_else(|| "An interval stands in quotes.".to_owned())?;
+    let text = text.ok_or_else(String::new)?;
     let read = Interval::parse(text, &onlap_pg::value::Settings::default());
     let interval = read.map_err(|e| e.message)?;
     match (interval.months, interval.days) {

@@ -40,6 +40,8 @@ pub use value::{Unit, Value};
 use std::borrow::Cow;
 
 pub use check::names;
+use onlap_pg::ast::OptionValue;
+use onlap_pg::value::interval::Interval;
 
 use crate::catalog::names::quote;
 use crate::error::{Result, SqlError, state};
@@ -168,16 +170,27 @@ fn is_list(name: &str) -> bool {
 /// What SET is given for a setting, as one text: names in lists of names are quoted where they have to be.
 ///
 /// # Errors
-/// `22023`: several values of what is no list.
-pub fn joined<'v>(name: &str, values: impl ExactSizeIterator<Item = &'v str>) -> Result<String> {
+/// `22023`: several values of what is no list; those of an interval's text.
+pub fn joined(name: &str, values: &[OptionValue]) -> Result<String> {
     if values.len() > 1 && !is_list(name) {
         let text = format!("SET {name} takes only one argument");
         return Err(SqlError::new(state::BAD_PARAMETER, text));
     }
     let has_names = has_names(name);
-    let quoted = |value: &'v str| if has_names { Cow::Owned(quote(value)) } else { value.into() };
-    let texts: Vec<Cow<'_, str>> = values.map(quoted).collect();
-    Ok(texts.join(", "))
+    let text = |value: &OptionValue| match value {
+        OptionValue::Interval(text, modifier) => interval(text, *modifier),
+        value if has_names => Ok(quote(value.text())),
+        value => Ok(value.text().to_string()),
+    };
+    Ok(values.iter().map(text).collect::<Result<Vec<_>>>()?.join(", "))
+}
+
+/// An interval with its fields, as the text of a time zone. Without the word it is a zone of POSIX, whose sign is the other one.
+fn interval(text: &str, modifier: i32) -> Result<String> {
+    let settings = onlap_pg::value::Settings::default();
+    let read = Interval::parse_with(text, modifier, &settings);
+    let read = read.map_err(|e| crate::query::sql_error(&e, ""))?;
+    Ok(format!("INTERVAL '{}'", read.print(&settings)))
 }
 
 /// Whether a setting is a list of names.

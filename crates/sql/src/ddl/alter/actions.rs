@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onlap::{ColumnId, IndexId, Table, TableChanges, TableSchema, Time};
+use onlap::{ColumnId, IndexId, IndexSchema, Table, TableChanges, TableSchema, Time};
 use onlap_pg::ast::{self, TableChange, TableRule};
 use onlap_pg::bind::is_system_column;
 use onlap_pg::print::Look;
@@ -381,14 +381,14 @@ impl<'a> Actions<'a> {
     }
 
     fn check_no_primary(&self) -> Result<()> {
-        match self.schema.indexes.iter().find(|index| index.is_primary()) {
-            Some(_) => {
-                let table = &self.name.name;
-                let text = format!("multiple primary keys for table \"{table}\" are not allowed");
-                Err(SqlError::new(state::BAD_DEFINITION, text))
-            }
-            None => Ok(()),
+        let is_there = self.schema.indexes.iter().any(IndexSchema::is_primary);
+        let mut steps = self.steps.iter();
+        if is_there || steps.any(|step| matches!(step, Step::AddIndex(_, _, false))) {
+            let table = &self.name.name;
+            let text = format!("multiple primary keys for table \"{table}\" are not allowed");
+            return Err(SqlError::new(state::BAD_DEFINITION, text));
         }
+        Ok(())
     }
 
     /// A constraint that was named and checked.

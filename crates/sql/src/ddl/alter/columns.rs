@@ -14,7 +14,7 @@ use crate::ddl::columns::{Declared, Default, OwnSequence, collation, declared, d
 use crate::ddl::constraints::{Collector, Constraint};
 use crate::ddl::generated::{self, Generating};
 use crate::ddl::materialized;
-use crate::ddl::types::column_type;
+use crate::ddl::types::type_of_column;
 use crate::ddl::{defaults, sequence, table};
 use crate::error::{Result, SqlError, state};
 use crate::parse;
@@ -248,7 +248,7 @@ impl<'a> Actions<'a> {
                 changes.drop_not_null(name)
             }
             ColumnChange::Type(to, order, using) => {
-                let (ty, _) = column_type(self.view, self.source, to)?;
+                let (ty, _) = type_of_column(self.view, self.source, (name, to))?;
                 let catalog = self.view.objects.made_types().catalog();
                 let order = order.as_ref().map(|order| collation(catalog, order, ty.pg.oid));
                 let order = order.transpose()?.flatten();

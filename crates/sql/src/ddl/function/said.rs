@@ -1,8 +1,8 @@
 //! What does CREATE FUNCTION say?
 
 use onlap_pg::ast::{
-    CreateFunction, Expr, FunctionOption, Literal, OptionValue, Parameter as Said, ParameterMode,
-    SetStatement, SetTo, TypeName,
+    CreateFunction, Expr, FunctionOption, Literal, Parameter as Said, ParameterMode, SetStatement,
+    SetTo, TypeName,
 };
 use onlap_pg::bind;
 use onlap_pg::catalog::{Kind, oids};
@@ -170,22 +170,25 @@ impl<'a> Options<'a> {
 /// SET and RESET.
 fn set(session: &Session, function: &mut Function, option: &FunctionOption) -> Result<()> {
     let settings = &mut function.settings;
+    let without = |settings: &mut Vec<(String, String)>, name: &str| {
+        settings.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+    };
     match option {
         FunctionOption::Reset(None) => settings.clear(),
-        FunctionOption::Reset(Some(name)) => settings.retain(|(known, _)| **known != **name),
+        FunctionOption::Reset(Some(name)) => without(settings, name),
         FunctionOption::Set(SetStatement::Setting(_, name, to)) => {
             let text = match to {
-                SetTo::Values(values) => {
-                    settings::joined(name, values.iter().map(OptionValue::text))?
-                }
+                SetTo::Values(values) => settings::joined(name, values)?,
                 SetTo::Current => settings::kept_of_shown(name, session.settings.show(name)?),
                 SetTo::Default => {
-                    settings.retain(|(known, _)| **known != **name);
+                    without(settings, name);
                     return Ok(());
                 }
             };
             session.settings.clone().set(name, &text, true)?;
-            settings.retain(|(known, _)| **known != **name);
+            without(settings, name);
+            // As PostgreSQL writes it.
+            let name = settings::find(name).map_or(&**name, |setting| setting.name);
             settings.push((name.to_string(), text));
         }
         _ => return Err(SqlError::unsupported("this SET of a function")),

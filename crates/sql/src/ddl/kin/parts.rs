@@ -10,6 +10,7 @@ use onlap::{
 use serde_json::json;
 
 use super::super::{naming, storage};
+use super::keys::must_cover;
 use super::{FROM_ONE, kin_of, name_of, put, tables_below};
 use crate::catalog::families::Key;
 use crate::catalog::storage::Storage;
@@ -218,6 +219,12 @@ fn make(
         return Err(SqlError::new("42P16", text));
     }
     naming::check_free(view, &Name::new(&own.schema, &name))?;
+    if let (true, Some(divided)) =
+        (index.is_unique(), view.objects.families().divided(child.schema().id))
+    {
+        let word = if index.is_primary() { "PRIMARY KEY" } else { "UNIQUE" };
+        must_cover(&child.schema(), divided, &columns, word)?;
+    }
     let made = view.scope.tx()?.create_index(child, spec_like(above, index, &name));
     made.map_err(SqlError::of_rows)?;
     let said = Storage::of(&view.objects, oids::of_index(index.id));
