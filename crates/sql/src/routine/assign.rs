@@ -17,7 +17,8 @@ use super::body::{Slot, Sql, Target};
 use super::machine::{Given, Machine};
 use super::values::{Held, Row, Shape, no_row, of_batch, row_of};
 use crate::error::{Result, SqlError, state};
-use crate::query::{Asked, Names, condition_env, sql_error};
+use crate::query::domains::env_in;
+use crate::query::{Asked, Names, sql_error};
 
 /// The type that subscripts lead into by keys.
 const JSONB: u32 = 3802;
@@ -47,7 +48,7 @@ impl Machine<'_, '_> {
         }
         let (bound, query) = bind::assignment(TypeRef::new(from.oid), to, &names, names.catalog())
             .map_err(failed)?;
-        let (env, asked) = condition_env(view, 0);
+        let (env, asked) = env_in(view, self.host.catalog(), 0);
         let condition = Condition::new(&bound, query, &env).map_err(failed)?;
         let cast = Arc::new(Cast { condition, env, asked });
         self.casts.insert((from.oid, to), Arc::clone(&cast));
@@ -66,7 +67,7 @@ impl Machine<'_, '_> {
     ) -> Result<Datum<'static>> {
         // A literal of an open type is a text.
         let from = if from.oid == oids::UNKNOWN { TypeRef::new(oids::TEXT) } else { from };
-        let catalog = Arc::clone(self.host.view.objects.made_types().catalog());
+        let catalog = Arc::clone(self.host.catalog());
         let is_domain =
             catalog.get_type(to.oid).is_some_and(|ty| ty.kind == onlap_pg::catalog::Kind::Domain);
         let same = from.oid == to.oid && (to.modifier < 0 || to.modifier == from.modifier);
@@ -137,7 +138,7 @@ impl Machine<'_, '_> {
             }
             held => {
                 let row_type = if let Held::Row(oid, ..) = held { Some(*oid) } else { None };
-                let catalog = Arc::clone(self.host.view.objects.made_types().catalog());
+                let catalog = Arc::clone(self.host.catalog());
                 let composite = ty.oid == oids::RECORD || self.columns_of(ty).is_some();
                 let (ty, value) = match row_type {
                     Some(oid) if !composite => {
@@ -168,7 +169,7 @@ impl Machine<'_, '_> {
         value: Datum<'static>,
     ) -> Result<()> {
         let (of, held) = self.whole_of(target)?;
-        let catalog = Arc::clone(self.host.view.objects.made_types().catalog());
+        let catalog = Arc::clone(self.host.catalog());
         let base = catalog.base(of.oid, of.modifier);
         if base.0 == JSONB {
             return self.assign_json_part(target, (&held, subscripts), ty, value);
@@ -244,7 +245,7 @@ impl Machine<'_, '_> {
             });
         }
         let value = self.convert(value, ty, TypeRef::new(JSONB))?;
-        let catalog = Arc::clone(self.host.view.objects.made_types().catalog());
+        let catalog = Arc::clone(self.host.catalog());
         let asked = Asked::new(&self.host.view);
         asked.begin(&self.host.memory());
         let settings = crate::query::settings_of(&self.host.view);
@@ -256,7 +257,7 @@ impl Machine<'_, '_> {
 
     /// What a subscript of jsonb is taken as: int4 or text.
     fn type_of_step(&self, ty: TypeRef) -> Result<u32> {
-        let catalog = self.host.view.objects.made_types().catalog();
+        let catalog = self.host.catalog();
         let can = |to| can_convert(catalog, ty.oid, to, Context::Implicit);
         match (ty.oid, can(oids::INT4), can(oids::TEXT)) {
             (oids::UNKNOWN, ..) | (_, false, true) => Ok(oids::TEXT),
@@ -360,7 +361,7 @@ impl Machine<'_, '_> {
                 // A domain may have no NULL.
                 Held::Value(ty, _) => {
                     let ty = *ty;
-                    let catalog = self.host.view.objects.made_types().catalog();
+                    let catalog = self.host.catalog();
                     let base = TypeRef::new(catalog.base_type(ty.oid));
                     self.convert(Datum::Null, base, ty)?;
                     Ok(())

@@ -12,7 +12,7 @@ use onlap_pg::catalog::{Catalog, oids};
 use super::body::{Block, Body, Conflict, Gives, Kind, Role, Sql};
 use super::machine::{Given, Machine};
 use super::read::{Around, Reader};
-use super::values::Held;
+use super::values::Shape;
 use crate::catalog::functions::Function;
 use crate::error::{Result, SqlError};
 use crate::parse;
@@ -97,7 +97,7 @@ impl Machine<'_, '_> {
         if !self.body.gives.is_set() {
             if let Some(row) = given.first() {
                 let row = self.as_result(&shape, row)?;
-                self.set_results(row);
+                self.set_results(row)?;
             }
             return Ok(());
         }
@@ -111,53 +111,82 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
-    fn set_results(&mut self, mut row: Vec<Datum<'static>>) {
-        let results =
-            self.body.parameters.iter().filter(|(_, mode)| matches!(mode, b'o' | b'b' | b't'));
+    fn set_results(&mut self, mut row: Vec<Datum<'static>>) -> Result<()> {
         if !matches!(self.body.gives, Gives::Results { .. }) {
             self.given.value = row.pop();
-            return;
+            return Ok(());
         }
+        let results =
+            self.body.parameters.iter().filter(|(_, mode)| matches!(mode, b'o' | b'b' | b't'));
         for ((slot, _), value) in results.zip(row) {
-            self.held[*slot] = match &self.held[*slot] {
-                Held::Value(ty, _) => Held::Value(*ty, value),
-                held => held.clone(),
-            };
+            let ty = type_of(&self.body.slots[*slot].kind);
+            self.put_given(*slot, ty, value)?;
         }
+        Ok(())
     }
 
     /// A row of the last statement as the result has it.
     fn as_result(
         &mut self,
-        shape: &super::values::Shape,
+        shape: &Shape,
         row: Vec<Datum<'static>>,
     ) -> Result<Vec<Datum<'static>>> {
-        let wanted: Vec<(String, TypeRef)> = match (&self.body.gives, self.body.row) {
-            (Gives::Value { ty, .. }, Some(slot)) => {
-                if let ([(_, given)], [_]) = (&shape[..], &row[..])
-                    && (given.oid == ty.oid || ty.oid == oids::RECORD && given.oid == oids::RECORD)
-                {
-                    return Ok(row);
-                }
-                match &self.held[slot] {
-                    Held::Row(_, wanted, _) => wanted.clone(),
-                    _ => shape.clone(),
-                }
-            }
-            (Gives::Value { ty, .. }, None) => vec![(String::new(), *ty)],
-            _ => self.result_types(),
+        let Some((result, fields)) = self.row_to_give() else {
+            let wanted = match &self.body.gives {
+                Gives::Value { ty, .. } => vec![(String::new(), *ty)],
+                _ => self.result_types(),
+            };
+            return self.converted(shape, row, &wanted);
         };
-        let mut made = Vec::with_capacity(row.len());
-        for (((_, from), value), (_, to)) in shape.iter().zip(row).zip(&wanted) {
-            made.push(self.convert(value, *from, *to)?);
+        if let [(_, given)] = &shape[..]
+            && given.oid == result
+        {
+            return Ok(row);
         }
-        if self.body.row.is_none() {
-            return Ok(made);
+        let wanted = fields.unwrap_or_else(|| shape.clone());
+        if wanted.len() != shape.len() {
+            // The type has changed since the function was made.
+            let more = if wanted.len() > shape.len() { "few" } else { "many" };
+            let shown = self.host.catalog().shown(result);
+            let text = format!("return type mismatch in function declared to return {shown}");
+            let detail = format!("Final statement returns too {more} columns.");
+            return Err(SqlError::new("42P13", text).detail(detail));
         }
+        let made = self.converted(shape, row, &wanted)?;
         let names: Vec<&str> = wanted.iter().map(|field| field.0.as_str()).collect();
         let fields: Vec<_> = wanted.iter().map(|field| field.1.oid).zip(made).collect();
         let made = record::build_named(&names, &fields).map_err(|e| sql_error(&e, ""))?;
         Ok(vec![Datum::bytes(made)])
+    }
+
+    fn converted(
+        &mut self,
+        shape: &Shape,
+        row: Vec<Datum<'static>>,
+        wanted: &Shape,
+    ) -> Result<Vec<Datum<'static>>> {
+        let mut made = Vec::with_capacity(row.len());
+        for (((_, from), value), (_, to)) in shape.iter().zip(row).zip(wanted) {
+            made.push(self.convert(value, *from, *to)?);
+        }
+        Ok(made)
+    }
+
+    /// The type and the fields of the row that is given back as a whole: the columns of a statement may be its fields. Those of a
+    /// record are whatever it has.
+    fn row_to_give(&self) -> Option<(u32, Option<Shape>)> {
+        let results =
+            || self.body.parameters.iter().filter(|of| matches!(of.1, b'o' | b'b' | b't'));
+        let slot = match self.body.gives {
+            Gives::Value { .. } => self.body.row,
+            Gives::Results { several: false, .. } => results().next().map(|of| of.0),
+            _ => None,
+        };
+        match &self.body.slots[slot?].kind {
+            Kind::Row(oid, fields) => Some((*oid, Some(fields.clone()))),
+            Kind::Record => Some((oids::RECORD, None)),
+            Kind::Scalar(_) => None,
+        }
     }
 
     /// Names and types of parameters that are parts of the result.
