@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use onlap_kernels::array::{Array, store_element};
+use onlap_kernels::array::{Array, Record, record, store_element};
 use onlap_kernels::json::store_part;
 use onlap_kernels::{Datum, output, repr};
 use onlap_pg::catalog::oids;
@@ -14,6 +14,7 @@ use onlap_pg::{TypeRef, bind};
 use onlap_query::{Condition, Env};
 
 use super::body::{Slot, Sql, Target};
+use super::give::is_row;
 use super::machine::{Given, Machine};
 use super::values::{Held, Row, Shape, no_row, of_batch, row_of};
 use crate::error::{Result, SqlError, state};
@@ -74,6 +75,11 @@ impl Machine<'_, '_> {
         if same || value.is_null() && !is_domain {
             return Ok(value);
         }
+        if from.oid == oids::RECORD
+            && let (Datum::Bytes(bytes), Some(shape)) = (&value, self.columns_of(to))
+        {
+            return self.record_as(bytes, to, &shape);
+        }
         let cast = self.cast(from, to)?;
         let Cast { condition, env, asked } = &*cast;
         let (Some(given), Some(wanted)) = (repr(&catalog, from.oid), repr(&catalog, to.oid)) else {
@@ -85,6 +91,28 @@ impl Machine<'_, '_> {
         let made = condition.of(&column, env).map_err(failed)?;
         env.batch_done().map_err(failed)?;
         Ok(Datum::at(&made, wanted, 0).into_owned())
+    }
+
+    /// A record as a row of a type with a name: field by field.
+    fn record_as(&mut self, bytes: &[u8], to: TypeRef, shape: &Shape) -> Result<Datum<'static>> {
+        let catalog = Arc::clone(self.host.catalog());
+        let record = Record::load(bytes);
+        if record.len() != shape.len() {
+            let text = format!("cannot cast type record to {}", catalog.shown(to.oid));
+            let detail = match record.len() < shape.len() {
+                true => "Input has too few columns.",
+                false => "Input has too many columns.",
+            };
+            return Err(SqlError::new("42846", text).detail(detail));
+        }
+        let mut fields = Vec::with_capacity(shape.len());
+        for ((from, value), (_, to)) in record.fields(&catalog).into_iter().zip(shape) {
+            let value = self.convert(value.into_owned(), TypeRef::new(from), *to)?;
+            fields.push((to.oid, value));
+        }
+        let names: Vec<&str> = shape.iter().map(|field| field.0.as_str()).collect();
+        let made = record::build_named(&names, &fields).map_err(|e| sql_error(&e, ""))?;
+        Ok(Datum::bytes(made))
     }
 
     /// A value as its type prints it; `None` for NULL.
@@ -355,6 +383,10 @@ impl Machine<'_, '_> {
         match &declared.default {
             Some(sql) => {
                 let (ty, value) = self.value(sql)?;
+                let is_scalar = matches!(self.held[slot], Held::Value(..));
+                if !is_scalar && !value.is_null() && !is_row(self.host.catalog(), ty.oid) {
+                    return Err(no_row("a record variable"));
+                }
                 self.assign(&Target { slot, field: None }, ty, value)
             }
             None => match &self.held[slot] {

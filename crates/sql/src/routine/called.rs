@@ -177,13 +177,17 @@ fn run(
     let view = session.view()?;
     by_machine(session, &view, (function, call), |machine, statements| {
         start(machine, function, call, args)?;
-        match function.language.as_str() {
+        let gave = match function.language.as_str() {
             "sql" => sql::run(machine, function, statements)?,
-            _ => machine.run()?,
-        }
+            _ => machine.run().map(|()| true)?,
+        };
         Ok(match (&machine.body.gives, function.language.as_str()) {
             // In SQL void is NULL, in PL/pgSQL a value.
             (Gives::Nothing, "sql") => Given::Value(Datum::Null),
+            // So is what no row was found for.
+            (Gives::Results { set: false, .. }, "sql") if !gave && !function.procedure => {
+                Given::Value(Datum::Null)
+            }
             _ => {
                 let given = given(machine);
                 must_be(machine, call.result, given)?

@@ -243,7 +243,7 @@ fn row_of(held: &Held) -> Result<Datum<'static>> {
 }
 
 /// Whether values of a type are rows.
-fn is_row(catalog: &Catalog, oid: u32) -> bool {
+pub fn is_row(catalog: &Catalog, oid: u32) -> bool {
     oid == oids::RECORD || catalog.is_composite(oid)
 }
 

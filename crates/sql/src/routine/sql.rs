@@ -10,6 +10,7 @@ use onlap_pg::TypeRef;
 use onlap_pg::catalog::{Catalog, oids};
 
 use super::body::{Block, Body, Conflict, Gives, Kind, Role, Sql};
+use super::give::is_row;
 use super::machine::{Given, Machine};
 use super::read::{Around, Reader};
 use super::values::Shape;
@@ -56,12 +57,12 @@ fn is_inlined(function: &Function, statements: &[Sql]) -> bool {
         && function.result != super::called::VOID
 }
 
-/// Carries the statements out.
+/// Carries the statements out; whether the last one has given a row.
 ///
 /// # Errors
 /// Those of the statements.
-pub fn run(machine: &mut Machine<'_, '_>, function: &Function, statements: &[Sql]) -> Result<()> {
-    let inlined = is_inlined(function, statements);
+pub fn run(machine: &mut Machine<'_, '_>, function: &Function, statements: &[Sql]) -> Result<bool> {
+    let (mut gave, inlined) = (false, is_inlined(function, statements));
     for (at, sql) in statements.iter().enumerate() {
         machine.host.view.scope.go_on()?;
         let is_last = at + 1 == statements.len();
@@ -74,32 +75,31 @@ pub fn run(machine: &mut Machine<'_, '_>, function: &Function, statements: &[Sql
         let done = machine.fixed(sql, most);
         let done = match (done, is_last) {
             (Ok(given), true) => machine.give_last(&given),
-            (done, _) => done.map(drop),
+            (done, _) => done.map(|_| false),
         };
         let done = done.map_err(|e| machine.host.with_values_to_see(e));
-        done.map_err(|e| match inlined {
+        gave = done.map_err(|e| match inlined {
             true => e,
             false => {
                 e.around(&format!("SQL function \"{}\" statement {}", function.name.name, at + 1))
             }
         })?;
     }
-    Ok(())
+    Ok(gave)
 }
 
 impl Machine<'_, '_> {
-    /// The result that the last statement gives.
-    fn give_last(&mut self, given: &Given) -> Result<()> {
+    /// The result that the last statement gives, if it gives rows.
+    fn give_last(&mut self, given: &Given) -> Result<bool> {
         if matches!(self.body.gives, Gives::Nothing) {
-            return Ok(());
+            return Ok(false);
         }
-        let Some(shape) = given.shape.clone() else { return Ok(()) };
+        let Some(shape) = given.shape.clone() else { return Ok(false) };
         if !self.body.gives.is_set() {
-            if let Some(row) = given.first() {
-                let row = self.as_result(&shape, row)?;
-                self.set_results(row)?;
-            }
-            return Ok(());
+            let Some(row) = given.first() else { return Ok(false) };
+            let row = self.as_result(&shape, row)?;
+            self.set_results(row)?;
+            return Ok(true);
         }
         for row in Self::rows_of(given) {
             self.host.view.scope.go_on()?;
@@ -108,7 +108,7 @@ impl Machine<'_, '_> {
             self.charge(0, bytes)?;
             self.given.rows.push(row);
         }
-        Ok(())
+        Ok(true)
     }
 
     fn set_results(&mut self, mut row: Vec<Datum<'static>>) -> Result<()> {
@@ -139,7 +139,8 @@ impl Machine<'_, '_> {
             return self.converted(shape, row, &wanted);
         };
         if let [(_, given)] = &shape[..]
-            && given.oid == result
+            && (given.oid == result
+                || result == oids::RECORD && is_row(self.host.catalog(), given.oid))
         {
             return Ok(row);
         }

@@ -13,7 +13,8 @@ create function r2() returns record language sql as 'select t, 2 from t order by
 select r2()
 select * from r2() as (x t, n int)
 select (x).b, n from r2() as (x t, n int)
-select * from r2() as (x ct, n int)
+select * from r1() as (a int, b text)
+select * from r1() as (x t)
 create function r3() returns record language sql as 'select v, array[t], row(t, v) from t, v order by t.a, v.a limit 1'
 select r3()
 select to_jsonb(r3())
@@ -28,8 +29,10 @@ select to_jsonb(p1())
 create function p2() returns record language plpgsql as $$ declare r record; begin select t as w, 5 as n into r from t order by a limit 1; return r; end $$
 select p2(), p2()::text
 create function p3() returns setof record language plpgsql as $$ declare r record; begin for r in select t as w, v from t, v order by t.a, v.a loop return next r; end loop; end $$
-select p3()::text
-select p3() from t
+select x::text, y::text from p3() as (x t, y v)
+create function r9() returns setof record language sql as 'select t from t order by a'
+select r9(), r9()::text
+select * from r9() as (a int, b text)
 select array[r1(), r2()]::text
 select row(r1(), 5)
 select greatest(r1(), r1())
@@ -52,6 +55,3 @@ execute given
 begin
 execute given
 commit
-alter table t rename to t9
-execute given
-alter table t9 rename to t

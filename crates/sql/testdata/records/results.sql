@@ -40,8 +40,8 @@ create function f15(out x ct) language sql as $$ select row(1,'c')::ct where fal
 select f15()
 create procedure q1(inout x ct, inout n int) language sql as $$ select row(n,'q')::ct, n + 1 $$
 call q1(row(1,'a'), 5)
-create procedure q2(inout x t) language sql as $$ select row((x).a + 1, 'q')::t $$
-call q2(row(1,'a'))
+create procedure q2(inout n int) language sql as $$ select n + 1 $$
+call q2(4)
 create function g1(out x ct, out n int) returns setof record language sql as $$ values (row(1,'c')::ct, 1), (null, 2), (row(3, null)::ct, 3) $$
 select * from g1()
 create function g2(out x ct) returns setof ct language sql as $$ values (row(1,'c')::ct), (null) $$

@@ -17,13 +17,16 @@ do $$ declare r record; begin for r in select t as w, a from t order by a loop r
 create function s1() returns text language plpgsql as $$ declare r record; begin select t as w into r from t where a = 1; return r::text; end $$
 select s1()
 create function s2() returns setof record language plpgsql as $$ declare r record; begin for r in select t as w from t order by a loop return next r; end loop; end $$
-select s2()
 select * from s2() as (w t)
 do $$ declare c cursor for select t from t order by a; r record; begin open c; fetch c into r; raise notice '%', r; fetch c into r; raise notice '% %', r, r.t; close c; end $$
 do $$ declare c refcursor; r record; begin open c for select t, a from t order by a; fetch c into r; raise notice '% %', r, (r.t).b; close c; end $$
 do $$ declare c cursor for select t from t order by a; begin for r in c loop raise notice '%', r; end loop; end $$
 do $$ declare r record; begin select row(t, 1) as x into r from t where a = 1; raise notice '%', r; end $$
 do $$ declare xs t[]; begin xs[2] := row(2,'b'); raise notice '%', xs; xs[1] := null; raise notice '% %', xs, xs[2].b; end $$
+create type ct as (a int, b text)
+do $$ declare xs ct[]; begin xs[2] := row(2,'b'); raise notice '%', xs; xs[2] := row(2,'b',3); end $$
+do $$ declare xs t[]; begin xs[2] := row(2); end $$
+do $$ declare xs t[]; r record; begin select 1, 'q'::text into r; xs[1] := r; end $$
 do $$ declare xs t[] := array(select t from t order by a); e t; begin foreach e in array xs loop raise notice '% %', e, e.b; end loop; end $$
 create function a1(x t[]) returns text language plpgsql as $$ declare e t; s text := ''; begin foreach e in array x loop s := s || coalesce(e.b, '-') || e.a; end loop; return s || cardinality(x); end $$
 select a1(array[row(1,'p'), row(2,'q')]::t[])
@@ -48,6 +51,7 @@ create function a8(anyarray) returns anyelement language plpgsql as $$ begin ret
 select a8(array(select t from t order by a)), pg_typeof(a8(array(select t from t)))
 create function a9(variadic t[]) returns int language plpgsql as $$ begin return array_length($1, 1); end $$
 select a9(row(1,'a')::t, row(2,'b')::t)
+select a9(variadic array(select t from t))
 create function b1() returns t language plpgsql as $$ declare xs t[]; begin select array_agg(t order by a) into xs from t; return xs[1]; end $$
 select b1(), (b1()).b
 create function b2() returns int language plpgsql as $$ declare r t; begin r := row(1,'x'); return r; end $$
@@ -80,15 +84,6 @@ do $$ declare x jsonb; begin select to_jsonb(array_agg(t order by a)) into x fro
 do $$ declare r t; begin r := jsonb_populate_record(null::t, '{"a": 5, "b": "j"}'); raise notice '%', r; r := jsonb_populate_record(r, '{"a": 6}'); raise notice '%', r; end $$
 do $$ declare r t; n int; begin insert into t values (3, 'y') returning t.* into r; raise notice '%', r; delete from t where t = r; get diagnostics n = row_count; raise notice '%', n; end $$
 do $$ declare a t := row(1, 'x'); b t := row(1, 'x'); begin raise notice '% % %', a = b, a is not distinct from b, a < row(2, 'a')::t; end $$
-create type deep as (w t, l t[], n int)
-do $$ declare d deep; begin d.w := row(1, 'x'); d.l := array[row(2, 'y')::t]; d.n := 3; raise notice '% % %', d, (d.w).b, d.l[1].a; end $$
-create table holder(d deep, w t, l t[])
-insert into holder values (row(row(1,'x'), array[row(2,'y')::t], 3), row(4,'z'), array[row(5,'v')::t])
-select * from holder
-select d, (d).w, ((d).w).b, (w).a, l[1].b, to_jsonb(holder) from holder
-do $$ declare h holder; begin select * into h from holder; raise notice '% % %', h, h.w, (h.d).l; end $$
-create function h1() returns record language sql as 'select holder, d from holder'
-select h1()
 create function x1(r record) returns text language plpgsql as $$ begin return r::text; end $$
 create function x2(r anyelement) returns text language sql as $$ select to_jsonb(r)::text $$
 select x2(t) from t order by a
