@@ -123,6 +123,10 @@ pub fn is_of_rows(oid: u32) -> bool {
     oid >= OF_ROWS
 }
 
+/// That of the rows of which a type is the array, if it is one of arrays of a relation's rows.
+pub fn element_of_rows(array: u32) -> Option<u32> {
+    (is_of_rows(array) && array % 2 == 1).then(|| array - 1)
+}
 /// That of the type of a table's or view's rows; the next is its array's.
 pub fn of_row(relation: u32) -> u32 {
     match relation {
