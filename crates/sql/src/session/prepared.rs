@@ -182,7 +182,7 @@ fn first_wrong(
     types: &[PgType],
 ) -> Option<SqlError> {
     execute.values.iter().zip(types).enumerate().find_map(|(n, (said, ty))| {
-        let one = Execute { name: execute.name.clone(), values: vec![said.clone()] };
+        let one = Execute { name: execute.name.clone(), values: vec![*said] };
         let ty = std::slice::from_ref(ty);
         match is_open(source, said.expr) {
             true => values_of(view, source, &one, ty).err(),
