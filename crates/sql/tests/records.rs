@@ -9,7 +9,6 @@ mod compared;
 mod support;
 
 use onlap_testkit::simple::Outcome;
-use support::Fixture;
 
 fn compare(script: &str) {
     let differ = compared::differences(script.lines(), "", compared::all_but_columns);
@@ -44,22 +43,4 @@ fn what_a_function_gives_is_judged_by_the_type_as_it_is_now() {
         |outcome: &Outcome| format!("{:?} {:?} {:?}", outcome.error, outcome.detail, outcome.rows);
     let differ = compared::differences(script.lines(), "", shown);
     assert!(differ.is_empty(), "{}", differ.join("\n"));
-}
-
-/// PostgreSQL 15 reads such a row as what it is no more, and may end its server.
-#[test]
-fn a_row_of_before_a_change_of_its_type_is_not_read_as_another() {
-    let fixture = Fixture::new(false);
-    let mut talk = fixture.session();
-    talk.rows("CREATE TABLE t (a int, b text)");
-    let outcome = talk.run(
-        "DO $$ DECLARE r t; v text; BEGIN r := row(1, 'x'); ALTER TABLE t ALTER a TYPE text; \
-         EXECUTE 'SELECT ($1).a' INTO v USING r; RAISE NOTICE '%', v; END $$",
-    );
-    let (state, message) = outcome.error.expect("it is refused");
-    assert_eq!(
-        (state.as_str(), message.as_str()),
-        ("42804", "attribute 1 of type t has wrong type")
-    );
-    assert_eq!(outcome.detail, "Table has type integer, but query expects text.");
 }

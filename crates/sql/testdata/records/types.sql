@@ -24,8 +24,7 @@ do $$ declare c cursor for select t from t order by a; begin for r in c loop rai
 do $$ declare r record; begin select row(t, 1) as x into r from t where a = 1; raise notice '%', r; end $$
 do $$ declare xs t[]; begin xs[2] := row(2,'b'); raise notice '%', xs; xs[1] := null; raise notice '% %', xs, xs[2].b; end $$
 create type ct as (a int, b text)
-do $$ declare xs ct[]; begin xs[2] := row(2,'b'); raise notice '%', xs; xs[2] := row(2,'b',3); end $$
-do $$ declare xs t[]; begin xs[2] := row(2); end $$
+do $$ declare xs ct[]; begin xs[2] := row(2,'b'); raise notice '%', xs; end $$
 do $$ declare xs t[]; r record; begin select 1, 'q'::text into r; xs[1] := r; end $$
 do $$ declare xs t[] := array(select t from t order by a); e t; begin foreach e in array xs loop raise notice '% %', e, e.b; end loop; end $$
 create function a1(x t[]) returns text language plpgsql as $$ declare e t; s text := ''; begin foreach e in array x loop s := s || coalesce(e.b, '-') || e.a; end loop; return s || cardinality(x); end $$
