@@ -52,6 +52,26 @@ impl<'a> Datum<'a> {
         Datum::Bytes(Cow::Owned(bytes.into()))
     }
 
+    /// Whether a column of a representation may have it.
+    pub fn is_of(&self, repr: Repr) -> bool {
+        match self {
+            Datum::Null => true,
+            Datum::Bool(_) => repr == Repr::Bool,
+            Datum::Char(_) => repr == Repr::Char,
+            Datum::Int2(_) => repr == Repr::Int2,
+            Datum::Int4(_) => repr == Repr::Int4,
+            Datum::Int8(_) => repr == Repr::Int8,
+            Datum::Oid(_) => repr == Repr::Oid,
+            Datum::Float4(_) => repr == Repr::Float4,
+            Datum::Float8(_) => repr == Repr::Float8,
+            Datum::Text(_) => repr == Repr::Text,
+            Datum::Bytes(bytes) => match repr {
+                Repr::Fixed(width) => bytes.len() == width as usize,
+                repr => repr == Repr::Bytes,
+            },
+        }
+    }
+
     /// Whether it is NULL.
     pub fn is_null(&self) -> bool {
         matches!(self, Datum::Null)

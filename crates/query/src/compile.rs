@@ -297,7 +297,9 @@ impl Compiler<'_> {
             }
             Expr::Field(row, field) => {
                 let repr = self.repr(ty.oid)?;
-                Ok(Node::Field(Box::new(FieldOf { row: self.node(*row)?, field: *field, repr })))
+                let of = (self.bound.ty(*row).oid, ty.oid);
+                let row = self.node(*row)?;
+                Ok(Node::Field(Box::new(FieldOf { row, field: *field, of, repr })))
             }
             Expr::Subscript(part) => self.part(part, ty),
             Expr::RowCompare(order, operators, left, right) => {

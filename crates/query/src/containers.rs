@@ -6,6 +6,7 @@ use arrow_array::{ArrayRef, BooleanArray};
 use onlap_kernels::array::record::build_named;
 use onlap_kernels::array::{Array, Builder, Dim, Record};
 use onlap_kernels::{Col, Datum, Made, Repr, repr};
+use onlap_pg::catalog::{Catalog, oids};
 use onlap_pg::{Error, Oid, Result};
 
 use crate::env::Env;
@@ -160,6 +161,8 @@ pub struct FieldOf {
     pub row: Node,
     /// Which, from 1.
     pub field: i32,
+    /// The types of the row and of the field.
+    pub of: (Oid, Oid),
     /// The field's representation.
     pub repr: Repr,
 }
@@ -172,16 +175,42 @@ impl FieldOf {
         let field = |row: usize| match Datum::at(&value.array, Repr::Bytes, row) {
             Datum::Bytes(bytes) => {
                 let record = Record::load(&bytes);
-                if at < record.len() { record.get(at, self.repr).into_owned() } else { Datum::Null }
+                if at >= record.len() {
+                    return Ok(Datum::Null);
+                }
+                let wanted = (self.of.0, self.of.1, self.repr);
+                must_be(&env.catalog, (at, record.type_of(at)), wanted)?;
+                Ok(record.get(at, self.repr).into_owned())
             }
-            _ => Datum::Null,
+            _ => Ok(Datum::Null),
         };
         let mut out = Made::new(value.array.len(), &env.cx());
         for row in 0..value.array.len() {
-            out.push(field(row), &env.cx())?;
+            out.push(field(row)?, &env.cx())?;
         }
         Ok(Col { array: out.column(self.repr)?, is_const: value.is_const })
     }
+}
+
+/// Fails where a row of before a change of its type has a field, counted from 0, that cannot be read as what it is now: the
+/// types of the row and of the field, and its representation.
+pub fn must_be(
+    catalog: &Catalog,
+    (at, given): (usize, Oid),
+    (row, wanted, own): (Oid, Oid, Repr),
+) -> Result<()> {
+    let is_row = |oid| oid == oids::RECORD || catalog.is_composite(oid);
+    let alike = || {
+        let same = catalog.base_type(given) == catalog.base_type(wanted);
+        same || own != Repr::Bytes || is_row(given) && is_row(wanted)
+    };
+    if given == wanted || repr(catalog, given) == Some(own) && alike() {
+        return Ok(());
+    }
+    let text = format!("attribute {} of type {} has wrong type", at + 1, catalog.shown(row));
+    let (has, expects) = (catalog.shown(given), catalog.shown(wanted));
+    let detail = format!("Table has type {has}, but query expects {expects}.");
+    Err(Error::new("42804", text).detail(detail))
 }
 
 /// IS NULL of a row: all fields are; IS NOT NULL: none is.

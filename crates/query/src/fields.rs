@@ -9,7 +9,7 @@ use onlap_pg::bound::{Expr, ExprId};
 use onlap_pg::{Oid, Result, TypeRef};
 
 use crate::compile::{Compiler, unsupported};
-use crate::containers::FieldOf;
+use crate::containers::{FieldOf, must_be};
 use crate::env::Env;
 use crate::node::{Node, Rows};
 
@@ -19,6 +19,8 @@ pub struct StoreFields {
     row: Node,
     /// The places of fields, from 0, and what they become.
     values: Vec<(usize, Node)>,
+    /// Its type.
+    of: Oid,
     /// All its fields: names, types, representations.
     fields: Vec<(String, Oid, Repr)>,
 }
@@ -46,12 +48,17 @@ impl StoreFields {
                 let written = values.iter().rfind(|(place, _)| *place == at);
                 let value = match (written, &known) {
                     (Some((_, value)), _) => Datum::at(&value.array, *repr, value.at(row)),
-                    (None, Some(known)) if at < known.len() => known.get(at, *repr),
+                    (None, Some(known)) if at < known.len() => {
+                        let given = (at, known.type_of(at));
+                        must_be(&env.catalog, given, (self.of, *oid, *repr))?;
+                        known.get(at, *repr)
+                    }
                     _ => Datum::Null,
                 };
-                (*oid, value)
+                Ok((*oid, value))
             };
-            let made: Vec<(Oid, Datum<'_>)> = self.fields.iter().enumerate().map(field).collect();
+            let made = self.fields.iter().enumerate().map(field);
+            let made: Vec<(Oid, Datum<'_>)> = made.collect::<Result<_>>()?;
             out.push(Datum::bytes(build_named(&names, &made)?), &env.cx())?;
         }
         Ok(Col::new(out.column(Repr::Bytes)?))
@@ -103,12 +110,13 @@ impl Compiler<'_> {
         let mut made = Vec::with_capacity(values.len());
         for (value, number) in values.iter().zip(numbers) {
             let at = usize::try_from(number - 1).expect("fields count from 1");
-            let held = FieldOf { row: Node::Column(whole), field: *number, repr: fields[at].2 };
+            let (row, of) = (Node::Column(whole), (ty.oid, fields[at].1));
+            let held = FieldOf { row, field: *number, of, repr: fields[at].2 };
             let value = self.of_held(Node::Field(Box::new(held)), *value)?;
             made.push((at, value));
         }
         self.frame().placeholders.pop();
-        let body = StoreFields { row: Node::Column(whole), values: made, fields };
+        let body = StoreFields { row: Node::Column(whole), values: made, of: ty.oid, fields };
         Ok(Node::With { at: whole, value: row, body: Box::new(Node::StoreFields(Box::new(body))) })
     }
 

@@ -15,7 +15,7 @@ use onlap_kernels::array::Record;
 use onlap_kernels::series::Rows as Series;
 use onlap_kernels::{Cx, Datum, Repr};
 use onlap_pg::bound::{Expr, Function};
-use onlap_pg::catalog::oids;
+use onlap_pg::catalog::{Catalog, oids};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 
 use crate::build::Rel;
@@ -153,8 +153,37 @@ impl Called {
         }
     }
 
+    /// Fails unless a row has the columns that the query says.
+    fn must_match(&self, record: &Record<'_>, catalog: &Catalog) -> Result<()> {
+        let refuse = |detail: String| {
+            let text = "function return row and query-specified return row do not match";
+            Err(Error::new("42804", text).detail(detail))
+        };
+        let (given, wanted) = (record.len(), self.types.len());
+        if given != wanted {
+            let s = if given == 1 { "" } else { "s" };
+            let detail =
+                format!("Returned row contains {given} attribute{s}, but query expects {wanted}.");
+            return refuse(detail);
+        }
+        let fits = |at: &usize| record.is_null(*at) || record.type_of(*at) == self.types[*at];
+        match (0..wanted).find(|at| !fits(at)) {
+            None => Ok(()),
+            Some(at) => refuse(format!(
+                "Returned type {} at ordinal position {}, but query expects {}.",
+                catalog.shown(record.type_of(at)),
+                at + 1,
+                catalog.shown(self.types[at])
+            )),
+        }
+    }
+
     /// The columns of a row.
-    fn columns(&self, row: Option<Vec<Datum<'static>>>) -> Result<Vec<Datum<'static>>> {
+    fn columns(
+        &self,
+        row: Option<Vec<Datum<'static>>>,
+        catalog: &Catalog,
+    ) -> Result<Vec<Datum<'static>>> {
         let Some(values) = row else { return Ok(vec![Datum::Null; self.types.len()]) };
         if !self.fields {
             return Ok(values);
@@ -163,11 +192,7 @@ impl Called {
             return Ok(vec![Datum::Null; self.types.len()]);
         };
         let record = Record::load(bytes);
-        let fits = |(at, oid): (usize, &Oid)| record.is_null(at) || record.type_of(at) == *oid;
-        if record.len() != self.types.len() || !self.types.iter().enumerate().all(fits) {
-            let text = "function return row and query-specified return row do not match";
-            return Err(Error::new("42804", text));
-        }
+        self.must_match(&record, catalog)?;
         let field = |(at, repr): (usize, &Repr)| record.get(at, *repr).into_owned();
         Ok(self.reprs.iter().enumerate().map(field).collect())
     }
@@ -200,7 +225,7 @@ impl Scan {
             running.rows += 1;
             let mut out = made.iter_mut();
             for (values, call) in row.into_iter().zip(&self.calls) {
-                for value in call.columns(values)? {
+                for value in call.columns(values, &self.env.catalog)? {
                     bytes += value.size();
                     out.next().expect("a call has its columns").push(value);
                 }

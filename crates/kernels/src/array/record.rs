@@ -83,6 +83,11 @@ impl<'a> Record<'a> {
         self.fields.len() / 8
     }
 
+    /// Whether its fields are of these types, none more and none less.
+    pub fn is_of(&self, types: impl ExactSizeIterator<Item = Oid>) -> bool {
+        types.len() == self.len() && types.enumerate().all(|(at, oid)| self.type_of(at) == oid)
+    }
+
     /// Whether it has none.
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
@@ -115,8 +120,8 @@ impl<'a> Record<'a> {
     pub fn fields(&self, catalog: &Catalog) -> Vec<(Oid, Datum<'a>)> {
         let field = |at| {
             let oid = self.type_of(at);
-            // What has no values can be there as NULL.
-            let repr = repr(catalog, oid).unwrap_or(Repr::Text);
+            // What has no values can be there as NULL. Of a type that has gone, nothing is known.
+            let repr = repr(catalog, oid).unwrap_or(Repr::Bytes);
             (oid, self.get(at, repr))
         };
         (0..self.len()).map(field).collect()

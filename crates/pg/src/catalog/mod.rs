@@ -14,6 +14,7 @@ pub mod extensions;
 mod facts;
 mod load;
 mod named;
+mod others;
 mod procs;
 mod rows;
 mod shown;
@@ -23,6 +24,7 @@ use std::sync::{Arc, OnceLock};
 use crate::Oid;
 
 pub use facts::{Row, Table, rows};
+pub use others::Finder;
 pub use procs::Noted;
 pub use rows::{
     Aggregate, Cast, CastContext, CastMethod, Kind, Label, MadeAggregate, MadeParameter, MadeProc,
@@ -126,9 +128,11 @@ fn built_in() -> &'static Facts {
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     /// Sorted by OID.
-    made: Vec<Type>,
+    made: Arc<[Type]>,
     /// Types of rows, which come when their relations are named.
     named: named::Named,
+    /// Those that come when a value is met that has them.
+    others: others::Others,
     /// Functions of a database, sorted by OID, and the schemas in which names alone are looked up.
     procs: Arc<[Proc]>,
     path: Arc<[String]>,
@@ -147,7 +151,13 @@ impl Catalog {
     /// With types that a database made: enums, domains, composites, each with its array type.
     pub fn with(mut made: Vec<Type>) -> Catalog {
         made.sort_by_key(|t| t.oid);
-        Catalog { made, ..Catalog::default() }
+        Catalog { made: made.into(), ..Catalog::default() }
+    }
+
+    /// The same, which looks for types of rows that no statement has named.
+    #[must_use]
+    pub fn finding(self, finder: Arc<Finder>) -> Catalog {
+        Catalog { others: others::Others::of(finder), ..self }
     }
 
     /// Adds a type that a statement has named, such as that of a table's rows; one that is there already stays.
@@ -162,9 +172,19 @@ impl Catalog {
             Ok(at) => Some(&facts[at]),
             Err(_) => match self.made.binary_search_by_key(&oid, |t| t.oid) {
                 Ok(at) => Some(&self.made[at]),
-                Err(_) => self.named.iter().find(|t| t.oid == oid),
+                Err(_) => self.named.iter().find(|t| t.oid == oid).or_else(|| self.found(oid)),
             },
         }
+    }
+
+    /// Whether a statement has named a type of rows.
+    pub fn has_named(&self, oid: Oid) -> bool {
+        self.named.iter().any(|t| t.oid == oid)
+    }
+
+    fn found(&self, oid: Oid) -> Option<&Type> {
+        self.others.find(oid)?.into_iter().for_each(|ty| self.named.add(ty));
+        self.named.iter().find(|t| t.oid == oid)
     }
 
     /// A type by the name of its row in pg_type; PostgreSQL's own come first, as pg_catalog does in a path.
@@ -182,7 +202,7 @@ impl Catalog {
     /// All types.
     pub fn types(&self) -> impl Iterator<Item = &Type> {
         let facts = built_in().types.iter().filter(|ty| self.has(ty.oid));
-        facts.chain(&self.made).chain(self.named.iter())
+        facts.chain(&*self.made).chain(self.named.iter())
     }
 
     /// An operator by its OID.

@@ -16,6 +16,7 @@ use super::objects::{Kind, Object};
 use super::oids;
 use crate::rights::Key;
 use crate::system::definitions::{self, Definition};
+use crate::system::row_types;
 use crate::types::PgType;
 use crate::view::{ONLAP, View};
 
@@ -221,7 +222,10 @@ pub fn written(view: &View, ty: PgType) -> String {
         Some(created) => {
             format!("{}.{}", quote(&created.schema), crate::query::catalog().shown(ty.oid))
         }
-        None => view.objects.made_types().written(ty),
+        None => {
+            let row = oids::is_of_rows(ty.oid).then(|| row_types::written(view, ty.oid)).flatten();
+            row.unwrap_or_else(|| view.objects.made_types().written(ty))
+        }
     }
 }
 

@@ -309,7 +309,10 @@ impl Functions {
                 proc.variadic = match proc.variadic {
                     oids::ANYARRAY => oids::ANYELEMENT,
                     oids::ANYCOMPATIBLEARRAY => oids::ANYCOMPATIBLE,
-                    array => catalog.element(array).unwrap_or(oids::ANY),
+                    array => {
+                        let rows = || super::oids::element_of_rows(array);
+                        catalog.element(array).or_else(rows).unwrap_or(oids::ANY)
+                    }
                 };
             }
             procs.entry(function.database.clone()).or_default().push(proc);

@@ -115,12 +115,24 @@ pub fn of_part(table: TableId, kind: &str, name: &str) -> u32 {
     }
     1_300_000_000 + hash % 700_000_000
 }
+/// The first of those that the types of relations' rows have.
+const OF_ROWS: u32 = 2_000_000_000;
+
+/// Whether it may be that of the type of a relation's rows, or of arrays of them.
+pub fn is_of_rows(oid: u32) -> bool {
+    oid >= OF_ROWS
+}
+
+/// That of the rows of which a type is the array, if it is one of arrays of a relation's rows.
+pub fn element_of_rows(array: u32) -> Option<u32> {
+    (is_of_rows(array) && array % 2 == 1).then(|| array - 1)
+}
 /// That of the type of a table's or view's rows; the next is its array's.
 pub fn of_row(relation: u32) -> u32 {
     match relation {
         0..FIRST_OWN => 2_140_000_000 + 2 * relation,
         OF_EXTENSIONS..OF_OBJECTS => 2_141_000_000 + 2 * (relation - OF_EXTENSIONS).min(1_000_000),
-        FIRST_OWN..1_000_000_000 => 2_000_000_000 + (relation - FIRST_OWN),
+        FIRST_OWN..1_000_000_000 => OF_ROWS + (relation - FIRST_OWN),
         _ => 2_100_000_000_u32.wrapping_add(2 * relation.saturating_sub(1_100_000_000)),
     }
 }

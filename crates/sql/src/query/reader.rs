@@ -10,7 +10,7 @@ use onlap_pg::catalog::{Catalog, oids};
 use onlap_pg::value::Settings;
 
 use super::session::Asked;
-use super::{session, sql_error, stored};
+use super::{row_types, session, sql_error, stored};
 use crate::columns::{self, ColumnType};
 use crate::error::{Result, SqlError};
 use crate::types::{PgType, oid};
@@ -29,7 +29,7 @@ pub struct Reader {
 impl Reader {
     /// By the settings that there are now.
     pub fn new(view: &View) -> Reader {
-        let catalog = Arc::clone(view.objects.made_types().catalog());
+        let catalog = row_types::catalog(view);
         Reader { settings: session::settings(view), asked: Asked::new(view), catalog }
     }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use onlap_pg::bind::{Column, Relation, Schema};
-use onlap_pg::catalog::{Catalog, Kind as TypeKind, Type};
+use onlap_pg::catalog::Catalog;
 use onlap_pg::{Error, Oid, Result, TypeRef};
 use serde_json::Value as Json;
 
@@ -15,9 +15,8 @@ use super::family::Family;
 use super::tables::Known;
 use super::transition::Transition;
 use super::views::{Others, of_sql};
-use super::{catalogs, sequences};
+use super::{catalogs, row_types, sequences};
 use crate::catalog::made_types::Made;
-use crate::catalog::names::quote;
 use crate::catalog::{Kind, Name, bound, extensions, oids};
 use crate::columns::ColumnType;
 use crate::error::SqlError;
@@ -73,7 +72,9 @@ impl<'a> Names<'a> {
         let found = Found {
             known: RefCell::default(),
             others: RefCell::default(),
-            catalog: Arc::new(view.objects.made_types().seen_from(view)),
+            catalog: Arc::new(
+                view.objects.made_types().seen_from(view).finding(row_types::finder(view)),
+            ),
             within: RefCell::default(),
             secured: RefCell::default(),
             policies: Cell::new(0),
@@ -113,7 +114,7 @@ impl<'a> Names<'a> {
     /// The type of a relation's rows, which is in the catalog from now on.
     pub(super) fn row_of(&self, relation: Oid, name: &Name) -> Oid {
         let row = oids::of_row(relation);
-        if self.found.catalog.get_type(row).is_none() {
+        if !self.found.catalog.has_named(row) {
             add_row(self.view, &self.found.catalog, row, name);
         }
         row
@@ -124,7 +125,7 @@ impl<'a> Names<'a> {
     /// # Errors
     /// The transaction has ended.
     pub fn name_row(&self, row: Oid) -> Result<()> {
-        if self.found.catalog.get_type(row).is_some() {
+        if !oids::is_of_rows(row) || self.found.rows.borrow().contains_key(&row) {
             return Ok(());
         }
         let tables = self.view.tables().map_err(|e| of_sql(&e))?;
@@ -144,6 +145,9 @@ impl<'a> Names<'a> {
 
     /// The same of a table whose rows a function takes. The statement reads nothing of it, and waits for nothing.
     fn name_row_taken(&self, row: Oid) -> Result<()> {
+        if !oids::is_of_rows(row) || self.found.rows.borrow().contains_key(&row) {
+            return Ok(());
+        }
         let tables = self.view.tables().map_err(|e| of_sql(&e))?;
         let of = |table: &onlap::Table| oids::of_row(oids::of_table(table.schema().id));
         let Some((name, table)) = tables.into_iter().find(|(_, table)| of(table) == row) else {
@@ -364,7 +368,12 @@ impl Schema for Names<'_> {
         if let Some(found) = self.found.rows.borrow().get(&row) {
             return Some(Arc::clone(found));
         }
-        let made = self.view.objects.made_types().get(row).filter(|made| made.oid == row)?;
+        let Some(made) = self.view.objects.made_types().get(row).filter(|made| made.oid == row)
+        else {
+            // What a value or a variable has the type of, no text need have named.
+            self.name_row_taken(row).ok()?;
+            return self.found.rows.borrow().get(&row).cloned();
+        };
         let relation = Arc::new(composite(made, self.catalog())?);
         self.note_row(&relation);
         Some(relation)
@@ -408,15 +417,7 @@ impl Schema for Names<'_> {
 
 /// Lets a catalog have the type of a relation's rows, and that of arrays of them.
 pub(super) fn add_row(view: &View, catalog: &Catalog, row: Oid, name: &Name) {
-    let mut ty = Type::made(row, &name.name, TypeKind::Composite, b'C', row + 1);
-    let seen = name.schema == PG_CATALOG || view.path().any(|s| s == name.schema);
-    ty.shown = match seen {
-        true => quote(&name.name).into(),
-        false => format!("{}.{}", quote(&name.schema), quote(&name.name)).into(),
-    };
-    let array = Type::array_of(&ty);
-    catalog.name_type(ty);
-    catalog.name_type(array);
+    row_types::of(&view.search_path, row, name).into_iter().for_each(|ty| catalog.name_type(ty));
 }
 
 /// A composite type as the binder knows it; `None` of other types.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use onlap_kernels::array::{Array, store_element};
+use onlap_kernels::array::{Array, Record, record, store_element};
 use onlap_kernels::json::store_part;
 use onlap_kernels::{Datum, output, repr};
 use onlap_pg::catalog::oids;
@@ -14,10 +14,12 @@ use onlap_pg::{TypeRef, bind};
 use onlap_query::{Condition, Env};
 
 use super::body::{Slot, Sql, Target};
+use super::give::is_row;
 use super::machine::{Given, Machine};
 use super::values::{Held, Row, Shape, no_row, of_batch, row_of};
 use crate::error::{Result, SqlError, state};
-use crate::query::{Asked, Names, condition_env, sql_error};
+use crate::query::domains::env_in;
+use crate::query::{Asked, Names, sql_error};
 
 /// The type that subscripts lead into by keys.
 const JSONB: u32 = 3802;
@@ -47,7 +49,7 @@ impl Machine<'_, '_> {
         }
         let (bound, query) = bind::assignment(TypeRef::new(from.oid), to, &names, names.catalog())
             .map_err(failed)?;
-        let (env, asked) = condition_env(view, 0);
+        let (env, asked) = env_in(view, self.host.catalog(), 0);
         let condition = Condition::new(&bound, query, &env).map_err(failed)?;
         let cast = Arc::new(Cast { condition, env, asked });
         self.casts.insert((from.oid, to), Arc::clone(&cast));
@@ -66,12 +68,17 @@ impl Machine<'_, '_> {
     ) -> Result<Datum<'static>> {
         // A literal of an open type is a text.
         let from = if from.oid == oids::UNKNOWN { TypeRef::new(oids::TEXT) } else { from };
-        let catalog = Arc::clone(self.host.view.objects.made_types().catalog());
+        let catalog = Arc::clone(self.host.catalog());
         let is_domain =
             catalog.get_type(to.oid).is_some_and(|ty| ty.kind == onlap_pg::catalog::Kind::Domain);
         let same = from.oid == to.oid && (to.modifier < 0 || to.modifier == from.modifier);
         if same || value.is_null() && !is_domain {
             return Ok(value);
+        }
+        if from.oid == oids::RECORD
+            && let (Datum::Bytes(bytes), Some(shape)) = (&value, self.columns_of(to))
+        {
+            return self.record_as(bytes, to, &shape);
         }
         let cast = self.cast(from, to)?;
         let Cast { condition, env, asked } = &*cast;
@@ -84,6 +91,28 @@ impl Machine<'_, '_> {
         let made = condition.of(&column, env).map_err(failed)?;
         env.batch_done().map_err(failed)?;
         Ok(Datum::at(&made, wanted, 0).into_owned())
+    }
+
+    /// A record as a row of a type with a name: field by field.
+    fn record_as(&mut self, bytes: &[u8], to: TypeRef, shape: &Shape) -> Result<Datum<'static>> {
+        let catalog = Arc::clone(self.host.catalog());
+        let record = Record::load(bytes);
+        if record.len() != shape.len() {
+            let text = format!("cannot cast type record to {}", catalog.shown(to.oid));
+            let detail = match record.len() < shape.len() {
+                true => "Input has too few columns.",
+                false => "Input has too many columns.",
+            };
+            return Err(SqlError::new("42846", text).detail(detail));
+        }
+        let mut fields = Vec::with_capacity(shape.len());
+        for ((from, value), (_, to)) in record.fields(&catalog).into_iter().zip(shape) {
+            let value = self.convert(value.into_owned(), TypeRef::new(from), *to)?;
+            fields.push((to.oid, value));
+        }
+        let names: Vec<&str> = shape.iter().map(|field| field.0.as_str()).collect();
+        let made = record::build_named(&names, &fields).map_err(|e| sql_error(&e, ""))?;
+        Ok(Datum::bytes(made))
     }
 
     /// A value as its type prints it; `None` for NULL.
@@ -137,7 +166,7 @@ impl Machine<'_, '_> {
             }
             held => {
                 let row_type = if let Held::Row(oid, ..) = held { Some(*oid) } else { None };
-                let catalog = Arc::clone(self.host.view.objects.made_types().catalog());
+                let catalog = Arc::clone(self.host.catalog());
                 let composite = ty.oid == oids::RECORD || self.columns_of(ty).is_some();
                 let (ty, value) = match row_type {
                     Some(oid) if !composite => {
@@ -168,7 +197,7 @@ impl Machine<'_, '_> {
         value: Datum<'static>,
     ) -> Result<()> {
         let (of, held) = self.whole_of(target)?;
-        let catalog = Arc::clone(self.host.view.objects.made_types().catalog());
+        let catalog = Arc::clone(self.host.catalog());
         let base = catalog.base(of.oid, of.modifier);
         if base.0 == JSONB {
             return self.assign_json_part(target, (&held, subscripts), ty, value);
@@ -244,7 +273,7 @@ impl Machine<'_, '_> {
             });
         }
         let value = self.convert(value, ty, TypeRef::new(JSONB))?;
-        let catalog = Arc::clone(self.host.view.objects.made_types().catalog());
+        let catalog = Arc::clone(self.host.catalog());
         let asked = Asked::new(&self.host.view);
         asked.begin(&self.host.memory());
         let settings = crate::query::settings_of(&self.host.view);
@@ -256,7 +285,7 @@ impl Machine<'_, '_> {
 
     /// What a subscript of jsonb is taken as: int4 or text.
     fn type_of_step(&self, ty: TypeRef) -> Result<u32> {
-        let catalog = self.host.view.objects.made_types().catalog();
+        let catalog = self.host.catalog();
         let can = |to| can_convert(catalog, ty.oid, to, Context::Implicit);
         match (ty.oid, can(oids::INT4), can(oids::TEXT)) {
             (oids::UNKNOWN, ..) | (_, false, true) => Ok(oids::TEXT),
@@ -354,13 +383,17 @@ impl Machine<'_, '_> {
         match &declared.default {
             Some(sql) => {
                 let (ty, value) = self.value(sql)?;
+                let is_scalar = matches!(self.held[slot], Held::Value(..));
+                if !is_scalar && !value.is_null() && !is_row(self.host.catalog(), ty.oid) {
+                    return Err(no_row("a record variable"));
+                }
                 self.assign(&Target { slot, field: None }, ty, value)
             }
             None => match &self.held[slot] {
                 // A domain may have no NULL.
                 Held::Value(ty, _) => {
                     let ty = *ty;
-                    let catalog = self.host.view.objects.made_types().catalog();
+                    let catalog = self.host.catalog();
                     let base = TypeRef::new(catalog.base_type(ty.oid));
                     self.convert(Datum::Null, base, ty)?;
                     Ok(())

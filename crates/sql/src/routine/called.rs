@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use datafusion_execution::memory_pool::MemoryReservation;
+use onlap_kernels::array::Record;
 use onlap_kernels::misc::MadeCall;
 use onlap_kernels::{Datum, repr};
 use onlap_pg::TypeRef;
@@ -176,16 +177,43 @@ fn run(
     let view = session.view()?;
     by_machine(session, &view, (function, call), |machine, statements| {
         start(machine, function, call, args)?;
-        match function.language.as_str() {
+        let gave = match function.language.as_str() {
             "sql" => sql::run(machine, function, statements)?,
-            _ => machine.run()?,
-        }
+            _ => machine.run().map(|()| true)?,
+        };
         Ok(match (&machine.body.gives, function.language.as_str()) {
             // In SQL void is NULL, in PL/pgSQL a value.
             (Gives::Nothing, "sql") => Given::Value(Datum::Null),
-            _ => given(machine),
+            // So is what no row was found for.
+            (Gives::Results { set: false, .. }, "sql") if !gave && !function.procedure => {
+                Given::Value(Datum::Null)
+            }
+            _ => {
+                let given = given(machine);
+                must_be(machine, call.result, given)?
+            }
         })
     })
+}
+
+/// What a call gives, if it is of the type that the caller reads it as.
+fn must_be(machine: &Machine<'_, '_>, ty: TypeRef, given: Given) -> Result<Given> {
+    let Given::Value(value) = &given else { return Ok(given) };
+    let catalog = machine.host.catalog();
+    let shape = machine.body.row.map(|slot| &machine.held[slot]);
+    let fits = match (value, shape) {
+        (Datum::Bytes(bytes), Some(Held::Row(_, shape, _))) => {
+            Record::load(bytes).is_of(shape.iter().map(|field| field.1.oid))
+        }
+        _ => value.is_null() || repr(catalog, ty.oid).is_some_and(|repr| value.is_of(repr)),
+    };
+    match fits {
+        true => Ok(given),
+        false => {
+            let shown = catalog.shown(ty.oid);
+            Err(SqlError::defect(format!("a function gives a value that is no {shown}")))
+        }
+    }
 }
 
 /// Lets a machine carry out the body of a function.
@@ -444,7 +472,7 @@ impl Machine<'_, '_> {
         ty: TypeRef,
         value: Datum<'static>,
     ) -> Result<()> {
-        let catalog = Arc::clone(self.host.view.objects.made_types().catalog());
+        let catalog = Arc::clone(self.host.catalog());
         let bytes = value.size();
         let held = match &self.held[slot] {
             Held::Value(wanted, _) => Held::Value(*wanted, value),

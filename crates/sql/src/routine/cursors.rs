@@ -437,7 +437,7 @@ impl Machine<'_, '_> {
                 (column.name.clone(), ty)
             })
             .collect();
-        let catalog = std::sync::Arc::clone(self.host.view.objects.made_types().catalog());
+        let catalog = std::sync::Arc::clone(self.host.catalog());
         let row = match chunks.iter().find(|chunk| chunk.len() > 0) {
             None => None,
             Some(Chunk::Bound(batch, _)) => Some(of_batch(&catalog, &shape, batch, 0)),

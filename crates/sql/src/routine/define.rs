@@ -94,9 +94,21 @@ fn check_result(view: &View, function: &Function, form: &Form, last: Option<&Bou
         .filter(|of| matches!(of.2, b'o' | b'b' | b't'))
         .map(|of| (of.0.clone(), sql::type_of(&of.1)))
         .collect();
+    // A row may come as one column, too.
+    let whole = match (&form.gives, &results[..]) {
+        (Gives::Results { several: false, .. }, [one]) => one.1.oid,
+        _ => function.result,
+    };
     let (wanted, is_row) = match (&form.gives, &form.row) {
         (Gives::Nothing | Gives::Procedure | Gives::Trigger, _) => return Ok(()),
-        (Gives::Results { several, .. }, _) => (results, *several),
+        (Gives::Results { several: false, .. }, _) => {
+            let result = form.parameters.iter().find(|of| matches!(of.2, b'o' | b'b' | b't'));
+            match result.map(|of| &of.1) {
+                Some(Holds::Row(_, fields)) => (fields.clone(), true),
+                _ => (results, false),
+            }
+        }
+        (Gives::Results { .. }, _) => (results, true),
         (Gives::Value { .. }, Some(Holds::Row(_, fields))) => (fields.clone(), true),
         (Gives::Value { ty, .. }, Some(_)) => {
             // Any row will do.
@@ -115,7 +127,7 @@ fn check_result(view: &View, function: &Function, form: &Form, last: Option<&Bou
     };
     let given = last.filter(|last| last.returns().is_some()).map(Bound::shape);
     if let (true, Some([(_, one)])) = (is_row, given.as_deref())
-        && one.oid == function.result
+        && one.oid == whole
     {
         return Ok(());
     }

@@ -1,13 +1,15 @@
 //! What does a routine give back?
 
-use onlap_kernels::Datum;
-use onlap_kernels::array::record;
-use onlap_pg::TypeRef;
-use onlap_pg::catalog::oids;
+use std::sync::Arc;
 
-use super::body::{Gives, Query, Slot, Sql, Target};
+use onlap_kernels::Datum;
+use onlap_kernels::array::{Record, record};
+use onlap_pg::TypeRef;
+use onlap_pg::catalog::{Catalog, oids};
+
+use super::body::{Gives, Query, Slot, Sql};
 use super::machine::Machine;
-use super::values::Held;
+use super::values::{Held, Shape};
 use crate::error::{Result, SqlError, state};
 use crate::query::sql_error;
 
@@ -24,7 +26,10 @@ pub struct Returned {
 }
 
 /// Columns and the types that they should have: those of a set.
-type Wanted = Vec<(String, TypeRef)>;
+type Wanted = Shape;
+
+/// What is said of a row of another type.
+const MISFIT: &str = "returned record type does not match expected record type";
 
 impl Machine<'_, '_> {
     /// The end was reached without RETURN.
@@ -48,12 +53,13 @@ impl Machine<'_, '_> {
     pub(super) fn give_back(&mut self, value: Option<&Sql>) -> Result<()> {
         let Some(sql) = value else { return Ok(()) };
         let (ty, value) = self.value(sql)?;
+        self.must_be_row(ty, &value)?;
         let before = std::mem::replace(
             &mut self.here,
             (0, "while casting return value to function's return type"),
         );
         let made = match self.body.gives.clone() {
-            Gives::Value { ty: wanted, .. } => self.as_given(ty, value, wanted),
+            Gives::Value { ty: wanted, .. } => self.as_given(ty, value, wanted, MISFIT),
             _ => Ok(value),
         };
         let made = made.map_err(|e| {
@@ -65,35 +71,44 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
-    /// A value as one of the type that is given back.
+    /// Fails where a row is to be given back, and a value is none.
+    fn must_be_row(&self, ty: TypeRef, value: &Datum<'_>) -> Result<()> {
+        let gives_row = self.body.row.is_some() || matches!(self.body.gives, Gives::Trigger);
+        if !gives_row || value.is_null() || is_row(self.host.catalog(), ty.oid) {
+            return Ok(());
+        }
+        let text = "cannot return non-composite value from function returning composite type";
+        Err(SqlError::new(state::MISMATCH, text))
+    }
+
+    /// A value as one of the type that is given back; a row that was asked for is one already.
     fn as_given(
         &mut self,
         ty: TypeRef,
         value: Datum<'static>,
         wanted: TypeRef,
+        misfit: &str,
     ) -> Result<Datum<'static>> {
         let Some(slot) = self.body.row else { return self.convert(value, ty, wanted) };
-        if value.is_null() {
-            return Ok(Datum::Null);
-        }
-        let catalog = std::sync::Arc::clone(self.host.view.objects.made_types().catalog());
-        let is_row = ty.oid == oids::RECORD
-            || super::types::kind_of(&self.host.view, ty)
-                .is_ok_and(|kind| matches!(kind, super::body::Kind::Row(..)));
-        if !is_row && !catalog.is_composite(ty.oid) {
-            let text = "cannot return non-composite value from function returning composite type";
-            return Err(SqlError::new(state::MISMATCH, text));
-        }
-        if wanted.oid == oids::RECORD || ty.oid == wanted.oid {
+        let (Datum::Bytes(bytes), Held::Row(_, shape, _)) = (&value, &self.held[slot]) else {
+            return Ok(value);
+        };
+        let (shape, record) = (shape.clone(), Record::load(bytes));
+        if ty.oid == wanted.oid && record.is_of(shape.iter().map(|field| field.1.oid)) {
             return Ok(value);
         }
-        self.assign(&Target { slot, field: None }, ty, value)?;
-        self.row_in(slot)
-    }
-
-    /// The row that a variable holds.
-    pub(super) fn row_in(&self, slot: Slot) -> Result<Datum<'static>> {
-        row_of(&self.held[slot])
+        let catalog = Arc::clone(self.host.catalog());
+        must_match(&catalog, &record, &shape, misfit)?;
+        let values: Vec<Datum<'static>> =
+            record.fields(&catalog).into_iter().map(|(_, value)| value.into_owned()).collect();
+        let mut fields = Vec::with_capacity(shape.len());
+        for ((_, ty), value) in shape.iter().zip(values) {
+            // A row says nothing of lengths.
+            fields.push((ty.oid, self.convert(value, TypeRef::new(ty.oid), *ty)?));
+        }
+        let names: Vec<&str> = shape.iter().map(|field| field.0.as_str()).collect();
+        let made = record::build_named(&names, &fields).map_err(|e| sql_error(&e, ""))?;
+        Ok(Datum::bytes(made))
     }
 
     /// What parameters hold that are parts of the result.
@@ -115,7 +130,16 @@ impl Machine<'_, '_> {
         let row = match (value, self.body.gives.clone()) {
             (Some(sql), Gives::Value { ty: wanted, .. }) => {
                 let (ty, value) = self.value(sql)?;
-                vec![self.as_given(ty, value, wanted)?]
+                self.must_be_row(ty, &value)?;
+                let is_variable = sql.shown.chars().all(|c| c.is_alphanumeric() || c == '_');
+                let misfit = match is_variable {
+                    true => "wrong record type supplied in RETURN NEXT",
+                    false => MISFIT,
+                };
+                vec![match (&value, self.body.row) {
+                    (Datum::Null, Some(slot)) => row_of(&Held::without_values(&self.held[slot]))?,
+                    _ => self.as_given(ty, value, wanted, misfit)?,
+                }]
             }
             _ => self.results(),
         };
@@ -163,7 +187,7 @@ impl Machine<'_, '_> {
             return Err(SqlError::new("42P11", format!("cannot open {word} query as cursor")));
         };
         let wanted = self.wanted();
-        let catalog = std::sync::Arc::clone(&given.catalog);
+        let catalog = Arc::clone(&given.catalog);
         let is_open = matches!(self.body.gives, Gives::Value { ty, .. } if ty.oid == oids::RECORD);
         if !is_open {
             must_fit(&catalog, &shape, &wanted).map_err(|e| match query {
@@ -218,8 +242,45 @@ fn row_of(held: &Held) -> Result<Datum<'static>> {
     Ok(Datum::bytes(made))
 }
 
+/// Whether values of a type are rows.
+pub fn is_row(catalog: &Catalog, oid: u32) -> bool {
+    oid == oids::RECORD || catalog.is_composite(oid)
+}
+
+/// Fails unless a row has fields of these types.
+///
+/// # Errors
+/// `42804`
+pub fn must_match(
+    catalog: &Catalog,
+    record: &Record<'_>,
+    wanted: &Shape,
+    misfit: &str,
+) -> Result<()> {
+    let refuse = |detail: String| Err(SqlError::new(state::MISMATCH, misfit).detail(detail));
+    for (at, (_, wanted)) in wanted.iter().enumerate().take(record.len()) {
+        let given = record.type_of(at);
+        if given != wanted.oid {
+            return refuse(format!(
+                "Returned type {} does not match expected type {} in column {}.",
+                catalog.shown(given),
+                catalog.shown_with(*wanted),
+                at + 1
+            ));
+        }
+    }
+    if record.len() != wanted.len() {
+        return refuse(format!(
+            "Number of returned columns ({}) does not match expected column count ({}).",
+            record.len(),
+            wanted.len()
+        ));
+    }
+    Ok(())
+}
+
 /// Fails unless the columns of a query are those of the result.
-fn must_fit(catalog: &onlap_pg::catalog::Catalog, given: &Wanted, wanted: &Wanted) -> Result<()> {
+fn must_fit(catalog: &Catalog, given: &Wanted, wanted: &Wanted) -> Result<()> {
     let text = "structure of query does not match function result type";
     let refuse = |detail: String| Err(SqlError::new(state::MISMATCH, text).detail(detail));
     if given.len() != wanted.len() {

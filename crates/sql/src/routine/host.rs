@@ -3,15 +3,17 @@
 //! In the session that runs it: its transaction, its settings, its client.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use onlap_pg::ast::{CopyWith, SetStatement, Statement, Utility, Way};
+use onlap_pg::catalog::Catalog;
 
 use super::body::Level;
 use super::machine::ForCursor;
 use crate::commands;
 use crate::error::{Result, SqlError, state};
 use crate::parse::Parsed;
+use crate::query::routine_catalog;
 use crate::session::answer::{Answer, AnswerColumn, Chunk};
 use crate::session::{Opened, Parameter, Place, Session, Stamp};
 use crate::settings::Id;
@@ -24,6 +26,8 @@ pub struct Host<'h> {
     client: &'h mut dyn Client,
     /// What statements see.
     pub view: View,
+    /// The types that values of its variables have, once they were asked for.
+    catalog: OnceLock<Arc<Catalog>>,
     /// How often the catalog may have changed.
     changes: u64,
     /// The version of the catalog that `view` has, at least.
@@ -45,7 +49,8 @@ impl<'h> Host<'h> {
     /// Of a session.
     pub fn new(session: &'h mut Session, client: &'h mut dyn Client, view: View) -> Host<'h> {
         // A change between the view and this is looked for again at the first statement.
-        Host { session, client, view, changes: 0, version: 0, calm: false }
+        let catalog = OnceLock::new();
+        Host { session, client, view, catalog, changes: 0, version: 0, calm: false }
     }
 
     /// Of a function that is not volatile.
@@ -103,6 +108,11 @@ impl<'h> Host<'h> {
         }
     }
 
+    /// The types that values of its variables have.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        self.catalog.get_or_init(|| routine_catalog(&self.view))
+    }
+
     /// What a statement that is bound now is bound with.
     pub fn seal(&self) -> Seal {
         let names: Vec<_> = self.view.transitions.iter().map(|of| (&of.name, of.oid)).collect();
@@ -139,6 +149,7 @@ impl<'h> Host<'h> {
         self.changes += 1;
         self.version = self.session.catalog_version();
         self.view = self.session.view()?;
+        self.catalog = OnceLock::new();
         Ok(())
     }
 

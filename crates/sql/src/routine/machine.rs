@@ -363,7 +363,7 @@ impl<'a, 'h> Machine<'a, 'h> {
         values: &[Datum<'static>],
     ) -> Result<Vec<Parameter>> {
         let view = &self.host.view;
-        let catalog = view.objects.made_types().catalog();
+        let catalog = self.host.catalog();
         let one = |(ty, value): (&Option<PgType>, &Datum<'static>)| {
             let ty = ty.unwrap_or(PgType::new(oid::TEXT));
             let value = match value {
@@ -380,7 +380,7 @@ impl<'a, 'h> Machine<'a, 'h> {
             return Err(crate::ddl::other(&parsed.words()));
         }
         let count = self.host.utility(parsed, values)?;
-        let catalog = Arc::clone(self.host.view.objects.made_types().catalog());
+        let catalog = Arc::clone(self.host.catalog());
         Ok(Given { shape: None, kept: None, count, changed: false, is_plannable: false, catalog })
     }
 
@@ -455,7 +455,7 @@ impl<'a, 'h> Machine<'a, 'h> {
         match last {
             Some(given) => Ok(given),
             None => {
-                let catalog = Arc::clone(self.host.view.objects.made_types().catalog());
+                let catalog = Arc::clone(self.host.catalog());
                 let (shape, kept) = (None, None);
                 Ok(Given { shape, kept, count: 0, changed: false, is_plannable: false, catalog })
             }

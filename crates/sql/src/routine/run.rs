@@ -371,7 +371,7 @@ impl Machine<'_, '_> {
 
     fn over_items(&mut self, of: &Loop, target: &Target, slice: i32, sql: &Sql) -> Result<Flow> {
         let (ty, value) = self.value(sql)?;
-        let catalog = std::sync::Arc::clone(self.host.view.objects.made_types().catalog());
+        let catalog = std::sync::Arc::clone(self.host.catalog());
         let Some(element) = catalog.base_element(ty.oid) else {
             let shown = catalog.shown(ty.oid).to_string();
             let text = format!("FOREACH expression must yield an array, not type {shown}");

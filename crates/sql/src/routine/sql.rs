@@ -10,9 +10,10 @@ use onlap_pg::TypeRef;
 use onlap_pg::catalog::{Catalog, oids};
 
 use super::body::{Block, Body, Conflict, Gives, Kind, Role, Sql};
+use super::give::is_row;
 use super::machine::{Given, Machine};
 use super::read::{Around, Reader};
-use super::values::Held;
+use super::values::Shape;
 use crate::catalog::functions::Function;
 use crate::error::{Result, SqlError};
 use crate::parse;
@@ -56,12 +57,12 @@ fn is_inlined(function: &Function, statements: &[Sql]) -> bool {
         && function.result != super::called::VOID
 }
 
-/// Carries the statements out.
+/// Carries the statements out; whether the last one has given a row.
 ///
 /// # Errors
 /// Those of the statements.
-pub fn run(machine: &mut Machine<'_, '_>, function: &Function, statements: &[Sql]) -> Result<()> {
-    let inlined = is_inlined(function, statements);
+pub fn run(machine: &mut Machine<'_, '_>, function: &Function, statements: &[Sql]) -> Result<bool> {
+    let (mut gave, inlined) = (false, is_inlined(function, statements));
     for (at, sql) in statements.iter().enumerate() {
         machine.host.view.scope.go_on()?;
         let is_last = at + 1 == statements.len();
@@ -74,32 +75,31 @@ pub fn run(machine: &mut Machine<'_, '_>, function: &Function, statements: &[Sql
         let done = machine.fixed(sql, most);
         let done = match (done, is_last) {
             (Ok(given), true) => machine.give_last(&given),
-            (done, _) => done.map(drop),
+            (done, _) => done.map(|_| false),
         };
         let done = done.map_err(|e| machine.host.with_values_to_see(e));
-        done.map_err(|e| match inlined {
+        gave = done.map_err(|e| match inlined {
             true => e,
             false => {
                 e.around(&format!("SQL function \"{}\" statement {}", function.name.name, at + 1))
             }
         })?;
     }
-    Ok(())
+    Ok(gave)
 }
 
 impl Machine<'_, '_> {
-    /// The result that the last statement gives.
-    fn give_last(&mut self, given: &Given) -> Result<()> {
+    /// The result that the last statement gives, if it gives rows.
+    fn give_last(&mut self, given: &Given) -> Result<bool> {
         if matches!(self.body.gives, Gives::Nothing) {
-            return Ok(());
+            return Ok(false);
         }
-        let Some(shape) = given.shape.clone() else { return Ok(()) };
+        let Some(shape) = given.shape.clone() else { return Ok(false) };
         if !self.body.gives.is_set() {
-            if let Some(row) = given.first() {
-                let row = self.as_result(&shape, row)?;
-                self.set_results(row);
-            }
-            return Ok(());
+            let Some(row) = given.first() else { return Ok(false) };
+            let row = self.as_result(&shape, row)?;
+            self.set_results(row)?;
+            return Ok(true);
         }
         for row in Self::rows_of(given) {
             self.host.view.scope.go_on()?;
@@ -108,56 +108,86 @@ impl Machine<'_, '_> {
             self.charge(0, bytes)?;
             self.given.rows.push(row);
         }
-        Ok(())
+        Ok(true)
     }
 
-    fn set_results(&mut self, mut row: Vec<Datum<'static>>) {
-        let results =
-            self.body.parameters.iter().filter(|(_, mode)| matches!(mode, b'o' | b'b' | b't'));
+    fn set_results(&mut self, mut row: Vec<Datum<'static>>) -> Result<()> {
         if !matches!(self.body.gives, Gives::Results { .. }) {
             self.given.value = row.pop();
-            return;
+            return Ok(());
         }
+        let results =
+            self.body.parameters.iter().filter(|(_, mode)| matches!(mode, b'o' | b'b' | b't'));
         for ((slot, _), value) in results.zip(row) {
-            self.held[*slot] = match &self.held[*slot] {
-                Held::Value(ty, _) => Held::Value(*ty, value),
-                held => held.clone(),
-            };
+            let ty = type_of(&self.body.slots[*slot].kind);
+            self.put_given(*slot, ty, value)?;
         }
+        Ok(())
     }
 
     /// A row of the last statement as the result has it.
     fn as_result(
         &mut self,
-        shape: &super::values::Shape,
+        shape: &Shape,
         row: Vec<Datum<'static>>,
     ) -> Result<Vec<Datum<'static>>> {
-        let wanted: Vec<(String, TypeRef)> = match (&self.body.gives, self.body.row) {
-            (Gives::Value { ty, .. }, Some(slot)) => {
-                if let ([(_, given)], [_]) = (&shape[..], &row[..])
-                    && (given.oid == ty.oid || ty.oid == oids::RECORD && given.oid == oids::RECORD)
-                {
-                    return Ok(row);
-                }
-                match &self.held[slot] {
-                    Held::Row(_, wanted, _) => wanted.clone(),
-                    _ => shape.clone(),
-                }
-            }
-            (Gives::Value { ty, .. }, None) => vec![(String::new(), *ty)],
-            _ => self.result_types(),
+        let Some((result, fields)) = self.row_to_give() else {
+            let wanted = match &self.body.gives {
+                Gives::Value { ty, .. } => vec![(String::new(), *ty)],
+                _ => self.result_types(),
+            };
+            return self.converted(shape, row, &wanted);
         };
-        let mut made = Vec::with_capacity(row.len());
-        for (((_, from), value), (_, to)) in shape.iter().zip(row).zip(&wanted) {
-            made.push(self.convert(value, *from, *to)?);
+        if let [(_, given)] = &shape[..]
+            && (given.oid == result
+                || result == oids::RECORD && is_row(self.host.catalog(), given.oid))
+        {
+            return Ok(row);
         }
-        if self.body.row.is_none() {
-            return Ok(made);
+        let wanted = fields.unwrap_or_else(|| shape.clone());
+        if wanted.len() != shape.len() {
+            // The type has changed since the function was made.
+            let more = if wanted.len() > shape.len() { "few" } else { "many" };
+            let shown = self.host.catalog().shown(result);
+            let text = format!("return type mismatch in function declared to return {shown}");
+            let detail = format!("Final statement returns too {more} columns.");
+            return Err(SqlError::new("42P13", text).detail(detail));
         }
+        let made = self.converted(shape, row, &wanted)?;
         let names: Vec<&str> = wanted.iter().map(|field| field.0.as_str()).collect();
         let fields: Vec<_> = wanted.iter().map(|field| field.1.oid).zip(made).collect();
         let made = record::build_named(&names, &fields).map_err(|e| sql_error(&e, ""))?;
         Ok(vec![Datum::bytes(made)])
+    }
+
+    fn converted(
+        &mut self,
+        shape: &Shape,
+        row: Vec<Datum<'static>>,
+        wanted: &Shape,
+    ) -> Result<Vec<Datum<'static>>> {
+        let mut made = Vec::with_capacity(row.len());
+        for (((_, from), value), (_, to)) in shape.iter().zip(row).zip(wanted) {
+            made.push(self.convert(value, *from, *to)?);
+        }
+        Ok(made)
+    }
+
+    /// The type and the fields of the row that is given back as a whole: the columns of a statement may be its fields. Those of a
+    /// record are whatever it has.
+    fn row_to_give(&self) -> Option<(u32, Option<Shape>)> {
+        let results =
+            || self.body.parameters.iter().filter(|of| matches!(of.1, b'o' | b'b' | b't'));
+        let slot = match self.body.gives {
+            Gives::Value { .. } => self.body.row,
+            Gives::Results { several: false, .. } => results().next().map(|of| of.0),
+            _ => None,
+        };
+        match &self.body.slots[slot?].kind {
+            Kind::Row(oid, fields) => Some((*oid, Some(fields.clone()))),
+            Kind::Record => Some((oids::RECORD, None)),
+            Kind::Scalar(_) => None,
+        }
     }
 
     /// Names and types of parameters that are parts of the result.

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 
 use super::body::{Body, Gives, Kind, Role, Sql};
 use super::called::{apart, by_machine, inside};
+use super::give::must_match;
 use super::host::Host;
 use super::machine::{BoundTexts, Machine};
 use super::read::{Around, Form, Reader};
@@ -21,7 +22,7 @@ use crate::catalog::triggers::Trigger;
 use crate::error::{Result, SqlError};
 use crate::parse;
 use crate::query::transition::Transition;
-use crate::query::{Bound, sql_error};
+use crate::query::{Bound, routine_catalog, sql_error};
 use crate::session::Session;
 use crate::session::lent::Told;
 use crate::view::View;
@@ -249,7 +250,7 @@ fn called(
         machine.run()?;
         Ok(machine.given.value.take())
     })?;
-    let catalog = Arc::clone(view.objects.made_types().catalog());
+    let catalog = routine_catalog(&view);
     match given {
         Some(Datum::Bytes(bytes)) if firing.of.trigger.row => {
             let row = row_given(&catalog, &firing.of.row, &bytes);
@@ -310,41 +311,11 @@ fn tell(machine: &mut Machine<'_, '_>, firing: &Firing<'_>) -> Result<()> {
 
 /// The row that a function gives, which has to be one of the table.
 fn row_given(catalog: &Catalog, row: &Kind, bytes: &[u8]) -> Result<Vec<Datum<'static>>> {
-    let Kind::Row(_, fields) = row else { return Err(misfit(None)) };
+    let misfit = "returned row structure does not match the structure of the triggering table";
+    let Kind::Row(_, fields) = row else {
+        return Err(SqlError::new(crate::error::state::MISMATCH, misfit));
+    };
     let record = Record::load(bytes);
-    for (at, (_, wanted)) in fields.iter().enumerate().take(record.len()) {
-        let given = record.type_of(at);
-        if given != wanted.oid && !record.is_null(at) {
-            let detail = format!(
-                "Returned type {} does not match expected type {} in column {}.",
-                catalog.shown(given),
-                catalog.shown(wanted.oid),
-                at + 1
-            );
-            return Err(misfit(Some(detail)));
-        }
-    }
-    if record.len() != fields.len() {
-        let detail = format!(
-            "Number of returned columns ({}) does not match expected column count ({}).",
-            record.len(),
-            fields.len()
-        );
-        return Err(misfit(Some(detail)));
-    }
-    let values =
-        fields.iter().enumerate().map(|(at, (_, ty))| match onlap_kernels::repr(catalog, ty.oid) {
-            Some(repr) => record.get(at, repr).into_owned(),
-            None => Datum::Null,
-        });
-    Ok(values.collect())
-}
-
-fn misfit(detail: Option<String>) -> SqlError {
-    let text = "returned row structure does not match the structure of the triggering table";
-    let e = SqlError::new(crate::error::state::MISMATCH, text);
-    match detail {
-        Some(detail) => e.detail(detail),
-        None => e,
-    }
+    must_match(catalog, &record, fields, misfit)?;
+    Ok(record.fields(catalog).into_iter().map(|(_, value)| value.into_owned()).collect())
 }

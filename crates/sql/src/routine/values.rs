@@ -45,6 +45,17 @@ impl Held {
         }
     }
 
+    /// The same variable with a row of which every field is NULL.
+    pub fn without_values(held: &Held) -> Held {
+        let none =
+            |shape: &Shape| Row { shape: shape.clone(), values: vec![Datum::Null; shape.len()] };
+        match held {
+            Held::Row(oid, shape, _) => Held::Row(*oid, shape.clone(), Some(none(shape))),
+            Held::Record(row) => Held::Record(row.as_ref().map(|row| none(&row.shape))),
+            held @ Held::Value(..) => held.clone(),
+        }
+    }
+
     /// The bytes that it takes.
     pub fn bytes(&self) -> usize {
         match self {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use onlap::{DataType, Value};
 use onlap_base::clock::{Clock, SystemClock};
 use onlap_pg::ast::{Execute, Expr, ExprId, Literal, Prepare, Span, TypeName};
+use onlap_pg::bind;
 use onlap_pg::resolve::{Context, can_convert};
 
 use super::answer::{Answer, AnswerColumn};
@@ -16,7 +17,7 @@ use crate::catalog::frozen::{edited, literals};
 use crate::columns::ColumnType;
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Body};
-use crate::query::{Bound, stored};
+use crate::query::{Bound, Names, sql_error, stored};
 use crate::rights::Judge;
 use crate::settings::{Id, Value as Set};
 use crate::source::{Source, no_parameters, strings};
@@ -285,7 +286,7 @@ fn must_suit(
         return wrong("0A000", "set-returning functions are not allowed in EXECUTE parameters");
     }
     let given = tree.columns(id);
-    let catalog = view.objects.made_types().catalog();
+    let catalog = bound.catalog();
     for (n, (said, ty)) in execute.values.iter().zip(types).enumerate() {
         let from = given[n].1.oid;
         if !is_open(source, said.expr) && !can_convert(catalog, from, ty.oid, Context::Assignment) {
@@ -325,9 +326,18 @@ fn type_of(view: &View, source: Source<'_>, ty: &TypeName) -> Result<u32> {
     let made = made.or_else(|| {
         of_extension.map(|found| if ty.bounds.is_empty() { found.oid } else { found.array })
     });
-    names::by_name(&shown).or(made).ok_or_else(|| {
-        let text = format!("type \"{shown}\" does not exist");
-        source.at(SqlError::new(state::NO_OBJECT, text), ty.place)
+    if let Some(found) = names::by_name(&shown).or(made) {
+        return Ok(found);
+    }
+    // The rows of a relation.
+    let relations = Names::new(view);
+    let found = bind::type_named(source.tree, ty, &relations, relations.catalog());
+    found.map(|found| found.oid).map_err(|e| match e.state {
+        state::NO_OBJECT => {
+            let text = format!("type \"{shown}\" does not exist");
+            source.at(SqlError::new(state::NO_OBJECT, text), ty.place)
+        }
+        _ => sql_error(&e, source.text),
     })
 }
 

@@ -12,7 +12,7 @@ use super::{extensions, grants, row_types};
 use crate::catalog::aggregates::Aggregate;
 use crate::catalog::functions::{Function, Parameter};
 use crate::catalog::names::quote;
-use crate::catalog::{called, extensions as created};
+use crate::catalog::{called, extensions as created, oids};
 use crate::row;
 use crate::settings;
 use crate::view::View;
@@ -82,7 +82,10 @@ fn proc(view: &View, model: &Model, of: &Function) -> Vec<Datum> {
     let variadic = of.parameters.iter().find(|parameter| parameter.mode == b'v');
     let variadic = variadic.map_or(0, |parameter| match parameter.ty {
         types::ANYARRAY => types::ANYELEMENT,
-        ty => view.objects.made_types().catalog().element(ty).unwrap_or(types::ANY),
+        ty => {
+            let made = view.objects.made_types().catalog().element(ty);
+            made.or_else(|| oids::element_of_rows(ty)).unwrap_or(types::ANY)
+        }
     });
     let every: Option<Vec<i64>> =
         (!is_plain).then(|| of.parameters.iter().map(|p| i64::from(p.ty)).collect());

@@ -7,6 +7,7 @@ use super::definitions::Definition;
 use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
 use super::{classes, extensions, fixed, made_types};
+use crate::catalog::names::quote;
 use crate::catalog::{Name, oids};
 use crate::error::Result;
 use crate::row;
@@ -43,6 +44,13 @@ pub fn name_of(view: &View, row: u32) -> Option<String> {
         own if own + 1 == row => Some(named(relation, "[]")),
         _ => None,
     })
+}
+
+/// The name of such a type in SQL that is kept, or that is run by itself: it means the type in each search path.
+pub fn written(view: &View, ty: u32) -> Option<String> {
+    let (row, name) = named(view, ty)?;
+    let array = if row == ty { "" } else { "[]" };
+    Some(format!("{}.{}{array}", quote(&name.schema), quote(&name.name)))
 }
 
 /// The relation of whose rows this is the type, or of arrays of them: the type of a row, and the name.

@@ -10,7 +10,7 @@ use onlap_pg::catalog::{Kind, oids};
 use crate::catalog::functions::{Function, Parameter};
 use crate::catalog::{Name, frozen};
 use crate::error::{Result, SqlError, state};
-use crate::query::{Names, Reader, sql_error};
+use crate::query::{Names, Reader, routine_catalog, sql_error};
 use crate::routine::{TRIGGER, VOID, is_polymorphic};
 use crate::session::Session;
 use crate::settings;
@@ -283,7 +283,7 @@ fn parameters(
         }
         if mode == b'v' {
             has_variadic = true;
-            let is_array = view.objects.made_types().catalog().element(ty).is_some()
+            let is_array = routine_catalog(view).element(ty).is_some()
                 || matches!(ty, oids::ANYARRAY | oids::ANYCOMPATIBLEARRAY);
             if !is_array {
                 return invalid("VARIADIC parameter must be an array");
@@ -349,7 +349,7 @@ fn check_type(
     (create, language): (&CreateFunction, &str),
     is_given: bool,
 ) -> Result<()> {
-    let catalog = view.objects.made_types().catalog();
+    let catalog = routine_catalog(view);
     let is_pseudo = catalog.get_type(ty).is_some_and(|ty| ty.kind == Kind::Pseudo);
     if !is_pseudo || is_polymorphic(ty) || ty == oids::RECORD {
         return Ok(());
@@ -391,7 +391,7 @@ fn result(
     if create.table {
         return Ok((named.unwrap_or(oids::RECORD), true));
     }
-    let catalog = view.objects.made_types().catalog();
+    let catalog = routine_catalog(view);
     let (ty, set) = match (&create.returns, named) {
         (Some(said), named) => {
             let ty = type_of(view, source, said)?;
