@@ -45,7 +45,9 @@ use std::sync::{Arc, OnceLock};
 use onlap::LockMode;
 use onlap_kernels::{Cx, Datum, Given, input};
 use onlap_pg::ast::{LockWait, Tree};
-use onlap_pg::bound::{Entry, EntryKind, Expr, ExprId, Literal, Lock, Modify, Part, QueryId};
+use onlap_pg::bound::{
+    Entry, EntryKind, Expr, ExprId, Literal, Lock, Modify, ModifyKind, Part, QueryId,
+};
 use onlap_pg::catalog::{Catalog, Kind};
 use onlap_pg::{TypeRef, bind, grammar};
 use onlap_query::{Carried, Change, Env, Estimate, Whole, compile, compile_change, estimate};
