@@ -38,6 +38,10 @@ select * from two
 with x as (select nextval('s') as a, currval('s') as b from t) select * from x where a = b
 select * from (select nextval('s') as a, nextval('s') as b from t limit 2) q
 select nextval('s'), currval('s') from t where nextval('s') > 0
+create sequence few
+create table taken (a int)
+insert into taken select * from (select nextval('few') from generate_series(1, 100)) q limit 3
+select last_value from few
 select random() is null, nextval('s') is null, gen_random_uuid() is null from t
 "#;
 
