@@ -450,6 +450,12 @@ fn encode(writes: &[TableWrite]) -> Result<CommitBody> {
         body.push(w.state.id, w.schema.version, &w.rows, &marks);
     }
     body.push_changes(writes.iter().map(|w| &w.changes[..]));
+    // Rows without columns take no bytes; a record stands for no more of them than it may have bytes.
+    let plain = writes.iter().filter(|w| w.rows.columns.is_empty()).map(|w| w.rows.rows);
+    if plain.max().is_some_and(|rows| rows > BODY_BYTES_MAX) {
+        let text = format!("a transaction inserts at most {BODY_BYTES_MAX} rows without columns");
+        return Err(Error::new(ErrorKind::LimitExceeded, text));
+    }
     if body.body_bytes() > BODY_BYTES_MAX {
         let text = format!(
             "the transaction takes {} bytes in the log; at most {BODY_BYTES_MAX} fit: commit in \
