@@ -19,7 +19,7 @@ const TABLES: &str = include_str!("../testdata/ranges/tables.sql");
 const CATALOGS: &str = include_str!("../testdata/ranges/catalogs.sql");
 
 /// Beginnings of statements that are refused here.
-const REFUSED: [&str; 2] = ["CREATE TABLE ex", "CREATE TYPE floatrange"];
+const REFUSED: [&str; 1] = ["CREATE TYPE floatrange"];
 
 fn compare(script: &str) {
     let is_taken = |line: &&str| !REFUSED.iter().any(|begin| line.starts_with(begin));

@@ -18,7 +18,8 @@ use crate::system::definitions;
 use crate::view::{PG_CATALOG, SearchPath, View};
 
 struct Relations {
-    instance: Arc<Instance>,
+    /// Weak, for the instance keeps bound statements, and these keep their catalogs.
+    instance: Weak<Instance>,
     scope: Weak<Scope>,
     objects: Arc<Objects>,
     database: String,
@@ -28,7 +29,7 @@ struct Relations {
 /// Finds types of rows as a statement of this view sees them.
 pub fn finder(view: &View) -> Arc<Finder> {
     let relations = Relations {
-        instance: Arc::clone(&view.instance),
+        instance: Arc::downgrade(&view.instance),
         scope: Arc::downgrade(&view.scope),
         objects: Arc::clone(&view.objects),
         database: view.database.clone(),
@@ -71,7 +72,7 @@ impl Relations {
         let scope = self.scope.upgrade();
         let tables = match scope.as_ref().and_then(|scope| scope.tx().ok()) {
             Some(tx) => tx.tables(),
-            None => self.instance.db.tables(),
+            None => self.instance.upgrade()?.db.tables(),
         };
         let table = tables.into_iter().find(|table| of(table) == row)?;
         let (database, name) = Name::of_engine(&table.name());
