@@ -88,7 +88,7 @@ pub struct Args {
     /// large; for changes: deletes, adds, cold, all, blind, changed, space, readers, groups, entries; for
     /// ledger-cost: predicted, accounts, counted (over the wire, with onlap-lab); for
     /// wire: inserts, copy, sums, sysbench, pgbench, point, start, statements, replaced,
-    /// documents, shards
+    /// documents, shards, temporary
     #[arg(long)]
     steps: Option<String>,
     /// The engine's memory budget; units k, M, G [default: 256MiB, or 60 percent of --cgroup-memory]

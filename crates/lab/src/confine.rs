@@ -25,6 +25,10 @@ static MADE: AtomicU64 = AtomicU64::new(0);
 /// Where cgroups of memory are made.
 const FIRST: &str = "/sys/fs/cgroup/memory";
 const SECOND: &str = "/sys/fs/cgroup";
+/// Where the first version limits CPU time.
+const FIRST_CPU: &str = "/sys/fs/cgroup/cpu";
+/// Within which a share of CPU time is counted; short, so that a server that has used its share waits a moment only.
+const PERIOD_US: u64 = 10_000;
 
 impl Limit {
     /// A cgroup of so many bytes. Fails where this process may not make one.
@@ -56,6 +60,39 @@ impl Limit {
         {
             let line = format!("{number} riops={per_second} wiops={per_second}");
             fs::write(limit.dir.join("io.max"), line).map_err(refused)?;
+        }
+        Ok(limit)
+    }
+
+    /// A cgroup whose processes get this share of one core together, such as 0.4.
+    ///
+    /// # Errors
+    /// This process may not make one, or the machine has no controller of CPU time.
+    pub fn of_core(share: f64) -> Result<Limit> {
+        let refused = |e: std::io::Error| {
+            let text = format!("cannot limit CPU time by a cgroup: {e}; run as root on Linux");
+            Error::new(ErrorKind::Unsupported, text)
+        };
+        let first = Path::new(FIRST_CPU).join("cpu.cfs_quota_us").exists();
+        let root = Path::new(if first { FIRST_CPU } else { SECOND });
+        if !first {
+            // The root group hands a controller down only when asked to.
+            fs::write(root.join("cgroup.subtree_control"), "+cpu").map_err(refused)?;
+        }
+        let made = MADE.fetch_add(1, Ordering::Relaxed);
+        let dir = root.join(format!("onlap-bench-{}-{made}", std::process::id()));
+        fs::create_dir(&dir).map_err(refused)?;
+        let limit = Limit { dir };
+        let quota = (share * PERIOD_US as f64) as u64;
+        let lines = match first {
+            true => vec![
+                ("cpu.cfs_period_us", PERIOD_US.to_string()),
+                ("cpu.cfs_quota_us", quota.to_string()),
+            ],
+            false => vec![("cpu.max", format!("{quota} {PERIOD_US}"))],
+        };
+        for (file, line) in lines {
+            fs::write(limit.dir.join(file), line).map_err(refused)?;
         }
         Ok(limit)
     }
@@ -127,6 +164,23 @@ fn hierarchy(device: bool) -> Result<(PathBuf, &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_gets_its_share_of_a_core() {
+        let limit = match Limit::of_core(0.2) {
+            Ok(limit) => limit,
+            // Not root, or a machine without the controller: then the error says so.
+            Err(e) => return assert!(e.to_string().contains("cgroup"), "{e}"),
+        };
+        let mut command = Command::new("sh");
+        command.args(["-c", "timeout 1 sh -c 'while :; do :; done'; times | tail -1"]);
+        limit.hold(&mut command).unwrap();
+        let said = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        // As in 0m0.200000s 0m0.010000s.
+        let user = said.split('m').nth(1).and_then(|rest| rest.split('s').next());
+        let user: f64 = user.and_then(|text| text.trim().parse().ok()).unwrap();
+        assert!(user < 0.5, "a second of a fifth of a core is not {user} s");
+    }
 
     #[test]
     fn a_process_in_a_limit_is_killed_above_it() {

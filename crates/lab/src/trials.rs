@@ -114,6 +114,8 @@ pub enum Trial {
     Documents,
     /// Inserts through a PostgreSQL with two shards, next to one with one.
     Shards,
+    /// A temporary table's life, next to PostgreSQL's.
+    Temporary,
     /// Sizes of indexes as they are predicted, next to what they become.
     Predicted,
     /// Inserts with accounts of indexes and without.
@@ -122,7 +124,7 @@ pub enum Trial {
     Counted,
 }
 
-const TRIALS: [(Suite, &str, Trial); 32] = [
+const TRIALS: [(Suite, &str, Trial); 33] = [
     (Suite::Transactions, "updates", Trial::Updates),
     (Suite::Transactions, "hot", Trial::Hot),
     (Suite::Transactions, "build", Trial::Build),
@@ -152,6 +154,7 @@ const TRIALS: [(Suite, &str, Trial); 32] = [
     (Suite::Wire, "replaced", Trial::Replaced),
     (Suite::Wire, "documents", Trial::Documents),
     (Suite::Wire, "shards", Trial::Shards),
+    (Suite::Wire, "temporary", Trial::Temporary),
     (Suite::Ledger, "predicted", Trial::Predicted),
     (Suite::Ledger, "accounts", Trial::Accounts),
     (Suite::Ledger, "counted", Trial::Counted),
@@ -266,6 +269,7 @@ fn over_the_wire(stage: &Stage<'_>, trial: Trial) -> Result<Vec<Figure>> {
         Trial::Replaced => wire::replaced(stage),
         Trial::Documents => wire::documents(stage),
         Trial::Shards => wire::shards(stage),
+        Trial::Temporary => wire::temporary(stage),
         Trial::Counted => ledger::counted(stage),
         _ => wire::inserts(stage),
     }

@@ -18,6 +18,7 @@ mod programs;
 mod replaced;
 mod shards;
 mod statements;
+mod temporary;
 
 pub(super) use documents::documents;
 pub(super) use point::point;
@@ -25,6 +26,7 @@ pub(super) use programs::{pgbench, sysbench};
 pub(super) use replaced::replaced;
 pub(super) use shards::shards;
 pub(super) use statements::statements;
+pub(super) use temporary::temporary;
 
 /// Bytes of a row of the insert benchmark with its entries, about, in PostgreSQL.
 const ROW_BYTES: u64 = 230;

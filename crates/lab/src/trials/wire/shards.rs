@@ -1,8 +1,11 @@
 //! How much faster are inserts through a PostgreSQL 15 that divides a table over two servers than over one?
 //!
 //! The coordinator makes the rows itself and hands them over by postgres_fdw, a thousand by a statement, to hash partitions with
-//! three indexes each; some clients at once, since it waits for a shard at a time. All of it shares this machine's cores: two
-//! shards on two cores have no core more than one has, and the ratio is the least that machines of their own would reach.
+//! three indexes each; some clients at once, since it waits for a shard at a time.
+//!
+//! A shard stands for a machine, so each gets a fixed share of a core, and the coordinator what is left. The same is measured
+//! without that: then two shards on two cores have no core more than one has, and the ratio is the least that machines of their
+//! own would reach.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -10,53 +13,114 @@ use std::time::Instant;
 use onlap::SyncMode;
 use onlap_base::Result;
 
-use super::{Memory, start};
+use super::Memory;
+use crate::confine::Limit;
 use crate::figures::{Better, Figure};
 use crate::report::median;
 use crate::trials::{Stage, figure};
-use crate::wire::{Kind, Server, of_client};
+use crate::wire::{Kind, Server, ServerOptions, of_client};
 
 const CLIENTS: usize = 4;
 /// Rows of a statement of the coordinator's client.
 const EACH: u64 = 10_000;
 const ROWS_MAX: u64 = 4_000_000;
 const ROOMY: u64 = 1 << 30;
+/// Of a core, what each shard gets that stands for a machine: with two of them the coordinator has most of two cores left.
+const SHARE: f64 = 0.3;
 const COLUMNS: &str = "id bigint NOT NULL, customer int, price int, at timestamptz, note text";
 
-/// Rows per second over two shards over those over one, and the same of the shards' own work.
+/// Rows per second over two shards over those over one, by shards of a fixed size and by those that share all cores, and the
+/// same of the shards' own work.
 pub(in super::super) fn shards(stage: &Stage<'_>) -> Result<Vec<Figure>> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let work = "inserts by postgres_fdw into two shards / into one, 3 indexes, 4 clients";
+    let mut figures = Vec::new();
+    match Limit::of_core(SHARE) {
+        Ok(_) => {
+            let of = compared(stage, Some(SHARE))?;
+            let note = of.note(&format!("each shard has {SHARE} of a core"));
+            let work = format!("{work}, each shard of a fixed share of a core");
+            figures.push(of.figure(&work).noting(note));
+        }
+        Err(e) => eprintln!("shards of a fixed size are left out: {e}"),
+    }
+    let of = compared(stage, None)?;
+    let note = of.note(&format!("shards and coordinator share {cores} cores"));
+    figures.push(of.figure(work).noting(note));
+    let [cpu, divided] = of.cpu_us;
+    let own = "CPU of the shards per row, of two / of one";
+    let own_note =
+        format!("{divided:.2} against {cpu:.2} us; what a machine for each would divide");
+    figures.push(figure(own, divided / cpu, (1.3, 1.1), Better::Lower, "x").noting(own_note));
+    Ok(figures)
+}
+
+/// Medians of one shard and of two.
+struct Compared {
+    rows: u64,
+    /// Rows per second.
+    rates: [f64; 2],
+    /// Microseconds of CPU of all shards for each row.
+    cpu_us: [f64; 2],
+}
+
+impl Compared {
+    fn figure(&self, work: &str) -> Figure {
+        let [one, two] = self.rates;
+        figure(work, two / one, (1.4, 1.8), Better::Higher, "x")
+    }
+
+    fn note(&self, what: &str) -> String {
+        let [one, two] = self.rates;
+        format!("{two:.0} against {one:.0} rows/s; {} rows; {what}", self.rows)
+    }
+}
+
+fn compared(stage: &Stage<'_>, share: Option<f64>) -> Result<Compared> {
     let rows = stage.plan.rows.min(ROWS_MAX);
     let (mut rates, mut works) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
     for run in 0..stage.plan.repeat {
         for i in 0..2 {
-            let (rate, cpu_us) = over(stage, run, i + 1, rows)?;
+            let (rate, cpu_us) = over(stage, run, i + 1, rows, share)?;
             rates[i].push(rate);
             works[i].push(cpu_us);
         }
     }
-    let [one, two] = rates.map(|mut r| median(&mut r));
-    let [cpu, divided] = works.map(|mut r| median(&mut r));
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let work = "inserts by postgres_fdw into two shards / into one, 3 indexes, 4 clients";
-    let note = format!(
-        "{two:.0} against {one:.0} rows/s; {rows} rows; shards and coordinator share {cores} cores"
-    );
-    let own = "CPU of the shards per row, of two / of one";
-    let own_note =
-        format!("{divided:.2} against {cpu:.2} us; what a machine for each would divide");
-    Ok(vec![
-        figure(work, two / one, (1.4, 1.8), Better::Higher, "x").noting(note),
-        figure(own, divided / cpu, (1.3, 1.1), Better::Lower, "x").noting(own_note),
-    ])
+    let [rates, cpu_us] = [rates, works].map(|of| of.map(|mut runs| median(&mut runs)));
+    Ok(Compared { rows, rates, cpu_us })
+}
+
+fn started(stage: &Stage<'_>, kind: Kind, name: &str, limit: Option<&Limit>) -> Result<Server> {
+    let dir = stage.dir.join(format!("{name}-{}", kind.name()));
+    let memory = Memory::roomy(ROOMY);
+    let options = ServerOptions {
+        dir: &dir,
+        memory: memory.budget,
+        confined: memory.confined,
+        group: limit.map(Limit::path),
+        sync: SyncMode::Os,
+        clients: 1,
+    };
+    Server::start(kind, &options)
 }
 
 /// Rows per second over this many shards, and microseconds of CPU that these have used for each row.
-fn over(stage: &Stage<'_>, run: usize, count: usize, rows: u64) -> Result<(f64, f64)> {
-    let named = |what: &str| format!("{what}{run}-{count}");
-    let memory = Memory::roomy(ROOMY);
-    let coordinator = start(stage, Kind::Postgres, &named("coordinator"), memory, SyncMode::Os)?;
-    let shards = (0..count)
-        .map(|at| start(stage, Kind::Onlap, &named(&format!("shard{at}-")), memory, SyncMode::Os));
+fn over(
+    stage: &Stage<'_>,
+    run: usize,
+    count: usize,
+    rows: u64,
+    share: Option<f64>,
+) -> Result<(f64, f64)> {
+    let size = share.map_or("", |_| "-limited");
+    let named = |what: &str| format!("{what}{run}-{count}{size}");
+    let coordinator = started(stage, Kind::Postgres, &named("coordinator"), None)?;
+    let limits = (0..count).map(|_| share.map(Limit::of_core).transpose());
+    // Servers end before their groups are removed: what is declared later is dropped first.
+    let limits = limits.collect::<Result<Vec<Option<Limit>>>>()?;
+    let shards = limits.iter().enumerate().map(|(at, limit)| {
+        started(stage, Kind::Onlap, &named(&format!("shard{at}-")), limit.as_ref())
+    });
     let shards = shards.collect::<Result<Vec<Server>>>()?;
     divide(&coordinator, &shards)?;
     let used = |shards: &[Server]| -> u64 {
