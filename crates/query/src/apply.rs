@@ -112,7 +112,7 @@ impl SubQuery {
             children.push(test);
             children.extend(hashed.iter().flatten().map(|(side, _)| side));
         }
-        children.extend(self.semi.iter().flat_map(|semi| &semi.sides).map(|(side, _)| side));
+        children.extend(self.semi.iter().flat_map(|semi| &semi.params));
         children
     }
 

@@ -334,6 +334,11 @@ impl Compiler<'_> {
             exprs.push(self.physical(node, ty)?);
             types.push(ty);
         }
+        for (var, ty) in self.asked_outside() {
+            let node = self.var(var, 0, ty)?;
+            exprs.push(self.physical(node, ty)?);
+            types.push(ty);
+        }
         for target in visible(query).filter(|_| keys.is_empty()) {
             let ty = bound.ty(target.value);
             let node = match self.is_unused(query, target.value) {

@@ -63,6 +63,8 @@ pub struct Frame {
     pub told: Told,
     /// Conditions in its WHERE that are not asked; it gives their keys.
     pub links: Vec<Link>,
+    /// Other such conditions; it gives the columns that they name.
+    pub rest: Vec<ExprId>,
     /// Queries in its expressions that use no outer values.
     pub results: Vec<(QueryId, Arc<Results>)>,
     /// Lists of constants in its expressions, as arrays.
@@ -105,6 +107,7 @@ impl Frame {
             lateral: Vec::new(),
             told: Told::default(),
             links: Vec::new(),
+            rest: Vec::new(),
             results: Vec::new(),
             lists: Vec::new(),
             wanted: Wanted::default(),
@@ -780,17 +783,6 @@ impl Compiler<'_> {
         let (results, params) = self.results(query, &ask)?;
         let ty = self.arrow(ty.oid)?;
         Ok(SubQuery { ask, results, params, semi: None, ty })
-    }
-
-    /// The same of a query without conditions that link it with outer ones, which gives the keys that they ask for.
-    pub fn keyed_by(
-        &mut self,
-        query: QueryId,
-        links: Vec<Link>,
-    ) -> Result<(Rel, Slots, Vec<Node>)> {
-        let boundary = Some(Boundary::default());
-        self.frames.push(Frame { told: Told::rows_only(), links, ..Frame::new(query, boundary) });
-        self.framed(query)
     }
 
     fn ask_of(&mut self, sub: &onlap_pg::bound::SubQuery) -> Result<Ask> {

@@ -17,7 +17,7 @@ use onlap_pg::bound::{EntryKind, Expr, ExprId, JoinNode, JoinTree, Op, QueryId};
 use onlap_pg::catalog::oids;
 use onlap_pg::{Result, TypeRef};
 
-use crate::compile::{Compiler, constant_bool};
+use crate::compile::{Compiler, Frame, constant_bool};
 use crate::env::Read;
 use crate::error::ours;
 use crate::estimates::OF_A_QUERY;
@@ -69,8 +69,9 @@ impl Compiler<'_> {
         let mut conditions = Vec::new();
         if let Some(filter) = query.filter {
             self.split(filter, &mut conditions);
-            let links = &self.frame().links;
-            conditions.retain(|asked| links.iter().all(|link| link.condition != asked.id));
+            let Frame { links, rest, .. } = self.frame();
+            let is_link = |id: ExprId| links.iter().any(|link| link.condition == id);
+            conditions.retain(|asked| !is_link(asked.id) && !rest.contains(&asked.id));
             self.cut(&mut conditions)?;
         }
         // What names none of the entries is the same for all rows.

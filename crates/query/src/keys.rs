@@ -198,7 +198,7 @@ impl KeySet {
 }
 
 /// A key that is an integer.
-fn int(columns: &[ArrayRef], row: usize) -> Option<i64> {
+pub fn int(columns: &[ArrayRef], row: usize) -> Option<i64> {
     let [keys] = columns else { return None };
     Some(match keys.data_type() {
         DataType::Int16 => keys.as_primitive::<Int16Type>().value(row).into(),

@@ -47,6 +47,7 @@ mod lists;
 mod locks;
 mod logic;
 mod made;
+mod matched;
 mod members;
 mod membership;
 mod node;

@@ -1,15 +1,16 @@
 //! How is EXISTS answered for many rows?
 //!
 //! Once per distinct set of the outer values that it uses ([`crate::apply`]), which reads its tables each time. Where its WHERE
-//! asks that columns are equal to outer ones, and nothing else in it is from outside, it can be run once without these
-//! conditions: a row's answer is whether its values are among the keys of what that gives. That is a semi join by hash, and
-//! with NOT an anti join.
+//! asks that something of its own is equal to something from outside, it can be run once without the conditions that look
+//! outside: a row's answer is whether its values are among the keys of what that gives, and, where other conditions look
+//! outside, whether one of the rows with its key meets them. That is a semi join by hash, and with NOT an anti join.
 //!
 //! It is for speed alone. It begins where the other way has been gone some times, so that a few rows read what an index
-//! has for them; where the keys take too much memory, or a row that no outer one asks for has an error, the other way is
-//! gone on.
+//! has for them; where the keys and rows take too much memory, or anything has an error that the other way might not meet,
+//! the other way is gone on.
 //!
-//! Thread safety: the keys are behind a lock, which is held while they are made.
+//! Thread safety: the keys are behind a lock, which is held while they are made; outer values are in slots, as of any query in an
+//! expression, which one thread at a time fills.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,16 +22,20 @@ use datafusion_physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 use onlap_kernels::Col;
 use onlap_pg::bound::{EntryKind, Expr, ExprId, JoinTree, QueryId};
+use onlap_pg::catalog::oids;
 use onlap_pg::{Oid, Result, TypeRef};
 use parking_lot::Mutex;
 
 use crate::apply::Results;
-use crate::compile::Compiler;
+use crate::build::Rel;
+use crate::compile::{Boundary, Compiler, Frame};
 use crate::env::{Env, Read};
 use crate::error::ours;
-use crate::keys::{KeySet, keys};
-use crate::node::{Node, Rows, Spread};
-use crate::within::gives_its_rows;
+use crate::keys::{KeySet, keys, wide};
+use crate::layout::{Layout, Var};
+use crate::matched::{Matched, Matches};
+use crate::node::{Node, Rows, Slots, Spread, truth};
+use crate::within::{Told, gives_its_rows};
 
 /// Bytes of keys above which the other way is gone on.
 const KEYS_BYTES: usize = 8 << 20;
@@ -39,11 +44,22 @@ const FEW_RUNS: u64 = 3;
 /// Rows whose keys are made in the time of one look into an index, about.
 const ROWS_PER_LOOKUP: f64 = 200.0;
 
+/// Bytes of rows above which the other way is gone on, where conditions are asked of them.
+const ROWS_BYTES: usize = 32 << 20;
+const INT2: Oid = 21;
+/// Rows of which conditions are asked at once.
+const ROWS_AT_ONCE: usize = 8192;
+
 /// The keys of all rows that EXISTS can find.
 pub struct Semi {
     plan: Arc<dyn ExecutionPlan>,
-    /// What is looked up, with its types.
-    pub sides: Vec<(Node, Oid)>,
+    slots: Slots,
+    /// The outer values that it uses.
+    pub params: Vec<Node>,
+    /// What is looked up.
+    sides: Vec<Side>,
+    /// What is asked of the rows with a key, over the columns that they have behind it.
+    rest: Option<Node>,
     /// Runs of the other way that come before.
     after: u64,
     /// The rounds of recursive queries around it: in each it may give something else.
@@ -51,86 +67,220 @@ pub struct Semi {
     known: Mutex<Known>,
 }
 
+/// What is looked up, of outer values.
+struct Side {
+    node: Node,
+    /// Its place among the outer values, where it is one of them as it stands.
+    at: Option<usize>,
+    ty: Oid,
+    /// Whether the other side may be an integer of another width.
+    widens: bool,
+}
+
 enum Known {
     Nothing,
     /// In this round, of all rounds around it.
-    Keys(u64, Arc<KeySet>),
+    Found(u64, Arc<Found>),
     /// It takes too much, or has an error.
     GivenUp,
 }
 
-/// An equality of an outer column with what a query has of its own.
+/// What it gives.
+enum Found {
+    Keys(KeySet),
+    /// Where conditions are asked of rows.
+    Rows(Matched),
+}
+
+/// An equality of something from outside with what a query has of its own.
+#[derive(Clone)]
 pub struct Link {
     /// The condition.
     pub condition: ExprId,
     /// The query's own side.
     pub key: ExprId,
-    /// The outer column: its entry, its number, and levels up from the query.
-    outer: (usize, i32, u32),
+    /// The other side.
+    from: ExprId,
+    /// The other side's type.
     ty: TypeRef,
+    widens: bool,
+}
+
+/// What a query looks for outside by.
+struct Outside {
+    links: Vec<Link>,
+    /// Other conditions that name something from outside.
+    rest: Vec<ExprId>,
+}
+
+impl Side {
+    /// The key column of values.
+    fn keys(&self, env: &Env, values: &ArrayRef) -> Result<ArrayRef> {
+        let keyed = keys(env, self.ty, values)?;
+        Ok(if self.widens { wide(&keyed) } else { keyed })
+    }
 }
 
 impl Semi {
     /// The answers for rows, where this way is gone; `other` is the other one.
+    ///
+    /// # Errors
+    /// What ends the statement.
     pub fn eval(&self, other: &Results, rows: &Rows<'_>, env: &Env) -> Result<Option<Col>> {
         if other.runs() < self.after {
             return Ok(None);
         }
-        let Some(known) = self.keys(env)? else { return Ok(None) };
-        let mut left: Vec<ArrayRef> = Vec::with_capacity(self.sides.len());
-        for (side, ty) in &self.sides {
-            let array = side.eval(rows, env)?.spread(rows.count, env)?;
-            left.push(keys(env, *ty, &array)?);
-        }
-        let mut key = Vec::new();
-        let found = (0..rows.count).map(|row| {
-            let is_null = left.iter().any(|column| column.is_null(row));
-            !is_null && known.contains_row(&left, row, &mut key)
-        });
-        Ok(Some(Col::new(Arc::new(BooleanArray::from(found.collect::<Vec<bool>>())))))
+        let Some(found) = self.found(env)? else { return Ok(None) };
+        let answers = self.answers(&found, rows, env);
+        // What ends the statement is no error of the query's rows.
+        env.session.go_on()?;
+        Ok(match answers {
+            Ok(answers) => Some(Col::new(Arc::new(BooleanArray::from(answers)))),
+            Err(_) => {
+                *self.known.lock() = Known::GivenUp;
+                None
+            }
+        })
     }
 
-    fn keys(&self, env: &Env) -> Result<Option<Arc<KeySet>>> {
+    fn answers(&self, found: &Found, rows: &Rows<'_>, env: &Env) -> Result<Vec<bool>> {
+        let mut params = Vec::with_capacity(self.params.len());
+        for param in &self.params {
+            params.push(param.eval(rows, env)?);
+        }
+        let mut plain = Vec::with_capacity(self.sides.len());
+        for side in &self.sides {
+            let Some(at) = side.at else { break };
+            let values = Col { array: Arc::clone(&params[at].array), ..params[at] };
+            plain.push(side.keys(env, &values.spread(rows.count, env)?)?);
+        }
+        let are_plain = plain.len() == self.sides.len();
+        let (mut answers, mut bytes) = (Vec::with_capacity(rows.count), Vec::new());
+        for row in 0..rows.count {
+            if !are_plain || self.rest.is_some() {
+                *self.slots.lock() =
+                    params.iter().map(|param| param.array.slice(param.at(row), 1)).collect();
+            }
+            let calculated = if are_plain { Vec::new() } else { self.calculated(env)? };
+            let (left, at) = if are_plain { (&plain, row) } else { (&calculated, 0) };
+            if left.iter().any(|column| column.is_null(at)) {
+                answers.push(false);
+                continue;
+            }
+            answers.push(match found {
+                Found::Keys(keys) => keys.contains_row(left, at, &mut bytes),
+                Found::Rows(matched) => self.meets(matched, left, at, &mut bytes, env)?,
+            });
+        }
+        Ok(answers)
+    }
+
+    /// The key of the row whose values are in the slots.
+    fn calculated(&self, env: &Env) -> Result<Vec<ArrayRef>> {
+        let none = Rows { columns: &[], count: 1 };
+        let key = |side: &Side| side.keys(env, &side.node.eval(&none, env)?.spread(1, env)?);
+        self.sides.iter().map(key).collect()
+    }
+
+    /// Whether a row with a key meets the conditions that look outside, whose values are in the slots.
+    fn meets(
+        &self,
+        matched: &Matched,
+        left: &[ArrayRef],
+        at: usize,
+        bytes: &mut Vec<u8>,
+        env: &Env,
+    ) -> Result<bool> {
+        let rest = self.rest.as_ref().expect("rows are kept for it");
+        let Some(of_key) = matched.rows(left, at, bytes) else { return Ok(false) };
+        let mut from = of_key.start;
+        while from < of_key.end {
+            let count = (of_key.end - from).min(ROWS_AT_ONCE);
+            let columns = matched.columns(from, count);
+            let holds = rest.eval(&Rows { columns: &columns, count }, env)?;
+            if (0..count).any(|row| truth(&holds, row) == Some(true)) {
+                return Ok(true);
+            }
+            if count == ROWS_AT_ONCE {
+                env.session.go_on()?;
+            }
+            from += count;
+        }
+        Ok(false)
+    }
+
+    fn found(&self, env: &Env) -> Result<Option<Arc<Found>>> {
         let round = self.rounds.iter().map(|round| round.load(Ordering::Relaxed)).sum();
         let mut known = self.known.lock();
         match &*known {
             Known::GivenUp => return Ok(None),
-            Known::Keys(of, keys) if *of == round => return Ok(Some(Arc::clone(keys))),
+            Known::Found(of, found) if *of == round => return Ok(Some(Arc::clone(found))),
             _ => {}
         }
         let made = self.run(env);
         // What ends the statement is no error of the query's rows.
         env.session.go_on()?;
-        let keys = made.unwrap_or(None).map(Arc::new);
-        *known = match &keys {
-            Some(keys) => Known::Keys(round, Arc::clone(keys)),
+        let found = made.unwrap_or(None).map(Arc::new);
+        *known = match &found {
+            Some(found) => Known::Found(round, Arc::clone(found)),
             None => Known::GivenUp,
         };
-        Ok(keys)
+        Ok(found)
     }
 
-    fn run(&self, env: &Env) -> Result<Option<KeySet>> {
+    fn run(&self, env: &Env) -> Result<Option<Found>> {
         let context = env.context.lock().clone();
         let context: Arc<TaskContext> = context.expect("a plan runs with a context");
         let plan = reset_plan_states(Arc::clone(&self.plan)).map_err(ours)?;
         tokio::task::block_in_place(|| {
             env.handle.block_on(async {
                 let mut stream = execute_stream(plan, context).map_err(ours)?;
-                let mut found = KeySet::default();
+                let (mut set, mut matches) = (KeySet::default(), Matches::default());
                 while let Some(batch) = stream.next().await {
                     let batch = batch.map_err(ours)?;
                     let sides = self.sides.iter().zip(batch.columns());
-                    let keyed = sides.map(|((_, ty), column)| keys(env, *ty, column));
-                    let before = found.bytes();
-                    found.add_rows(&keyed.collect::<Result<Vec<ArrayRef>>>()?);
-                    if found.bytes() > KEYS_BYTES {
+                    let keyed = sides.map(|(side, column)| side.keys(env, column));
+                    let keyed = keyed.collect::<Result<Vec<ArrayRef>>>()?;
+                    let before = set.bytes() + matches.bytes();
+                    match self.rest {
+                        None => set.add_rows(&keyed),
+                        Some(_) => matches.add(&keyed, &batch.columns()[keyed.len()..]),
+                    }
+                    if set.bytes() > KEYS_BYTES || matches.bytes() > ROWS_BYTES {
                         return Ok(None);
                     }
-                    env.session.room(found.bytes() - before)?;
+                    env.session.room(set.bytes() + matches.bytes() - before)?;
                 }
-                Ok(Some(found))
+                Ok(Some(match self.rest {
+                    None => Found::Keys(set),
+                    Some(_) => Found::Rows(matches.sorted()?),
+                }))
             })
         })
+    }
+}
+
+/// Steps, what is looked up in what they give, and what is asked of the rows then.
+type Made = (Arc<dyn ExecutionPlan>, Vec<Side>, Option<Node>);
+
+/// What an expression of a query names.
+#[derive(Default)]
+struct Named {
+    /// Columns of the query.
+    own: bool,
+    /// Something of queries around it.
+    outer: bool,
+    /// A query, a calculated value, a whole row or a system column.
+    more: bool,
+}
+
+impl Named {
+    fn is_own(&self) -> bool {
+        self.own && !self.outer && !self.more
+    }
+
+    fn is_outer(&self) -> bool {
+        self.outer && !self.own && !self.more
     }
 }
 
@@ -140,72 +290,140 @@ impl Compiler<'_> {
     /// # Errors
     /// Those of constants.
     pub fn semi(&mut self, id: QueryId) -> Result<Option<Semi>> {
-        let Some(links) = self.links(id) else { return Ok(None) };
-        let mut sides = Vec::with_capacity(links.len());
-        let after = self.runs_before(id, &links);
-        for Link { outer: (entry, column, up), ty, .. } in &links {
-            sides.push((self.var((*entry, *column), up - 1, *ty)?, ty.oid));
-        }
-        let rounds = self.rounds();
+        let Some(outside) = self.outside(id) else { return Ok(None) };
+        let (after, rounds) = (self.runs_before(id, &outside.links), self.rounds());
+        let before = self.frames.len();
+        let boundary = Some(Boundary::default());
+        let told = Told::rows_only();
+        let Outside { links, rest } = outside;
+        let frame = Frame { told, links: links.clone(), rest, ..Frame::new(id, boundary) };
+        self.frames.push(frame);
+        let made = self.looking_outside(id, &links);
+        let frame = self.frames.pop().expect("it was pushed");
+        debug_assert_eq!(self.frames.len(), before, "queries within are done");
         // What the other way can do, this one may not: then the other is gone.
-        let Ok((rel, _, params)) = self.keyed_by(id, links) else { return Ok(None) };
-        if !params.is_empty() {
-            return Ok(None);
+        let Ok(Some((plan, sides, rest))) = made else { return Ok(None) };
+        let boundary = frame.boundary.expect("it has one");
+        let mut params = Vec::with_capacity(boundary.wanted.len());
+        for (levels, var, ty) in boundary.wanted {
+            params.push(self.var(var, levels - 1, ty)?);
         }
-        let known = Mutex::new(Known::Nothing);
-        Ok(Some(Semi { plan: rel.plan, sides, after, rounds, known }))
+        let (slots, known) = (boundary.slots, Mutex::new(Known::Nothing));
+        Ok(Some(Semi { plan, slots, params, sides, rest, after, rounds, known }))
     }
 
-    /// The equalities with outer columns in a query's WHERE; `None` where there are none, or the query is not of this kind.
-    fn links(&self, id: QueryId) -> Option<Vec<Link>> {
+    /// The steps of the query that is being made, without what looks outside; what is looked up in it, and what is asked then.
+    fn looking_outside(&mut self, id: QueryId, links: &[Link]) -> Result<Option<Made>> {
+        let Rel { plan, .. } = self.query(id)?;
+        let told = |frame: &Frame| frame.boundary.as_ref().is_some_and(|of| !of.wanted.is_empty());
+        if told(self.frame()) {
+            // Something else in it looks outside.
+            return Ok(None);
+        }
+        // Of the rows that are kept, without their keys.
+        let mut kept = Layout::default();
+        self.asked_outside().into_iter().for_each(|(var, ty)| kept.add_var(var, ty));
+        self.frame().layout = kept;
+        let mut sides = Vec::with_capacity(links.len());
+        for Link { from, ty, widens, .. } in links {
+            let node = self.node(*from)?;
+            let at = match &node {
+                Node::Outer(_, at) => Some(*at),
+                _ => None,
+            };
+            sides.push(Side { node, at, ty: ty.oid, widens: *widens });
+        }
+        let rest = self.frame().rest.clone();
+        let rest = if rest.is_empty() { None } else { Some(self.conjunction(&rest)?) };
+        Ok(Some((plan, sides, rest)))
+    }
+
+    /// The columns of its own that conditions name which look outside.
+    pub fn asked_outside(&self) -> Vec<(Var, TypeRef)> {
+        let mut named: Vec<(Var, TypeRef)> = Vec::new();
+        let frame = self.frames.last().expect("a query is being made");
+        for condition in &frame.rest {
+            self.bound.visit(*condition, 0, &mut |id, _| {
+                if let Expr::Var { entry, column, up: 0 } = self.bound.expr(id)
+                    && named.iter().all(|(known, _)| *known != (*entry, *column))
+                {
+                    named.push(((*entry, *column), self.bound.ty(id)));
+                }
+                true
+            });
+        }
+        named
+    }
+
+    /// The conditions in a query's WHERE that look outside; `None` where none is an equality, or the query is not of this kind.
+    fn outside(&self, id: QueryId) -> Option<Outside> {
         let query = self.bound.query(id);
         let filter = query.filter?;
         if query.from.is_empty() || !gives_its_rows(query) || self.is_query_volatile(id) {
             return None;
         }
-        let parts = match self.bound.expr(filter) {
-            Expr::And(all) => &all[..],
-            _ => &[filter],
-        };
-        let links: Vec<Link> = parts.iter().filter_map(|part| self.link(*part)).collect();
-        (!links.is_empty()).then_some(links)
+        let mut parts = Vec::new();
+        self.conditions_in(filter, &mut parts);
+        let mut outside = Outside { links: Vec::new(), rest: Vec::new() };
+        for part in parts {
+            let named = self.named(part);
+            match self.link(part) {
+                Some(link) => outside.links.push(link),
+                None if !named.outer => {}
+                None if named.more => return None,
+                None => outside.rest.push(part),
+            }
+        }
+        (!outside.links.is_empty()).then_some(outside)
     }
 
     fn link(&self, condition: ExprId) -> Option<Link> {
         let Expr::Op(op) = self.bound.expr(condition) else { return None };
         let operator = self.env.catalog.operator(op.operator)?;
-        let is_equal = operator.name == "=" && operator.can_hash && operator.left == operator.right;
         let [left, right] = op.args[..] else { return None };
+        let is_equal = operator.name == "=" && operator.can_hash;
         if !is_equal || op.set || self.undetermined(condition, op.proc).is_some() {
             return None;
         }
-        let outer = |id: ExprId| match self.bound.expr(id) {
-            Expr::Var { entry, column, up } if *up > 0 && *column > 0 => {
-                Some((*entry, *column, *up))
-            }
-            _ => None,
-        };
-        let (key, from, outer) = match (outer(left), outer(right)) {
-            (Some(of), None) => (right, left, of),
-            (None, Some(of)) => (left, right, of),
+        let (of_left, of_right) = (self.named(left), self.named(right));
+        let (key, from) = match (of_left.is_own(), of_right.is_own()) {
+            (false, true) if of_left.is_outer() => (right, left),
+            (true, false) if of_right.is_outer() => (left, right),
             _ => return None,
         };
         let (key_ty, ty) = (self.bound.ty(key), self.bound.ty(from));
-        (self.is_own(key) && key_ty.oid == ty.oid).then_some(Link { condition, key, outer, ty })
+        let is_int = |oid: Oid| matches!(oid, INT2 | oids::INT4 | oids::INT8);
+        let widens = operator.left != operator.right;
+        let fits = match widens {
+            true => is_int(key_ty.oid) && is_int(ty.oid),
+            false => key_ty.oid == ty.oid,
+        };
+        fits.then_some(Link { condition, key, from, ty, widens })
     }
 
-    /// Whether an expression is of its query's own columns alone.
-    fn is_own(&self, id: ExprId) -> bool {
-        let (mut own, mut named) = (true, false);
-        self.bound.visit(id, 0, &mut |id, _| {
+    /// What an expression names.
+    fn named(&self, id: ExprId) -> Named {
+        let mut named = Named::default();
+        self.bound.visit(id, 0, &mut |id, inside| {
             match self.bound.expr(id) {
-                Expr::Var { up, .. } => (own, named) = (own && *up == 0, true),
-                Expr::SubQuery(_) => own = false,
+                Expr::Var { column, up, .. } if *up == inside => {
+                    named.own = true;
+                    named.more |= *column < 1;
+                }
+                Expr::Var { column, up, .. } if *up > inside => {
+                    named.outer = true;
+                    named.more |= *column < 1;
+                }
+                Expr::SubQuery(_) => named.more = true,
+                // It may be one of a query around this one.
+                Expr::Aggregate(_) | Expr::Grouping(..) => {
+                    (named.outer, named.more) = (true, true);
+                }
                 _ => {}
             }
-            own
+            true
         });
-        own && named
+        named
     }
 
     /// How often the other way is worth going: it looks into an index, or reads all rows each time.
