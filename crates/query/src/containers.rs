@@ -57,6 +57,27 @@ fn flat(values: &[Datum<'_>], repr: Repr) -> Result<Vec<u8>> {
     Ok(builder.finish())
 }
 
+/// Fails where the rows of a query are no arrays of one shape.
+fn must_gather(values: &[Datum<'_>], repr: Repr) -> Result<()> {
+    let mut known: Option<Vec<Dim>> = None;
+    for value in values {
+        let Datum::Bytes(bytes) = value else {
+            return Err(Error::new("22004", "cannot accumulate null arrays"));
+        };
+        let dims = Array::load(bytes, repr).dims();
+        let refused = match &known {
+            _ if dims.is_empty() => "cannot accumulate empty arrays",
+            Some(known) if *known != dims => "cannot accumulate arrays of different dimensionality",
+            _ => {
+                known = Some(dims);
+                continue;
+            }
+        };
+        return Err(Error::new("2202E", refused));
+    }
+    Ok(())
+}
+
 /// Arrays of the same form as one of one more dimension.
 fn nest(values: &[Datum<'_>], repr: Repr) -> Result<Vec<u8>> {
     let differs = || {
@@ -110,7 +131,9 @@ pub fn array_of_column(
     env.cx().room(values.iter().map(|value| value.size() + 8).sum())?;
     let bytes = if nested {
         let inner = env.catalog.base_element(element).expect("an array has elements");
-        nest(&values, repr(&env.catalog, inner).expect("its values were made"))?
+        let inner = repr(&env.catalog, inner).expect("its values were made");
+        must_gather(&values, inner)?;
+        nest(&values, inner)?
     } else {
         flat(&values, own)?
     };

@@ -305,7 +305,8 @@ impl Compiler<'_> {
         let kernel = match (&proc.made, find(function)) {
             (Some(_), _) => {
                 let places = (0..args.len()).collect();
-                let call = MadeCall { proc: function, places, args: args.to_vec(), result };
+                let (args, defined) = (args.to_vec(), Vec::new());
+                let call = MadeCall { proc: function, places, args, result, defined };
                 made_kernel(call, proc.strict, &types)
             }
             (None, Some(make)) => make(&types),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use onlap_kernels::Types;
 use onlap_kernels::misc::{MadeCall, made_kernel, made_series};
-use onlap_pg::bound::{Call as BoundCall, ExprId};
+use onlap_pg::bound::{Call as BoundCall, EntryKind, Expr, ExprId};
 use onlap_pg::catalog::oids;
 use onlap_pg::{Error, Oid, Result, TypeRef, resolve};
 
@@ -33,7 +33,23 @@ impl Compiler<'_> {
         let ids: Vec<ExprId> = given.iter().map(|(_, id)| *id).collect();
         let nodes = self.nodes(&ids)?;
         let places = given.into_iter().map(|(place, _)| place).collect();
-        Ok((MadeCall { proc: call.proc, places, args: self.types_of(&ids), result }, nodes))
+        let (args, defined) = (self.types_of(&ids), self.defined_for(call));
+        Ok((MadeCall { proc: call.proc, places, args, result, defined }, nodes))
+    }
+
+    /// The columns that the query defines for a call in its FROM.
+    fn defined_for(&self, call: &BoundCall) -> Vec<(Box<str>, TypeRef)> {
+        let frame = self.frames.last().expect("a query is being made");
+        let functions =
+            self.bound.query(frame.query).entries.iter().filter_map(|of| match &of.kind {
+                EntryKind::Functions { calls, .. } => Some(calls),
+                _ => None,
+            });
+        let is_it =
+            |id: ExprId| matches!(self.bound.expr(id), Expr::Call(of) if std::ptr::eq(of, call));
+        let found = functions.flatten().find(|function| is_it(function.call));
+        let defined = found.into_iter().flat_map(|function| &function.defined);
+        defined.map(|(name, ty)| (Box::from(&**name), *ty)).collect()
     }
 
     /// A call that gives one value.

@@ -46,14 +46,16 @@ fn groups_that_go_to_disk_come_back() {
 fn aggregates_survive_a_restart() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     {
-        let mut talk = Fixture::at(dir.path()).session();
+        let fixture = Fixture::at(dir.path());
+        let mut talk = fixture.session();
         talk.rows(
             "create function step(s text, a int) returns text language sql as 'select s || a'",
         );
         talk.rows("create aggregate told (int) (sfunc = step, stype = text, initcond = 'so: ')");
         talk.rows("alter function step (text, int) rename to another");
     }
-    let mut talk = Fixture::at(dir.path()).session();
+    let fixture = Fixture::at(dir.path());
+    let mut talk = fixture.session();
     let told = "select told(n order by n desc) from generate_series(1, 3) n";
     assert_eq!(texts(&talk.rows(told)), ["so: 321"]);
 }

@@ -153,11 +153,13 @@ fn checks_are_there_after_a_restart() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let lines = |script: &'static str| script.lines().filter(|line| !line.is_empty());
     let shown = || {
-        let mut talk = Fixture::at(dir.path()).session();
+        let fixture = Fixture::at(dir.path());
+        let mut talk = fixture.session();
         lines(SHOWN).map(|line| talk.rows(line)).collect::<Vec<_>>()
     };
     {
-        let mut talk = Fixture::at(dir.path()).session();
+        let fixture = Fixture::at(dir.path());
+        let mut talk = fixture.session();
         for statement in lines(SCRIPT) {
             talk.run(statement);
         }
@@ -165,7 +167,8 @@ fn checks_are_there_after_a_restart() {
     let before = shown();
     assert!(before.iter().all(|rows| rows.len() > 10), "{before:?}");
     assert_eq!(before, shown());
-    let mut talk = Fixture::at(dir.path()).session();
+    let fixture = Fixture::at(dir.path());
+    let mut talk = fixture.session();
     let refused = talk.run("insert into t (id, m, mail) values (99, 'ok', 'A')").error;
     assert_eq!(refused.expect("it breaks a check").0, "23514");
 }

@@ -151,7 +151,8 @@ fn columns_keep_their_collations_as_in_postgresql() {
 fn collations_are_there_after_a_restart() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let shown = || {
-        let mut talk = Fixture::at(dir.path()).session();
+        let fixture = Fixture::at(dir.path());
+        let mut talk = fixture.session();
         SHOWN
             .lines()
             .filter(|line| !line.is_empty())
@@ -159,7 +160,8 @@ fn collations_are_there_after_a_restart() {
             .collect::<Vec<_>>()
     };
     {
-        let mut talk = Fixture::at(dir.path()).session();
+        let fixture = Fixture::at(dir.path());
+        let mut talk = fixture.session();
         for statement in SCRIPT.lines().filter(|line| !line.is_empty()) {
             // Some are refused.
             let _ = talk.run(statement);

@@ -21,7 +21,8 @@ fn tables_without_columns_are_as_in_postgresql() {
 fn rows_come_and_go_by_copy_and_survive() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     {
-        let mut talk = Fixture::at(dir.path()).session();
+        let fixture = Fixture::at(dir.path());
+        let mut talk = fixture.session();
         talk.rows("create table t ()");
         talk.rows("create table u (a int)");
         talk.rows("insert into u values (1), (2)");
@@ -42,7 +43,8 @@ fn rows_come_and_go_by_copy_and_survive() {
         assert_eq!(talk.run("copy t to stdout").copied, b"\n\n\n\n\n\n\n\n");
         assert_eq!(talk.run("copy u to stdout csv").copied, b"\n\n");
     }
-    let mut talk = Fixture::at(dir.path()).session();
+    let fixture = Fixture::at(dir.path());
+    let mut talk = fixture.session();
     let counts = "select (select count(*) from t), (select count(*) from u)";
     assert_eq!(texts(&talk.rows(counts)), ["8|2"]);
     talk.rows("delete from t");

@@ -848,3 +848,30 @@ update ex set w = 'x'
 fn values_of_execute_are_assigned_and_definitions_have_no_parameters() {
     compared::compare(EXECUTED);
 }
+
+const SMALL: &str = r#"
+select E'\v' = 'v', E'a\vb'
+create domain some as int not null
+create table of_domains (a some, b int generated always as identity, c int not null, d int, e serial)
+select column_name, is_nullable from information_schema.columns where table_name = 'of_domains' order by 1
+select sequence_name from information_schema.sequences order by 1
+create sequence falls increment -2 minvalue -10 maxvalue 5 start 3
+alter sequence falls as smallint
+create sequence rises as int
+alter sequence rises as smallint
+create sequence sinks increment -1
+alter sequence sinks as smallint
+create sequence wide as smallint
+alter sequence wide as bigint
+create sequence least minvalue 5 start 7
+alter sequence least as integer
+select sequencename, min_value, max_value, start_value, increment_by from pg_sequences order by 1
+create table keyed (b int unique, t text unique)
+insert into keyed values (1, 'a') on conflict (b collate "C") do nothing
+insert into keyed values (1, 'a') on conflict (b) do nothing
+"#;
+
+#[test]
+fn small_things_are_as_there() {
+    compared::compare(SMALL);
+}

@@ -44,3 +44,13 @@ fn what_a_function_gives_is_judged_by_the_type_as_it_is_now() {
     let differ = compared::differences(script.lines(), "", shown);
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
+
+#[test]
+fn records_become_what_the_query_defines() {
+    compare(include_str!("../testdata/records/defined.sql"));
+}
+
+#[test]
+fn values_without_a_type_are_asked_as_others() {
+    compare(include_str!("../testdata/records/open.sql"));
+}

@@ -225,12 +225,14 @@ fn other_sessions_remember_too() {
 fn another_increment_counts_from_the_last_value_after_a_crash() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     {
-        let mut talk = support::Fixture::at(dir.path()).session();
+        let fixture = support::Fixture::at(dir.path());
+        let mut talk = fixture.session();
         talk.rows("create sequence s");
         talk.rows("create sequence untaken");
         talk.rows("select nextval('s')");
     }
-    let mut talk = support::Fixture::at(dir.path()).session();
+    let fixture = support::Fixture::at(dir.path());
+    let mut talk = fixture.session();
     talk.rows("alter sequence s increment by 10");
     talk.rows("alter sequence untaken increment by 10");
     let mut number = |sql: &str| -> i64 {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use onlap::{Database, Options, SyncMode};
 use onlap_sql::{Client, CopyData, Instance, Reply, Result, Session, SessionInfo};
@@ -18,6 +19,8 @@ pub fn texts(rows: &[Vec<Option<String>>]) -> Vec<String> {
 pub struct Fixture {
     /// What sessions share.
     pub instance: Arc<Instance>,
+    /// Whether nothing else may hold it when this goes.
+    sole: bool,
     _dir: Option<tempfile::TempDir>,
 }
 
@@ -37,20 +40,22 @@ impl Fixture {
             options.tuning.memtable_bytes = Some(16 << 10);
         }
         let db = Database::open(dir.path(), options).expect("an empty database opens");
-        Fixture { instance: Instance::open(db).expect("an empty catalog"), _dir: Some(dir) }
+        let instance = Instance::open(db).expect("an empty catalog");
+        Fixture { instance, sole: true, _dir: Some(dir) }
     }
 
     /// The database of a directory, which stays when this goes.
     #[allow(dead_code, reason = "not every file of tests needs it")]
     pub fn at(dir: &Path) -> Fixture {
         let db = Database::open(dir, Options::default().sync(SyncMode::Os)).expect("it opens");
-        Fixture::of(Instance::open(db).expect("its catalog opens"))
+        let instance = Instance::open(db).expect("its catalog opens");
+        Fixture { instance, sole: true, _dir: None }
     }
 
     /// A database that was opened elsewhere.
     #[allow(dead_code, reason = "not every file of tests needs it")]
     pub fn of(instance: Arc<Instance>) -> Fixture {
-        Fixture { instance, _dir: None }
+        Fixture { instance, sole: false, _dir: None }
     }
 
     /// A session of postgres.
@@ -71,6 +76,22 @@ impl Fixture {
         Talk { session, client: Memory::default() }
     }
 }
+
+impl Drop for Fixture {
+    /// Sessions are gone by now: what holds the instance still, such as a statement that it keeps, holds it for good, and its
+    /// database could not be opened again.
+    fn drop(&mut self) {
+        let began = Instant::now();
+        let is_held = || Arc::strong_count(&self.instance) > 1 && !std::thread::panicking();
+        while self.sole && is_held() {
+            assert!(began.elapsed() < GONE, "something holds the instance that is no session");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// How long threads of the instance may take to let it go.
+const GONE: Duration = Duration::from_secs(20);
 
 /// A client that keeps what it is sent.
 #[derive(Default)]

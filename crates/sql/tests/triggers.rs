@@ -180,3 +180,20 @@ fn actions_count_in_the_depth_of_triggers_before_rows() {
          delete from c\n",
     );
 }
+
+#[test]
+fn a_trigger_of_a_partitioned_table_is_one_of_its_partitions() {
+    compare(include_str!("../testdata/routines/partition_names.sql"));
+    let fixture = support::Fixture::new(false);
+    let mut talk = fixture.session();
+    for sql in [
+        "create table p (id int) partition by range (id)",
+        "create function lg() returns trigger language plpgsql as 'begin return new; end'",
+        "create trigger t after insert on p for each row execute function lg()",
+    ] {
+        talk.rows(sql);
+    }
+    // PostgreSQL keeps it for the partitions.
+    let outcome = talk.run("alter table only p disable trigger t");
+    assert_eq!(outcome.error.map(|error| error.0), Some("0A000".to_string()));
+}

@@ -21,6 +21,8 @@ pub struct MadeCall {
     pub args: Vec<TypeRef>,
     /// The type of the result.
     pub result: TypeRef,
+    /// The columns that the query defines for a result of no certain row type.
+    pub defined: Vec<(Box<str>, TypeRef)>,
 }
 
 /// What calls it for each row.

@@ -40,6 +40,6 @@ pub const ENTRIES: &[&[Entry]] = &[
 ];
 /// Aggregates.
 pub const AGGREGATES: &[&[AggregateEntry]] =
-    &[address::AGGREGATES, enums::AGGREGATES, lsn::AGGREGATES];
+    &[address::AGGREGATES, enums::AGGREGATES, lsn::AGGREGATES, versions::AGGREGATES];
 /// Functions that give sets.
 pub const SERIES: &[SeriesEntry] = session::SERIES;

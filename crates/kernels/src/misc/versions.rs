@@ -4,9 +4,19 @@
 //! transactions were under way, the first that was, the first that was not begun yet, and those between. Thread safety: pure
 //! functions.
 
+use std::cmp::Ordering;
+
 use onlap_pg::{Error, Result};
 
+use crate::aggregate::AggregateEntry;
+use crate::array::extreme;
 use crate::{Bool, Bytes, Entry, Int4, two};
+
+/// Aggregates.
+pub(super) const AGGREGATES: &[AggregateEntry] = &[
+    ("max(tid)", |types| extreme(types, Ordering::Greater)),
+    ("min(tid)", |types| extreme(types, Ordering::Less)),
+];
 
 /// Functions. The binary form of places is in their order.
 pub(super) const ENTRIES: &[Entry] = &[

@@ -224,7 +224,9 @@ pub fn assignment(
     let conversion = match resolve::convert(catalog, operand, to, Context::Assignment)? {
         Some(conversion) => conversion,
         None => {
-            value = binder.out.add(Expr::ViaText(value), TypeRef::new(to.oid), None);
+            // A domain is asked of what the text means to the type below: of NULL, too.
+            let below = TypeRef::new(catalog.base_type(to.oid));
+            value = binder.out.add(Expr::ViaText(value), below, None);
             let operand = binder.operand(value);
             let to_itself = resolve::convert(catalog, operand, to, Context::Assignment)?;
             to_itself.ok_or_else(|| resolve::cast_error(catalog, from.oid, to.oid))?

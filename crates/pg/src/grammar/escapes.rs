@@ -63,7 +63,6 @@ pub(super) fn backslash(text: &str, from: usize, value: &mut Vec<u8>) -> Result<
                 b'n' => value.push(b'\n'),
                 b'r' => value.push(b'\r'),
                 b't' => value.push(b'\t'),
-                b'v' => value.push(0x0b),
                 _ => value.extend_from_slice(&bytes[from + 1..end]),
             }
             Ok(end)

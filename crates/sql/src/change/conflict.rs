@@ -378,7 +378,14 @@ pub fn arbiters(
     let (mut wanted, mut calculated) = (Vec::new(), Vec::new());
     for element in &conflict.elements {
         match tree.expr(element.value) {
-            Expr::Var { column, .. } if *column > 0 => wanted.push(*column as usize - 1),
+            Expr::Var { column, .. } if *column > 0 => {
+                // An index of a type without collations has none.
+                let ty = catalog.get_type(tree.ty(element.value).oid);
+                if element.collation != 0 && ty.is_none_or(|ty| ty.collation == 0) {
+                    return Err(no_index());
+                }
+                wanted.push(*column as usize - 1);
+            }
             _ => calculated.push(element.value),
         }
     }

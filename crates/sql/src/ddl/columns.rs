@@ -5,7 +5,8 @@
 
 use onlap::{DataType, Value};
 use onlap_pg::ast::{
-    ColumnRule, Expr, ExprId, Judged, Literal, NewColumn, Path, Said, Span, TypeName, When,
+    ColumnRule, Expr, ExprId, Judged, Literal, NewColumn, Path, Said, SequenceOption, Span,
+    TypeName, When,
 };
 use onlap_pg::bind::{self, is_system_column};
 use onlap_pg::bound::collation_named;
@@ -154,6 +155,10 @@ pub fn declared_as<'a>(
                 out.not_null |= not;
             }
             ColumnRule::Default(said) => {
+                if matches!(&out.sequence, Some(OwnSequence { identity: Some(_), .. })) {
+                    let place = if serial { None } else { Some(named.place) };
+                    return Err(both_said(source, (table, &out.name), place));
+                }
                 if out.sequence.is_some() || !matches!(out.default, Default::None) {
                     let text =
                         format!("multiple default values specified for column \"{}\"", out.name);
@@ -163,13 +168,7 @@ pub fn declared_as<'a>(
             }
             ColumnRule::Generated(said) => out.generated = Some(Generation::Said(said)),
             ColumnRule::Identity(always, options) => {
-                let mut options = sequence::Options::of(options)?;
-                options.ty.get_or_insert(ty.engine);
-                let whole = [DataType::Int2, DataType::Int4, DataType::Int8];
-                if !ty.is_own() || !whole.contains(&ty.engine) {
-                    let text = "identity column type must be smallint, integer, or bigint";
-                    return Err(SqlError::new(state::BAD_PARAMETER, text));
-                }
+                let options = identity(source, (table, &out), (ty, options), named.place)?;
                 out.sequence = Some(OwnSequence { options, identity: Some(*always) });
                 out.not_null = true;
             }
@@ -189,6 +188,48 @@ pub fn declared_as<'a>(
         }
     }
     Ok(out)
+}
+
+/// The sequence of an identity column.
+fn identity(
+    source: Source<'_>,
+    (table, out): (&str, &Declared<'_>),
+    (ty, options): (ColumnType, &[SequenceOption]),
+    place: u32,
+) -> Result<sequence::Options> {
+    match &out.sequence {
+        Some(OwnSequence { identity: Some(_), .. }) => {
+            let column = &out.name;
+            let text = format!(
+                "multiple identity specifications for column \"{column}\" of table \"{table}\""
+            );
+            return Err(source.at(SqlError::new(state::SYNTAX, text), place));
+        }
+        // What SERIAL stands for has no place of its own.
+        Some(_) => return Err(both_said(source, (table, &out.name), None)),
+        None if !matches!(out.default, Default::None) => {
+            return Err(both_said(source, (table, &out.name), Some(place)));
+        }
+        None => {}
+    }
+    let mut options = sequence::Options::of(options)?;
+    options.ty.get_or_insert(ty.engine);
+    let whole = [DataType::Int2, DataType::Int4, DataType::Int8];
+    if !ty.is_own() || !whole.contains(&ty.engine) {
+        let text = "identity column type must be smallint, integer, or bigint";
+        return Err(SqlError::new(state::BAD_PARAMETER, text));
+    }
+    Ok(options)
+}
+
+fn both_said(source: Source<'_>, (table, column): (&str, &str), place: Option<u32>) -> SqlError {
+    let text =
+        format!("both default and identity specified for column \"{column}\" of table \"{table}\"");
+    let error = SqlError::new(state::SYNTAX, text);
+    match place {
+        Some(place) => source.at(error, place),
+        None => error,
+    }
 }
 
 /// Whether NULL or NOT NULL was said.

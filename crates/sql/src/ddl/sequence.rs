@@ -1,6 +1,6 @@
 //! CREATE, ALTER and DROP SEQUENCE.
 
-use onlap::{DataType, ErrorKind, Sequence, SequenceSpec, convert};
+use onlap::{DataType, ErrorKind, Sequence, SequenceSchema, SequenceSpec, convert};
 use onlap_pg::ast::{AlterSequence, CreateSequence, SequenceOption};
 use serde_json::json;
 
@@ -116,14 +116,26 @@ impl Options {
         let rising = increment >= 0;
         let usual_min = if rising { 1 } else { low };
         let usual_max = if rising { high } else { -1 };
-        let known = before.as_ref().filter(|_| self.ty.is_none());
+        // Another type moves the ends of the one before, and keeps others.
+        let types = [DataType::Int2, DataType::Int4, DataType::Int8].map(convert::int_range);
+        let is_end = |value: i64| types.iter().any(|(low, high)| value == *low || value == *high);
+        let kept = |value: i64| self.ty.is_none() || !is_end(value);
+        let before_of = |of: fn(&SequenceSchema) -> i64| before.as_ref().map(of);
         let min = match self.min {
             Some(min) => min.unwrap_or(usual_min),
-            None => known.map_or(usual_min, |b| b.min),
+            None => match before_of(|b| b.min) {
+                Some(min) if kept(min) => min,
+                Some(_) => low,
+                None => usual_min,
+            },
         };
         let max = match self.max {
             Some(max) => max.unwrap_or(usual_max),
-            None => known.map_or(usual_max, |b| b.max),
+            None => match before_of(|b| b.max) {
+                Some(max) if kept(max) => max,
+                Some(_) => high,
+                None => usual_max,
+            },
         };
         let first = if rising { min } else { max };
         let start = self.start.or(before.as_ref().map(|b| b.start)).unwrap_or(first);

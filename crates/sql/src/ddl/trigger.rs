@@ -22,7 +22,7 @@ use crate::session::Session;
 use crate::source::{Source, strings};
 use crate::view::{View, no_table};
 use crate::wire::Client;
-pub use hidden::{must_go_together, must_see};
+pub use hidden::{must_go_together, must_reach_all, must_see};
 pub use tables::must_not_prevent;
 pub use when::{names, of_column, renamed};
 
@@ -99,6 +99,9 @@ pub fn create(
     trigger.when = when::kept_text(view, source, create, (&trigger, &on.of.name, schema))?;
     if let Some(schema) = schema {
         hidden::must_be_told(view, schema, &trigger)?;
+        if trigger.row {
+            hidden::must_be_single(view, schema.id, &trigger.name)?;
+        }
     }
     let known = kept::of_relation(&view.objects, on.of.oid);
     let known = known.into_iter().find(|known| known.name == trigger.name);
@@ -275,6 +278,9 @@ pub fn rename(
     if name != to && view.objects.get(Kind::Trigger, &new).is_some() {
         let text = format!("trigger \"{to}\" for relation \"{}\" already exists", on.of.name.name);
         return Err(SqlError::new(state::DUPLICATE_OBJECT, text));
+    }
+    if let Some(table) = on.of.table.as_ref().filter(|_| name != to && trigger.row) {
+        hidden::must_be_single(view, table.schema().id, to)?;
     }
     if name != to {
         on.hold(session, view)?;

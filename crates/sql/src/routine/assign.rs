@@ -340,7 +340,7 @@ impl Machine<'_, '_> {
                 for (_, ty) in &shape {
                     values.push(match given.next() {
                         Some(((_, from), value)) => self.convert(value, from, *ty)?,
-                        None => Datum::Null,
+                        None => self.convert(Datum::Null, TypeRef::new(oids::UNKNOWN), *ty)?,
                     });
                 }
                 let row = Row { shape: shape.clone(), values };
@@ -350,6 +350,12 @@ impl Machine<'_, '_> {
                 let row = row.or_else(|| {
                     let shape = before?.shape;
                     Some(Row { values: vec![Datum::Null; shape.len()], shape })
+                });
+                // A literal of an open type is a text.
+                let row = row.map(|mut row| {
+                    let open = row.shape.iter_mut().filter(|(_, ty)| ty.oid == oids::UNKNOWN);
+                    open.for_each(|(_, ty)| *ty = TypeRef::new(oids::TEXT));
+                    row
                 });
                 self.put(slot, Held::Record(row))
             }

@@ -202,6 +202,8 @@ fn must_be(machine: &Machine<'_, '_>, ty: TypeRef, given: Given) -> Result<Given
     let catalog = machine.host.catalog();
     let shape = machine.body.row.map(|slot| &machine.held[slot]);
     let fits = match (value, shape) {
+        // What the query defines is compared with what it gets where that is read.
+        (Datum::Bytes(_), Some(Held::Row(oids::RECORD, ..))) => true,
         (Datum::Bytes(bytes), Some(Held::Row(_, shape, _))) => {
             Record::load(bytes).is_of(shape.iter().map(|field| field.1.oid))
         }
@@ -403,6 +405,15 @@ fn gives(view: &View, function: &Function, call: &MadeCall) -> Result<(Gives, Op
             names.name_row(ty.oid).map_err(|e| sql_error(&e, ""))?;
             let kind = names.catalog().get_type(ty.oid).map(|ty| ty.kind);
             let row = match kind {
+                // In SQL its values become what the query defines for them.
+                Some(TypeKind::Pseudo)
+                    if ty.oid == oids::RECORD
+                        && function.language == "sql"
+                        && !call.defined.is_empty() =>
+                {
+                    let fields = call.defined.iter().map(|(name, ty)| (name.to_string(), *ty));
+                    Some(Kind::Row(oids::RECORD, fields.collect()))
+                }
                 Some(TypeKind::Pseudo) if ty.oid == oids::RECORD => Some(Kind::Record),
                 Some(TypeKind::Composite) => Some(kind_of(view, ty)?),
                 _ => None,

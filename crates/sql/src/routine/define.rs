@@ -6,7 +6,6 @@
 use onlap_kernels::misc::MadeCall;
 use onlap_pg::TypeRef;
 use onlap_pg::catalog::oids;
-use onlap_pg::resolve::{Context, can_convert};
 use parking_lot::Mutex;
 
 use super::called::{TRIGGER, form, is_polymorphic};
@@ -38,6 +37,7 @@ pub fn check(view: &View, function: &Function, at: Option<usize>) -> Result<()> 
         places: (0..args.len()).collect(),
         args,
         result: TypeRef::new(concrete(function.result)),
+        defined: Vec::new(),
     };
     let form = match function.result {
         TRIGGER => trigger::form(view, None)?,
@@ -131,9 +131,6 @@ fn check_result(view: &View, function: &Function, form: &Form, last: Option<&Bou
     {
         return Ok(());
     }
-    let may_become = |from: TypeRef, to: TypeRef| {
-        let from = if from.oid == oids::UNKNOWN { TypeRef::new(oids::TEXT) } else { from };
-        from.oid == to.oid || can_convert(catalog, from.oid, to.oid, Context::Assignment)
-    };
+    let may_become = |from: TypeRef, to: TypeRef| sql::may_become(catalog, from, to);
     sql::misfit(catalog, function.result, &wanted, (given.as_deref(), is_row), &may_become)
 }

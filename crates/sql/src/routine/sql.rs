@@ -8,6 +8,7 @@ use onlap_kernels::Datum;
 use onlap_kernels::array::record;
 use onlap_pg::TypeRef;
 use onlap_pg::catalog::{Catalog, oids};
+use onlap_pg::resolve::{Context, can_convert};
 
 use super::body::{Block, Body, Conflict, Gives, Kind, Role, Sql};
 use super::give::is_row;
@@ -73,6 +74,11 @@ pub fn run(machine: &mut Machine<'_, '_>, function: &Function, statements: &[Sql
             (true, false) => 1,
         };
         let done = machine.fixed(sql, most);
+        if let (Ok(Given { shape: Some(shape), .. }), true) = (&done, is_last) {
+            let become_defined = machine.must_become_defined(shape);
+            let context = format!("SQL function \"{}\" during startup", function.name.name);
+            become_defined.map_err(|e| e.around(&context))?;
+        }
         let done = match (done, is_last) {
             (Ok(given), true) => machine.give_last(&given),
             (done, _) => done.map(|_| false),
@@ -109,6 +115,18 @@ impl Machine<'_, '_> {
             self.given.rows.push(row);
         }
         Ok(true)
+    }
+
+    /// Fails unless the columns of the last statement become those that the query defines for a record.
+    fn must_become_defined(&self, shape: &Shape) -> Result<()> {
+        let row = self.row_to_give();
+        let Some((oids::RECORD, Some(wanted))) = &row else { return Ok(()) };
+        if matches!(&shape[..], [(_, one)] if is_row(self.host.catalog(), one.oid)) {
+            return Ok(());
+        }
+        let may_become = |from: TypeRef, to: TypeRef| may_become(self.host.catalog(), from, to);
+        let given = (Some(&shape[..]), true);
+        misfit(self.host.catalog(), oids::RECORD, wanted, given, &may_become)
     }
 
     fn set_results(&mut self, mut row: Vec<Datum<'static>>) -> Result<()> {
@@ -209,6 +227,12 @@ pub fn type_of(kind: &Kind) -> TypeRef {
         Kind::Row(oid, _) => TypeRef::new(*oid),
         Kind::Record => TypeRef::new(oids::RECORD),
     }
+}
+
+/// Whether a value of one type is given back as one of another.
+pub fn may_become(catalog: &Catalog, from: TypeRef, to: TypeRef) -> bool {
+    let from = if from.oid == oids::UNKNOWN { oids::TEXT } else { from.oid };
+    from == to.oid || can_convert(catalog, from, to.oid, Context::Assignment)
 }
 
 /// What is wrong with the columns of the last statement, for the result of a function.

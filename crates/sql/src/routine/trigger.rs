@@ -244,6 +244,7 @@ fn called(
         places: Vec::new(),
         args: vec![TypeRef::new(firing.of.row_type)],
         result: TypeRef::new(super::called::TRIGGER),
+        defined: Vec::new(),
     };
     let given = by_machine(session, &view, (function, &call), |machine, _| {
         tell(machine, firing)?;

@@ -241,7 +241,8 @@ fn all_columns(view: &View, model: &Model) -> Rows {
                 name,
                 number,
                 default,
-                yes(column.is_none_or(|c| c.nullable)),
+                yes(column.is_none_or(|c| c.nullable)
+                    && !domain.and_then(|made| made.domain()).is_some_and(|of| of.not_null)),
                 domain.map(|_| view.database.clone()),
                 domain.map(|made| made.name.schema.clone()),
                 domain.map(|made| made.name.name.clone()),
@@ -296,8 +297,10 @@ fn sequences(view: &View, model: &Model) -> Rows {
          numeric_precision_radix numeric_scale start_value minimum_value maximum_value increment \
          cycle_option",
     );
-    let sight = Sight::of(view);
-    for relation in model.relations.iter().filter(|r| sight.sees_sequence(r)) {
+    let (sight, owned) = (Sight::of(view), owned_sequences(view, model));
+    // Those of identity columns are parts of their tables.
+    let is_own = |oid: u32| !owned.iter().any(|(of, .., identity)| *of == oid && *identity);
+    for relation in model.relations.iter().filter(|r| sight.sees_sequence(r) && is_own(r.oid)) {
         let What::Sequence(s) = &relation.what else { continue };
         let ty = sequence_type(s.max);
         let bits = match ty {

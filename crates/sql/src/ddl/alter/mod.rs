@@ -28,7 +28,7 @@ use super::columns::Declared;
 use super::kin;
 use super::materialized;
 use super::naming::{self, Relation};
-use super::{policy, sequence, storage, view_options};
+use super::{policy, sequence, storage, trigger, view_options};
 use actions::Actions;
 pub use moves::check_free;
 pub use remade::{Again, make as make_again};
@@ -136,6 +136,9 @@ impl Named<'_> {
         self.view.scope.tx()?.await_form(&table)?;
         if self.view.scope.lent().is_called_for(table.schema().id) || !only_names(changes) {
             super::index::must_be_unused(self.view, &table, TAG)?;
+        }
+        if self.only && changes.iter().any(|change| matches!(change, TableChange::Trigger(..))) {
+            trigger::must_reach_all(self.view, table.schema().id)?;
         }
         if materialized::is(self.view, &table) {
             changes.iter().try_for_each(|change| of_materialized(&name, change))?;

@@ -8,7 +8,7 @@ use onlap::{Action, ForeignKeySchema, TableId, TableSchema};
 
 use crate::catalog::triggers::{self as kept, Trigger};
 use crate::catalog::{Name, oids};
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, state};
 use crate::query::family::by_id;
 use crate::view::View;
 
@@ -80,10 +80,49 @@ pub fn must_see(view: &View, table: &Name, actions: (Action, Action)) -> Result<
     }
 }
 
-/// Fails where a table that has become a partition, or one below it, and those above it do not go together.
+fn is_of_rows(view: &View, table: TableId, name: &str) -> bool {
+    triggers_of(view, table).iter().any(|trigger| trigger.row && trigger.name == name)
+}
+
+fn taken(view: &View, table: TableId, name: &str) -> Result<()> {
+    let tables = by_id(view)?;
+    let shown = tables.get(&table).map(|table| Name::of_engine(&table.name()).1.name);
+    let shown = shown.unwrap_or_default();
+    let text = format!("trigger \"{name}\" for relation \"{shown}\" already exists");
+    Err(SqlError::new(state::DUPLICATE_OBJECT, text))
+}
+
+/// Fails where a row trigger of this name would be there twice for rows of a partition: that of a partitioned table is one of its
+/// partitions, too.
+///
+/// # Errors
+/// `42710`
+pub fn must_be_single(view: &View, table: TableId, name: &str) -> Result<()> {
+    let above = view.objects.families().all_above(table);
+    let mut others = kin(view, table).into_iter().skip(1);
+    match others.find(|other| is_of_rows(view, *other, name)) {
+        Some(other) => taken(view, if above.contains(&other) { table } else { other }, name),
+        None => Ok(()),
+    }
+}
+
+/// Fails where a partitioned table's row triggers would be set to fire, or not to, without those of its partitions, which are the
+/// same here.
 ///
 /// # Errors
 /// `0A000`
+pub fn must_reach_all(view: &View, table: TableId) -> Result<()> {
+    let has_any = || triggers_of(view, table).iter().any(|trigger| trigger.row);
+    match view.objects.families().divided(table).is_some() && has_any() {
+        true => Err(SqlError::unsupported("ALTER TABLE ONLY … TRIGGER of a partitioned table")),
+        false => Ok(()),
+    }
+}
+
+/// Fails where a table that has become a partition, or one below it, and those above it do not go together.
+///
+/// # Errors
+/// `0A000`; `42710`: two triggers have one name.
 pub fn must_go_together(view: &View, partition: TableId) -> Result<()> {
     if view.objects.of_kind(crate::catalog::Kind::Trigger).next().is_none() {
         return Ok(());
@@ -93,6 +132,10 @@ pub fn must_go_together(view: &View, partition: TableId) -> Result<()> {
         let Some(schema) = tables.get(&id).map(onlap::Table::schema) else { continue };
         for trigger in triggers_of(view, id) {
             must_be_told(view, &schema, &trigger)?;
+            let mut above = view.objects.families().all_above(id).into_iter();
+            if trigger.row && above.any(|above| is_of_rows(view, above, &trigger.name)) {
+                return taken(view, id, &trigger.name);
+            }
         }
     }
     Ok(())
