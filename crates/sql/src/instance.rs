@@ -224,6 +224,11 @@ impl Instance {
         Ok(instance)
     }
 
+    /// How many sessions there are.
+    pub fn session_count(&self) -> usize {
+        self.sessions.lock().len()
+    }
+
     /// The database.
     pub fn database(&self) -> &Database {
         &self.db

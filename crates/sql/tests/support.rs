@@ -78,12 +78,13 @@ impl Fixture {
 }
 
 impl Drop for Fixture {
-    /// Sessions are gone by now: what holds the instance still, such as a statement that it keeps, holds it for good, and its
+    /// Where sessions are gone, what holds the instance still, such as a statement that it keeps, holds it for good, and its
     /// database could not be opened again.
     fn drop(&mut self) {
         let began = Instant::now();
+        let is_alone = self.sole && self.instance.session_count() == 0;
         let is_held = || Arc::strong_count(&self.instance) > 1 && !std::thread::panicking();
-        while self.sole && is_held() {
+        while is_alone && is_held() {
             assert!(began.elapsed() < GONE, "something holds the instance that is no session");
             std::thread::sleep(Duration::from_millis(5));
         }
