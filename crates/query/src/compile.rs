@@ -261,6 +261,7 @@ impl Compiler<'_> {
             Expr::Case(operand, arms, otherwise) => self.case(*operand, arms, *otherwise, ty),
             Expr::Coalesce(all) => self.coalesce(all, ty),
             Expr::Greatest(all, least) => {
+                onlap_kernels::array::ordering(&self.env.catalog, ty.oid)?;
                 let collide = collation::collides(self.bound, &self.env.catalog, id);
                 let which = Which { least: *least, collide, ty: ty.oid };
                 Ok(Node::Greatest(self.nodes(all)?, which))
@@ -420,7 +421,8 @@ impl Compiler<'_> {
         let types = Types { args: self.types_of(&xml.args), result: ty, catalog };
         let kernel = onlap_kernels::xml::kernel(&types, xml);
         let (args, arrow) = (self.nodes(&xml.args)?, self.arrow(ty.oid)?);
-        self.folded(Node::Call(Call { kernel, args, effect: Effect::None, ty: arrow }), false)
+        // PostgreSQL calculates it for rows alone, so that its errors come where there are some.
+        Ok(Node::Call(Call { kernel, args, effect: Effect::None, ty: arrow }))
     }
 
     /// A column, of this query or of one around it.

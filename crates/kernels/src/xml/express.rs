@@ -38,7 +38,6 @@ pub fn kernel(types: &Types, xml: &Xml) -> Box<dyn Kernel> {
         };
         if let Some(made) = &made {
             fits(made.len())?;
-            cx.room(made.len())?;
         }
         Ok(made.map_or(Datum::Null, Datum::text))
     })
@@ -59,7 +58,7 @@ fn concat(args: &[Datum<'_>], cx: &Cx<'_>) -> Result<Option<String>> {
 /// Texts behind each other, with one declaration that is true of all of them.
 ///
 /// # Errors
-/// `54000`, `53200`, `57014`.
+/// `54000`, `57014`.
 pub(super) fn joined<'t>(parts: impl IntoIterator<Item = &'t str>, cx: &Cx<'_>) -> Result<String> {
     let mut body = String::new();
     let (mut version, mut differs) = (None, false);
@@ -79,7 +78,6 @@ pub(super) fn joined<'t>(parts: impl IntoIterator<Item = &'t str>, cx: &Cx<'_>) 
     let mut out = String::new();
     declare(version.filter(|_| !differs), standalone, &mut out);
     out.push_str(&body);
-    cx.room(out.len())?;
     Ok(out)
 }
 

@@ -14,6 +14,7 @@ use onlap_pg::{Error, Result};
 
 use crate::aggregate::AggregateEntry;
 use crate::misc::rows::{called, strict, text};
+use crate::text::encodings::decoded;
 use crate::{Cx, Datum, Entry, Kernel, Types};
 
 /// Functions.
@@ -72,15 +73,14 @@ pub(crate) fn check(text: &str, shape: Shape, cx: &Cx<'_>) -> Result<()> {
 /// Reads a text that a client sent in binary: in the encoding that its declaration names.
 ///
 /// # Errors
-/// `22021`: it is none of that encoding; `0A000`: of another one; as [`check`].
+/// `22021`: it is none of that encoding; `22023`: there is no such encoding; `0A000`: it is not served; as [`check`].
 pub(crate) fn recv(bytes: &[u8], cx: &Cx<'_>) -> Result<Datum<'static>> {
-    let text = onlap_pg::value::utf8::text(bytes)?;
-    let named = xml::declaration(text).ok().and_then(|read| read.encoding);
-    let is_own = |name: &str| matches!(&*name.to_ascii_lowercase(), "utf-8" | "utf8");
-    if let Some(name) = named.filter(|name| !is_own(name) && !text.is_ascii()) {
-        let text = format!("binary input of type xml in encoding {name} is not supported");
-        return Err(Error::unserved(text));
-    }
-    check(text, cx.settings.xml.shape, cx)?;
+    let ascii = bytes.iter().position(|b| !b.is_ascii()).unwrap_or(bytes.len());
+    let begin = onlap_pg::value::utf8::text(&bytes[..ascii])?;
+    let text = match xml::declaration(begin).ok().and_then(|read| read.encoding) {
+        Some(encoding) => decoded(bytes, encoding, cx)?,
+        None => onlap_pg::value::utf8::text(bytes)?.to_owned(),
+    };
+    check(&text, cx.settings.xml.shape, cx)?;
     Ok(Datum::text(text))
 }

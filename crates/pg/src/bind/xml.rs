@@ -32,7 +32,7 @@ impl Binder<'_> {
         for (at, arg) in xml.args.iter().enumerate() {
             let value = self.expr(*arg)?;
             made.args.push(match xml_type(xml.op, at) {
-                Some(ty) => self.specific(value, ty, xml.op.word())?,
+                Some(ty) => self.xml_argument(value, ty, xml.op)?,
                 None => value,
             });
         }
@@ -41,6 +41,17 @@ impl Binder<'_> {
         }
         let ty = if xml.op == XmlOp::IsDocument { oids::BOOL } else { XML };
         Ok(self.out.add(Expr::Xml(Box::new(made)), TypeRef::new(ty), place))
+    }
+
+    fn xml_argument(&mut self, value: ExprId, ty: Oid, op: XmlOp) -> Result<ExprId> {
+        let made = self.specific(value, ty, op.word())?;
+        match self.find(made, &|b, id| b.gives_set(id)) {
+            None => Ok(made),
+            Some(_) => {
+                let text = format!("argument of {} must not return a set", op.word());
+                Err(Error::new("42804", text)).at(self.start_of(made))
+            }
+        }
     }
 
     /// The name of an attribute or of an element of a forest.

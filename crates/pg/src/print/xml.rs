@@ -10,7 +10,11 @@ impl<'a> Printer<'a> {
     pub(super) fn xml(&mut self, id: ExprId, xml: &'a Xml) -> Result<()> {
         let args = &xml.args[xml.names.len()..];
         if xml.op == XmlOp::IsDocument {
-            self.part(args[0], false, id)?;
+            // PostgreSQL's pretty form has parentheses even where the value is simple.
+            let parens = self.look.pretty;
+            self.put(if parens { "(" } else { "" });
+            self.expr(args[0], false)?;
+            self.put(if parens { ")" } else { "" });
             self.put(" IS DOCUMENT");
             return Ok(());
         }

@@ -54,7 +54,6 @@ create table t (x xml, a xml[])
 create index on t(x)
 create index on t using hash (x)
 create index on t using gin (x)
-create index on t(a)
 create table t2 (x xml primary key)
 create table t2 (x xml unique)
 select xml('<a/>'), text('<a/>'::xml), xmlvalidate('<a/>', 'x')
@@ -91,3 +90,13 @@ select '<a/>'::xml in ('<b/>')
 select '<a/>'::xml like 'x'
 select '<a/>'::xml is distinct from '<b/>'::xml
 select '<a/>'::xml is null
+select greatest('1'::json, '2')
+create table j (j json)
+create table jl (j json) partition by list (j)
+create index on j using hash (j)
+select xmlelement(name a, xmlattributes('é' as b), 'é')
+select xmlelement(name a, decode(repeat('ab', 100), 'hex')), xmlelement(name a, ''::bytea), xmlelement(name a, xmlattributes(decode(repeat('ab', 100), 'hex') as b))
+select xmlforest(1 as "x_x0041_", 2 as "日本", 3 as "·", 4 as "a·", 5 as "𐀀")
+set xmlbinary = hex
+select xmlelement(name a, '\xabcdef'::bytea)
+select xmlelement(name a, '{\\xab,NULL}'::bytea[])

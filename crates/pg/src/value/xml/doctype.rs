@@ -120,7 +120,9 @@ impl<'t> Scanner<'t, '_> {
         let part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         let begins = encoding.starts_with(|c: char| c.is_ascii_alphabetic());
         if !begins || !encoding.chars().all(part) {
-            return self.fault("Invalid XML encoding name");
+            // In front of the name and the quote behind it.
+            let at = self.at - encoding.len() - 1;
+            return self.fault_at(at, "Invalid XML encoding name");
         }
         let name = encoding.to_ascii_lowercase();
         let families = ["iso-8859-", "iso8859-", "windows-", "cp"];

@@ -81,7 +81,9 @@ pub(super) fn document<'w>(text: &str, worked: &'w mut Worked<'w>) -> Read<()> {
     if !scanner.is_at("<") {
         return scanner.fault("Start tag expected, '<' not found");
     }
-    scanner.elements(true)?;
+    if !scanner.start_tag()? {
+        scanner.elements(true)?;
+    }
     scanner.misc()?;
     match scanner.rest().is_empty() {
         true => Ok(()),
@@ -166,7 +168,7 @@ impl<'t, 'w> Scanner<'t, 'w> {
         Some(name)
     }
 
-    /// Reads what may stand in an element: to the end of the text, or of the first element where `one`.
+    /// Reads what may stand in an element: to the end of the text, or of the element that is open where `one`.
     fn elements(&mut self, one: bool) -> Read<()> {
         loop {
             (self.worked)(1).map_err(End::Stopped)?;
@@ -180,22 +182,24 @@ impl<'t, 'w> Scanner<'t, 'w> {
                     }
                 };
             }
-            let is_element = match rest.as_bytes() {
-                [b'<', b'?', ..] => self.instruction().map(|()| false)?,
-                [b'<', b'!', b'-', b'-', ..] => self.comment().map(|()| false)?,
-                [b'<', b'!', ..] if rest.starts_with("<![CDATA[") => {
-                    self.section().map(|()| false)?
-                }
-                [b'<', b'/', ..] if self.open.is_empty() && !one => {
+            match rest.as_bytes() {
+                [b'<', b'?', ..] => self.instruction()?,
+                [b'<', b'!', b'-', b'-', ..] => self.comment()?,
+                [b'<', b'!', ..] if rest.starts_with("<![CDATA[") => self.section()?,
+                [b'<', b'/', ..] if self.open.is_empty() => {
                     return self.fault("chunk is not well balanced");
                 }
-                [b'<', b'/', ..] if !self.open.is_empty() => self.end_tag().map(|()| true)?,
-                [b'<', ..] => self.start_tag()?,
-                [b'&', ..] => self.reference().map(|()| false)?,
-                _ => self.characters().map(|()| false)?,
-            };
-            if one && is_element && self.open.is_empty() {
-                return Ok(());
+                [b'<', b'/', ..] => {
+                    self.end_tag()?;
+                    if one && self.open.is_empty() {
+                        return Ok(());
+                    }
+                }
+                [b'<', ..] => {
+                    self.start_tag()?;
+                }
+                [b'&', ..] => self.reference()?,
+                _ => self.characters()?,
             }
         }
     }
