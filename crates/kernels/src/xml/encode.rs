@@ -2,12 +2,13 @@
 //!
 //! Thread safety: pure functions.
 
+use onlap_base::stop::STRIDE;
 use onlap_pg::{Error, Oid, Result};
 
 use crate::array::Array;
 use crate::array::text::element_repr;
 use crate::json::shown;
-use crate::misc::growth::fits;
+use crate::misc::growth::{Growth, fits};
 use crate::misc::rows::bytes;
 use crate::text::codes::base64;
 use crate::{Cx, Datum};
@@ -50,7 +51,7 @@ pub(super) fn encoded(
     crate::output(cx, oid, value, &mut out)?;
     match base {
         142 => Ok(out),
-        _ if escape => escaped(&out),
+        _ if escape => escaped(&out, cx),
         _ => Ok(out),
     }
 }
@@ -73,54 +74,48 @@ fn binary(bytes: &[u8], cx: &Cx<'_>) -> Result<String> {
 /// A text between tags.
 ///
 /// # Errors
-/// `54000`: it would be too long.
-pub(super) fn escaped(text: &str) -> Result<String> {
-    written(text, |c| match c {
-        '&' => Some("&amp;"),
-        '<' => Some("&lt;"),
-        '>' => Some("&gt;"),
-        '\r' => Some("&#x0d;"),
-        _ => None,
+/// `54000`: it would be too long; `57014`.
+fn escaped(text: &str, cx: &Cx<'_>) -> Result<String> {
+    written(text, cx, |c, out| {
+        out.push_str(match c {
+            '&' => "&amp;",
+            '<' => "&lt;",
+            '>' => "&gt;",
+            '\r' => "&#x0d;",
+            c => return out.push(c),
+        });
     })
 }
 
 /// A text in the quotes of an attribute.
 ///
 /// # Errors
-/// As [`escaped`].
-pub(super) fn attribute(text: &str) -> Result<String> {
-    let ascii = written(text, |c| match c {
-        '"' => Some("&quot;"),
-        '&' => Some("&amp;"),
-        '<' => Some("&lt;"),
-        '>' => Some("&gt;"),
-        '\n' => Some("&#10;"),
-        '\r' => Some("&#13;"),
-        '\t' => Some("&#9;"),
-        _ => None,
-    })?;
-    if ascii.is_ascii() {
-        return Ok(ascii);
-    }
-    fits(ascii.len().saturating_mul(4))?;
-    let mut out = String::new();
-    for c in ascii.chars() {
-        match c.is_ascii() {
-            true => out.push(c),
-            false => out.push_str(&format!("&#x{:X};", u32::from(c))),
-        }
-    }
-    Ok(out)
+/// As of texts between tags.
+pub(super) fn attribute(text: &str, cx: &Cx<'_>) -> Result<String> {
+    written(text, cx, |c, out| {
+        out.push_str(match c {
+            '"' => "&quot;",
+            '&' => "&amp;",
+            '<' => "&lt;",
+            '>' => "&gt;",
+            '\n' => "&#10;",
+            '\r' => "&#13;",
+            '\t' => "&#9;",
+            c if c.is_ascii() => return out.push(c),
+            c => return out.push_str(&format!("&#x{:X};", u32::from(c))),
+        });
+    })
 }
 
-fn written(text: &str, escape: impl Fn(char) -> Option<&'static str>) -> Result<String> {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match escape(c) {
-            Some(part) => out.push_str(part),
-            None => out.push(c),
-        }
-        fits(out.len())?;
+fn written(text: &str, cx: &Cx<'_>, put: impl Fn(char, &mut String)) -> Result<String> {
+    let (mut out, mut growth) = (String::with_capacity(text.len()), Growth::new());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (piece, behind) = rest.split_at(rest.floor_char_boundary(STRIDE));
+        cx.worked(piece.len())?;
+        piece.chars().for_each(|c| put(c, &mut out));
+        growth.value(cx, out.len())?;
+        rest = behind;
     }
     Ok(out)
 }

@@ -64,7 +64,7 @@ pub(super) fn joined<'t>(parts: impl IntoIterator<Item = &'t str>, cx: &Cx<'_>) 
     let (mut version, mut differs) = (None, false);
     let mut standalone = Some(true);
     for part in parts {
-        cx.worked(part.len())?;
+        cx.text_pieces(part, |_| {})?;
         let read = read(part);
         standalone = match (standalone, read.standalone) {
             (_, None) | (None, _) => None,
@@ -91,7 +91,7 @@ fn element(xml: &Xml, oids: &[Oid], args: &[Datum<'_>], cx: &mut Cx<'_>) -> Resu
     let mut out = format!("<{name}");
     for ((attr, oid), value) in xml.names.iter().zip(oids).zip(args) {
         if !value.is_null() {
-            let value = attribute(&encoded(cx, *oid, value, false)?)?;
+            let value = attribute(&encoded(cx, *oid, value, false)?, cx)?;
             add(&mut out, &[" ", attr, "=\"", &value, "\""])?;
         }
     }

@@ -27,8 +27,9 @@ pub const ENTRIES: &[Entry] = &[
     }),
     ("text(xml)", |types| strict(types, |args, _| Ok(Datum::text(text(&args[0]))))),
     ("xmlcomment(text)", |types| {
-        strict(types, |args, _| {
+        strict(types, |args, cx| {
             let inside = text(&args[0]);
+            cx.text_pieces(inside, |_| {})?;
             if inside.contains("--") || inside.ends_with('-') {
                 return Err(Error::new("2200S", "invalid XML comment"));
             }

@@ -80,7 +80,8 @@ impl Parser<'_> {
         let name = Some(self.label()?);
         let (mut named, mut args) = (Vec::new(), Vec::new());
         let mut more = self.accept_char(',');
-        if more && self.kind() == Kind::Word(Keyword::Xmlattributes) {
+        let words = [Kind::Word(Keyword::Xmlattributes), Kind::Char('(')];
+        if more && [self.kind(), self.ahead(1)] == words {
             self.advance();
             self.expect_char('(')?;
             named = self.xml_named()?;

@@ -172,5 +172,3 @@ select xmlelement(name a), xmlelement(name "A b", xmlattributes(1 as x, b), c, d
 select xmlconcat(a, b), xmlparse(document a), xmlparse(content a preserve whitespace), xmlparse(content a strip whitespace), xmlpi(name a), xmlpi(name b, 'c')
 select xmlroot(a, version '1', standalone yes), xmlroot(a, version no value, standalone no), xmlroot(a, version b || c, standalone no value)
 select xmlserialize(content a as text), xmlserialize(document a + b as varchar(3)), a is not document, xmlexists('/a' passing by ref b), xmlexists(a passing by value b by ref)
-set xml option document
-set local xml option content

@@ -39,7 +39,7 @@ alter table x alter x drop default
 alter table x alter x type xml using v
 alter table x add exclude (x with =)
 select * from x order by id
-select attname, atttypid::regtype, pg_get_expr(adbin, adrelid) from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum where attrelid = 'x'::regclass and attnum > 0 and not attisdropped order by attnum
+select attname, atttypid::regtype, pg_get_expr(adbin, adrelid) from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum where attrelid = 'x'::regclass and attnum > 0 and not attisdropped order by attname
 select conname, pg_get_constraintdef(oid) from pg_constraint where conrelid = 'x'::regclass order by 1
 create domain doc as xml check (value is document)
 select '<a/>'::doc, 'x'::doc

@@ -5,6 +5,8 @@
 
 use std::collections::HashSet;
 
+use onlap_base::stop::STRIDE;
+
 use super::Worked;
 use super::declaration::is_blank;
 use crate::Error;
@@ -222,11 +224,18 @@ impl<'t, 'w> Scanner<'t, 'w> {
 
     /// That XML has all characters of a part that begins here.
     fn all_chars(&mut self, part: &str, words: &str) -> Read<()> {
-        (self.worked)(part.len()).map_err(End::Stopped)?;
-        match part.char_indices().find(|(_, c)| !is_char(*c)) {
-            None => Ok(()),
-            Some((at, c)) => self.fault_at(self.at + at, format!("{words} {}", u32::from(c))),
+        let mut at = 0;
+        while at < part.len() {
+            let end = part.ceil_char_boundary(at + STRIDE);
+            let piece = &part[at..end];
+            (self.worked)(piece.len()).map_err(End::Stopped)?;
+            if let Some((bad, c)) = piece.char_indices().find(|(_, c)| !is_char(*c)) {
+                let place = self.at + at + bad;
+                return self.fault_at(place, format!("{words} {}", u32::from(c)));
+            }
+            at = end;
         }
+        Ok(())
     }
 
     /// A start tag; whether it is one of an element that ends in it. It is opened otherwise.
