@@ -25,9 +25,13 @@ impl Parser<'_> {
             K::Xmlexists => {
                 let path = self.primary(false)?;
                 self.expect_word(K::Passing)?;
-                self.mechanism();
+                // BY alone may be a column, which cannot be behind the value.
+                let words = [Keyword::Ref, Keyword::Value].map(Kind::Word);
+                if self.at_word(Keyword::By) && words.contains(&self.ahead(1)) {
+                    self.mechanism()?;
+                }
                 let value = self.primary(false)?;
-                self.mechanism();
+                self.mechanism()?;
                 Ok(self.system_call("xmlexists", vec![path, value], place))
             }
             K::Xmlforest => {
@@ -67,14 +71,12 @@ impl Parser<'_> {
         Ok(document)
     }
 
-    /// BY REF or BY VALUE, which say nothing.
-    fn mechanism(&mut self) {
-        // BY alone may be a column.
-        let words = [Keyword::Ref, Keyword::Value].map(Kind::Word);
-        if self.at_word(Keyword::By) && words.contains(&self.ahead(1)) {
-            self.advance();
-            self.advance();
+    /// BY REF or BY VALUE, which say nothing, if they come next.
+    fn mechanism(&mut self) -> Result<()> {
+        if self.accept_word(Keyword::By) && !self.accept_word(Keyword::Ref) {
+            self.expect_word(Keyword::Value)?;
         }
+        Ok(())
     }
 
     fn xml_element(&mut self, place: u32) -> Result<ExprId> {
