@@ -122,6 +122,10 @@ pub fn output(cx: &mut Cx<'_>, oid: u32, value: &Datum<'_>, out: &mut String) ->
             let interval = interval::Interval::recv(v).expect("an interval has 16 bytes");
             out.write_str(&interval.print(settings))
         }
+        (142, Datum::Text(v)) => {
+            value::xml::print(v, out);
+            Ok(())
+        }
         (_, Datum::Text(v)) if repr(cx.catalog, oid) == Some(Repr::Text) => out.write_str(v),
         _ if crate::misc::io::output(cx, oid, value, out)? => Ok(()),
         _ => return Err(unserved(cx, oid, "output")),
@@ -180,8 +184,8 @@ fn receive(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>>
             Datum::bytes(timetz::TimeTz { time, ..value }.send())
         }
         _ if repr(cx.catalog, oid) == Some(Repr::Oid) => Datum::Oid(int::recv_int4(bytes)? as u32),
-        // jsonpath has a version before its text.
-        _ if oid != 4072 && repr(cx.catalog, oid) == Some(Repr::Text) => {
+        // jsonpath has a version before its text, xml says in which encoding it is.
+        _ if !matches!(oid, 4072 | 142) && repr(cx.catalog, oid) == Some(Repr::Text) => {
             return read(cx, ty, value::utf8::text(bytes)?);
         }
         _ => match crate::misc::io::recv(cx, (oid, modifier), bytes)? {

@@ -35,6 +35,7 @@ pub mod search;
 pub mod series;
 pub mod text;
 pub mod time;
+pub mod xml;
 
 pub use adapt::{
     Of, Plain, check1, check2, each, four, map1, map2, none, one, test_texts, test2, three, two,

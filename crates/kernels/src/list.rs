@@ -9,7 +9,7 @@ use onlap_pg::catalog::{Catalog, Proc};
 
 use crate::aggregate::MakeAggregate;
 use crate::series::MakeSeries;
-use crate::{Make, array, extension, json, misc, number, range, search, text, time};
+use crate::{Make, array, extension, json, misc, number, range, search, text, time, xml};
 
 /// Everything by OID.
 struct Lists {
@@ -52,7 +52,8 @@ fn lists() -> &'static Lists {
             extension::ENTRIES,
             search::ENTRIES,
         ];
-        let kernels = kernels.into_iter().flatten().copied().flatten();
+        let kernels = kernels.into_iter().flatten().copied().chain([xml::ENTRIES]).flatten();
+
         let mut kernels: HashMap<Oid, Make> =
             kernels.map(|(name, make)| (oid(name), *make)).collect();
         for (name, same) in extension::SAME {
@@ -74,6 +75,7 @@ fn lists() -> &'static Lists {
         ];
         let aggregates =
             aggregates.iter().chain(misc::AGGREGATES).chain([&extension::AGGREGATES]).copied();
+        let aggregates = aggregates.chain([xml::AGGREGATES]);
         let series = [text::SERIES, number::SERIES, time::SERIES, array::SERIES, misc::SERIES];
         let series = series.iter().chain(json::SERIES.iter().chain([&range::SERIES]));
         let series = series.chain(extension::SERIES).chain([&search::SERIES]);

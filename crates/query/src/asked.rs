@@ -56,7 +56,9 @@ impl Compiler<'_> {
                 }
                 // Written, and read.
                 Expr::ViaText(_) => 2 * OPERATOR,
-                Expr::Greatest(..) | Expr::SqlValue(..) | Expr::Elements(..) => OPERATOR,
+                Expr::Greatest(..) | Expr::SqlValue(..) | Expr::Elements(..) | Expr::Xml(_) => {
+                    OPERATOR
+                }
                 Expr::RowCompare(_, operators, ..) => OPERATOR * operators.len() as u64,
                 Expr::SubQuery(sub) => {
                     let is_value = matches!(sub.kind, SubKind::Value | SubKind::Array);

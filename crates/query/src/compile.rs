@@ -7,7 +7,7 @@ use arrow_schema::DataType;
 use onlap_kernels::time::clock;
 use onlap_kernels::{Col, Cx, Datum, Given, Repr, Types, find, repr};
 use onlap_pg::ast::{Is, SqlValue};
-use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, Literal, Lock, Op, QueryId, SubKind};
+use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, Literal, Lock, Op, QueryId, SubKind, Xml};
 use onlap_pg::catalog::{Volatility, oids};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 use parking_lot::Mutex;
@@ -264,11 +264,13 @@ impl Compiler<'_> {
             Expr::Case(operand, arms, otherwise) => self.case(*operand, arms, *otherwise, ty),
             Expr::Coalesce(all) => self.coalesce(all, ty),
             Expr::Greatest(all, least) => {
+                onlap_kernels::array::ordering(&self.env.catalog, ty.oid)?;
                 let collide = collation::collides(self.bound, &self.env.catalog, id);
                 let which = Which { least: *least, collide, ty: ty.oid };
                 Ok(Node::Greatest(self.nodes(all)?, which))
             }
             Expr::SqlValue(value, precision) => self.sql_value(*value, *precision, ty),
+            Expr::Xml(xml) => self.xml(xml, ty),
             Expr::NullTest(test) => {
                 let value = Box::new(self.node(test.value)?);
                 Ok(match test.row {
@@ -415,6 +417,15 @@ impl Compiler<'_> {
             true => self.folded(Node::ViaText(Box::new(node), given.oid, ty.oid), false),
             false => Ok(node),
         }
+    }
+
+    fn xml(&mut self, xml: &Xml, ty: TypeRef) -> Result<Node> {
+        let catalog = Arc::clone(&self.env.catalog);
+        let types = Types { args: self.types_of(&xml.args), result: ty, catalog };
+        let kernel = onlap_kernels::xml::kernel(&types, xml);
+        let (args, arrow) = (self.nodes(&xml.args)?, self.arrow(ty.oid)?);
+        // PostgreSQL calculates it for rows alone, so that its errors come where there are some.
+        Ok(Node::Call(Call { kernel, args, effect: Effect::None, ty: arrow }))
     }
 
     /// A column, of this query or of one around it.

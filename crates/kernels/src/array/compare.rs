@@ -48,7 +48,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 ///
 /// # Errors
 /// `42883`: they are not.
-pub(crate) fn ordering(catalog: &Catalog, oid: Oid) -> Result<Comparer> {
+pub fn ordering(catalog: &Catalog, oid: Oid) -> Result<Comparer> {
     let base = catalog.base_type(oid);
     // json, xml, jsonpath, unknown, xid, cid, aclitem
     if matches!(base, 114 | 142 | 4072 | 705 | 28 | 29 | 1033) {

@@ -22,7 +22,7 @@ mod shape;
 mod store;
 pub(crate) mod text;
 
-pub use compare::compare_records;
+pub use compare::{compare_records, ordering};
 pub(crate) use form::ELEMENT;
 pub use form::{Array, Builder, Dim, MAX_DIMENSIONS, MAX_ITEMS};
 pub(crate) use gather::extreme;

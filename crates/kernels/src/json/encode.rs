@@ -58,7 +58,7 @@ fn kind(catalog: &Catalog, oid: Oid) -> Kind {
 }
 
 /// A scalar as the text that stands between quotes: dates and timestamps as XML has them.
-fn shown(cx: &mut Cx<'_>, oid: Oid, value: &Datum<'_>) -> Result<String> {
+pub(crate) fn shown(cx: &mut Cx<'_>, oid: Oid, value: &Datum<'_>) -> Result<String> {
     let iso = |settings: &Settings| Settings { date_style: DateStyle::Iso, ..settings.clone() };
     Ok(match (kind(cx.catalog, oid), value) {
         (Kind::Bool, Datum::Bool(value)) => if *value { "true" } else { "false" }.into(),

@@ -21,6 +21,7 @@ mod walk;
 pub(crate) mod write;
 
 pub use at_path::store_part;
+pub(crate) use encode::shown;
 pub use form::{Encoder, Items, Node, Pairs, node};
 pub use populate::{Field, Source, populate, populate_set};
 pub use rows::rows_of;

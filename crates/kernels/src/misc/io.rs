@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 
 use onlap_pg::catalog::{Kind, oids};
-use onlap_pg::value::{left_over, utf8};
+use onlap_pg::value::{left_over, utf8, xml as value_xml};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 
 use super::net::Address;
@@ -15,7 +15,7 @@ use crate::array::{row_text, text as array_text};
 use crate::extension::hstore;
 use crate::json::{path, read, write};
 use crate::range::text as range_text;
-use crate::{Cx, Datum, search};
+use crate::{Cx, Datum, search, xml};
 
 /// Whether values of a type are records.
 fn is_row(cx: &Cx<'_>, oid: Oid) -> bool {
@@ -31,6 +31,10 @@ pub(crate) fn input(
     Ok(Some(match oid {
         114 => {
             read::check(text)?;
+            Datum::text(text)
+        }
+        142 => {
+            xml::check(text, cx.settings.xml.shape, cx)?;
             Datum::text(text)
         }
         3802 => Datum::bytes(write::parse(text, cx)?),
@@ -130,6 +134,7 @@ pub(crate) fn recv(
         None => Err(Error::new("08P01", "no data left in message")),
     };
     Ok(Some(match oid {
+        142 => xml::recv(bytes, cx)?,
         3802 => Datum::bytes(write::parse(versioned("jsonb")?, cx)?),
         4072 => Datum::text(path::canonical(versioned("jsonpath")?)?),
         869 | 650 => Datum::bytes(Address::recv(bytes, oid == 650)?.store()),
@@ -190,6 +195,12 @@ pub(crate) fn send(
 ) -> Result<bool> {
     let bytes = match value {
         Datum::Bytes(bytes) => bytes,
+        Datum::Text(text) if oid == 142 => {
+            let mut printed = String::new();
+            value_xml::print(text, &mut printed);
+            out.extend_from_slice(printed.as_bytes());
+            return Ok(true);
+        }
         Datum::Text(text) if oid == 4072 => {
             out.push(1);
             out.extend_from_slice(text.as_bytes());

@@ -41,6 +41,13 @@ impl Args<'_> {
         }
     }
 
+    /// An argument that is a text; `None` for NULL.
+    fn text(&self, at: usize) -> Option<&str> {
+        let col = &self.cols[at];
+        let texts = col.array.as_string::<i32>();
+        (!col.is_null(self.row)).then(|| texts.value(col.at(self.row)))
+    }
+
     /// An argument as its type's output function writes it; `None` for NULL.
     pub(super) fn shown(&self, at: usize, cx: &mut Cx<'_>) -> Result<Option<String>> {
         let (col, oid) = (&self.cols[at], self.types[at]);
@@ -58,6 +65,10 @@ impl Args<'_> {
 
     /// An argument as a cast to text writes it.
     pub(super) fn cast(&self, at: usize, cx: &mut Cx<'_>) -> Result<Option<String>> {
+        // xml has the same bits as text.
+        if cx.catalog.base_type(self.types[at]) == 142 {
+            return Ok(self.text(at).map(str::to_owned));
+        }
         let shown = self.shown(at, cx)?;
         Ok(match cx.catalog.base_type(self.types[at]) {
             16 => shown.map(|text| if text == "t" { "true" } else { "false" }.into()),

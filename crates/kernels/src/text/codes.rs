@@ -88,7 +88,7 @@ const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const LINE: usize = 76;
 
 /// Lines of 76 characters, the last one without an end.
-fn base64(bytes: &[u8], cx: &Cx<'_>) -> Result<String> {
+pub(crate) fn base64(bytes: &[u8], cx: &Cx<'_>) -> Result<String> {
     let mut out = String::with_capacity(bytes.len() / 3 * 4 + bytes.len() / 57 + 4);
     for (at, group) in bytes.chunks(3).enumerate() {
         cx.worked(group.len())?;

@@ -192,6 +192,16 @@ fn named(name: &str, which: &str) -> Result<Encoding> {
         .ok_or_else(|| Error::new("22023", format!("invalid {which} encoding name \"{name}\"")))
 }
 
+/// The text that bytes of an encoding are.
+///
+/// # Errors
+/// `22023`: there is no such encoding; `22021`, `22P05`; `0A000`.
+pub(crate) fn decoded(bytes: &[u8], name: &str, cx: &Cx<'_>) -> Result<String> {
+    let unknown = || Error::new("22023", format!("invalid encoding name \"{name}\""));
+    cx.room(bytes.len().saturating_mul(2))?;
+    from(bytes, find(name).ok_or_else(unknown)?, cx)
+}
+
 fn unserved(name: &str) -> Error {
     Error::unserved(format!("encoding \"{name}\" is not supported"))
 }

@@ -11,7 +11,7 @@ mod bits;
 mod bytes;
 pub(crate) mod codes;
 pub(crate) mod compare;
-mod encodings;
+pub(crate) mod encodings;
 mod like;
 mod matches;
 mod parts;

@@ -38,6 +38,7 @@ pub fn large(catalog: &Catalog, oid: Oid) -> Option<String> {
         114 | 3802 => {
             listed("[", r#"{"a": 1.5, "b": "text \n", "c": [null, true]}"#, "]", BYTES / 40)
         }
+        142 => format!("<a>{}</a>", filled("text &amp; <b c=\"1\"/>")),
         4072 => format!("${}", ".a".repeat(BYTES / 12)),
         4451 => {
             let ranges: Vec<String> =
@@ -136,6 +137,7 @@ pub fn small(catalog: &Catalog, oid: Oid) -> &'static [&'static str] {
         1114 | 1184 => &["2024-02-29 12:34"],
         1186 => &["1 day"],
         114 | 3802 => &["[1, 2]", "{\"a\": 1}"],
+        142 => &["<a/>"],
         4072 => &["$[*]", "$.a"],
         602 | 604 => &["((1,2),(3,4))"],
         600 => &["(1,2)"],

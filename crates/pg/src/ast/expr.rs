@@ -165,6 +165,60 @@ pub struct Arm {
     pub place: u32,
 }
 
+/// What an expression of XML does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum XmlOp {
+    /// XMLCONCAT
+    Concat,
+    /// XMLELEMENT
+    Element,
+    /// XMLFOREST
+    Forest,
+    /// XMLPARSE
+    Parse,
+    /// XMLPI
+    Pi,
+    /// XMLROOT
+    Root,
+    /// XMLSERIALIZE
+    Serialize,
+    /// IS DOCUMENT
+    IsDocument,
+}
+
+impl XmlOp {
+    /// Its word, as SQL has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            XmlOp::Concat => "XMLCONCAT",
+            XmlOp::Element => "XMLELEMENT",
+            XmlOp::Forest => "XMLFOREST",
+            XmlOp::Parse => "XMLPARSE",
+            XmlOp::Pi => "XMLPI",
+            XmlOp::Root => "XMLROOT",
+            XmlOp::Serialize => "XMLSERIALIZE",
+            XmlOp::IsDocument => "IS DOCUMENT",
+        }
+    }
+}
+
+/// An expression of XML.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Xml {
+    /// What it does.
+    pub op: XmlOp,
+    /// The name of an element or instruction.
+    pub name: Option<Name>,
+    /// Attributes of XMLELEMENT, elements of XMLFOREST.
+    pub named: Vec<Arg>,
+    /// The values: of XMLPARSE with PRESERVE WHITESPACE as a boolean, of XMLROOT with the version and a number for STANDALONE.
+    pub args: Vec<ExprId>,
+    /// DOCUMENT, of XMLPARSE and XMLSERIALIZE.
+    pub document: bool,
+    /// The type of XMLSERIALIZE.
+    pub ty: Option<Box<TypeName>>,
+}
+
 /// An expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expr {
@@ -243,6 +297,8 @@ pub enum Expr {
     SqlValue(SqlValue, Option<i32>),
     /// GROUPING
     Grouping(Box<[ExprId]>),
+    /// An expression of XML.
+    Xml(Box<Xml>),
     /// CURRENT OF a cursor.
     CurrentOf(Name),
     /// DEFAULT

@@ -22,7 +22,9 @@ pub use define::{
     PartitionBy, PartitionElement, References, RelationKind, RuleState, SequenceOption, Setting,
     TableChange, TableElement, TableKind, TableRule, When,
 };
-pub use expr::{Arg, Arm, Call, Expr, Is, Like, Literal, OpName, Over, SqlValue, Step, TypeName};
+pub use expr::{
+    Arg, Arm, Call, Expr, Is, Like, Literal, OpName, Over, SqlValue, Step, TypeName, Xml, XmlOp,
+};
 pub use extension::{AlterExtension, CreateExtension, DropExtension, ExtensionChange};
 pub use names::Mention;
 pub use object::{

@@ -74,6 +74,10 @@ impl Expr {
             | Expr::Row(all, _)
             | Expr::Array(all)
             | Expr::Grouping(all) => all.iter().for_each(&mut one),
+            Expr::Xml(xml) => {
+                xml.named.iter().for_each(|arg| one(&arg.value));
+                xml.args.iter().for_each(&mut one);
+            }
             Expr::ArrayQuery(query) | Expr::Exists(query) | Expr::Query(query) => {
                 see(Part::Query(*query));
             }

@@ -87,6 +87,7 @@ impl Binder<'_> {
             Raw::Call(call) => self.call(call, place),
             Raw::SqlValue(value, precision) => Ok(self.sql_value(*value, *precision, place)),
             Raw::Grouping(values) => self.grouping(values, place),
+            Raw::Xml(xml) => self.xml(xml, place),
             Raw::CurrentOf(name) => {
                 let current = Expr::CurrentOf(self.level_ref().target, name.clone());
                 Ok(self.out.add(current, TypeRef::new(oids::BOOL), place))

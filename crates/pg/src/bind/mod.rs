@@ -46,6 +46,7 @@ mod variables;
 mod walk;
 mod windows;
 mod with;
+mod xml;
 
 pub(crate) use names::SYSTEM;
 

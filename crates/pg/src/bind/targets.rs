@@ -2,7 +2,7 @@
 
 use super::level::Clause;
 use super::{At, Binder};
-use crate::ast::{self, Expr as Raw, Name, Path, SqlValue, Step};
+use crate::ast::{self, Expr as Raw, Name, Path, SqlValue, Step, XmlOp};
 use crate::bound::{Expr, ExprId, Target};
 use crate::catalog::oids;
 use crate::{Error, Result};
@@ -191,6 +191,9 @@ impl Binder<'_> {
             Raw::Greatest(_) => strong("greatest"),
             Raw::Least(_) => strong("least"),
             Raw::SqlValue(value, _) => strong(sql_value_name(*value)),
+            Raw::Xml(xml) if xml.op != XmlOp::IsDocument => {
+                strong(&xml.op.word().to_ascii_lowercase())
+            }
             _ => None,
         }
     }

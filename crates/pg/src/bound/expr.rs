@@ -2,7 +2,7 @@
 
 use super::{ExprId, QueryId, SortItem, Target};
 use crate::Oid;
-use crate::ast::{Exclude, FrameUnit, Is, Name, SqlValue};
+use crate::ast::{Exclude, FrameUnit, Is, Name, SqlValue, XmlOp};
 use crate::catalog::ProcKind;
 
 /// A value that was written.
@@ -223,6 +223,21 @@ pub enum RowOrder {
     Greater = 5,
 }
 
+/// An expression of XML.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Xml {
+    /// What it does.
+    pub op: XmlOp,
+    /// The name of an element or instruction, as XML has it.
+    pub name: Option<Name>,
+    /// The names of the first arguments, likewise: attributes, or elements of a forest.
+    pub names: Vec<Name>,
+    /// The arguments.
+    pub args: Vec<ExprId>,
+    /// DOCUMENT, of XMLPARSE and XMLSERIALIZE.
+    pub document: bool,
+}
+
 /// WHEN … THEN.
 pub type Arm = (ExprId, ExprId);
 
@@ -302,6 +317,8 @@ pub enum Expr {
     NullTest(NullTest),
     /// IS TRUE and its like; IS NOT where the flag is set.
     BoolTest(ExprId, Is, bool),
+    /// An expression of XML.
+    Xml(Box<Xml>),
     /// A value that keeps to a domain's conditions.
     Domain(ExprId),
     /// COLLATE.

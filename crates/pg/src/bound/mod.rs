@@ -24,7 +24,7 @@ pub(crate) use collation::Noted;
 pub use collation::{DEFAULT as DEFAULT_COLLATION, collation_name, collation_named};
 pub use expr::{
     Aggregate, Arm, Call, Expr, Frame, FrameEdge, Literal, NullTest, Op, RowOrder, SubKind,
-    SubQuery, Subscript, Window, WindowCall,
+    SubQuery, Subscript, Window, WindowCall, Xml,
 };
 pub use guards::{Condition, Guards};
 pub use modify::{

@@ -210,6 +210,10 @@ fn alike(ty: Oid, a: &Expr, b: &Expr, is_leaf: bool) -> bool {
         (Expr::NullTest(a), Expr::NullTest(b)) => a.not == b.not && a.row == b.row,
         (Expr::BoolTest(_, a, not), Expr::BoolTest(_, b, not2)) => a == b && not == not2,
         (Expr::Greatest(_, a), Expr::Greatest(_, b)) => a == b,
+        (Expr::Xml(a), Expr::Xml(b)) => {
+            let parts = |xml: &super::Xml| (xml.op, xml.document, xml.args.len());
+            parts(a) == parts(b) && a.name == b.name && a.names == b.names
+        }
         (Expr::Array(_, a), Expr::Array(_, b)) => a == b,
         (Expr::Row(_, a), Expr::Row(_, b)) => a == b,
         (Expr::Collate(_, a), Expr::Collate(_, b)) => a == b,

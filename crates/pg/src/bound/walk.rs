@@ -51,6 +51,10 @@ macro_rules! see_children {
                 see(one);
                 see(each);
             }
+            Expr::Xml(xml) => {
+                let super::Xml { args, .. } = &$($mut)? **xml;
+                args.$iter().for_each(see);
+            }
             Expr::NullTest(test) => {
                 let super::NullTest { value, .. } = test;
                 see(value);

@@ -214,7 +214,7 @@ impl Parser<'_> {
                 };
                 Ok(self.add(expr, place))
             }
-            _ => Err(self.no_xml()),
+            _ => self.xml(word, place),
         }
     }
 

@@ -11,7 +11,7 @@ use super::query::goes_on_as_query;
 use super::token::{Kind, Token};
 use super::types::system_name;
 use crate::Result;
-use crate::ast::{Arg, Call, Expr, ExprId, Is, Like, Literal, Name, OpName};
+use crate::ast::{Arg, Call, Expr, ExprId, Is, Like, Literal, Name, OpName, XmlOp};
 
 /// How much an operator binds; more binds first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -348,7 +348,9 @@ impl Parser<'_> {
             return Ok(self.add(Expr::Distinct(left, right, not), place));
         }
         if word == K::Document {
-            return Err(self.no_xml());
+            self.advance();
+            let is = self.xml_of(XmlOp::IsDocument, vec![left], place);
+            return Ok(if not { self.add(Expr::Not(is), place) } else { is });
         }
         if narrow {
             return Err(self.unexpected());

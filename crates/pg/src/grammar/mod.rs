@@ -37,6 +37,7 @@ mod token;
 mod types;
 mod utility;
 mod window;
+mod xml;
 
 pub use keyword::{Class, Keyword};
 pub use scan::Tokens;

@@ -111,10 +111,9 @@ impl Parser<'_> {
             Kind::Word(K::Xml) => {
                 self.advance();
                 self.expect_word(K::Option)?;
-                if !self.accept_word(K::Document) {
-                    self.expect_word(K::Content)?;
-                }
-                Err(Error::unserved("XML is not supported"))
+                let to = if self.document_or_content()? { "document" } else { "content" };
+                let to = SetTo::Values(vec![OptionValue::Text(to.into())]);
+                Ok(SetStatement::Setting(reach, "xmloption".into(), to))
             }
             _ => self.set_generic(reach),
         }

@@ -93,7 +93,11 @@ impl<'a> Printer<'a> {
     pub(super) fn as_call(&mut self, id: ExprId) -> Result<()> {
         let call = match self.bound.expr(id) {
             Expr::Call(_) => matches!(self.bound.form(id), Form::Call | Form::Syntax),
-            Expr::NullIf(_) | Expr::Coalesce(_) | Expr::Greatest(..) | Expr::SqlValue(..) => true,
+            Expr::NullIf(_)
+            | Expr::Coalesce(_)
+            | Expr::Greatest(..)
+            | Expr::SqlValue(..)
+            | Expr::Xml(_) => true,
             _ => false,
         };
         if call {

@@ -110,6 +110,7 @@ impl Printer<'_> {
                 self.sql_value(*value, *precision);
                 Ok(())
             }
+            Expr::Xml(xml) => self.xml(id, xml),
             Expr::NullTest(test) => self.null_test(id, test),
             Expr::BoolTest(one, is, not) => {
                 self.plain_paren("(");

@@ -28,6 +28,7 @@ mod parens;
 mod query;
 mod quote;
 mod subqueries;
+mod xml;
 
 pub use quote::{name, text};
 

@@ -21,6 +21,7 @@ impl Printer<'_> {
             | Expr::Coalesce(_)
             | Expr::Greatest(..)
             | Expr::SqlValue(..)
+            | Expr::Xml(_)
             | Expr::NullIf(_)
             | Expr::Aggregate(_)
             | Expr::Grouping(..)

@@ -23,6 +23,7 @@ mod settings;
 pub mod timetz;
 pub mod utf8;
 pub mod uuid;
+pub mod xml;
 
 pub use settings::{DateOrder, DateStyle, IntervalStyle, Settings};
 

@@ -52,6 +52,8 @@ pub struct Settings {
     pub interval_style: IntervalStyle,
     /// Whether bytea_output is hex.
     pub bytea_hex: bool,
+    /// xmloption and xmlbinary.
+    pub xml: super::xml::Options,
     /// TimeZone.
     pub zone: Zone,
     /// When the transaction began: microseconds from 2000-01-01 UTC. What "now" means.
@@ -66,6 +68,7 @@ impl Default for Settings {
             date_order: DateOrder::Mdy,
             interval_style: IntervalStyle::Postgres,
             bytea_hex: true,
+            xml: super::xml::Options::default(),
             zone: Zone::UTC,
             now: 0,
         }

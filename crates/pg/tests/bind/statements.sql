@@ -430,3 +430,7 @@ select case when true then a end, count(*) from t1 group by case when 't'::bool 
 select a + 5 from t1 order by a + '5', a + ' 5'
 select c + 1.50 from t1 order by c + '1.50', c + 1.5
 select (with w as (select 1 x) select sum((select q.y + x from w)) from (select 1 y) q) from t1
+select xmlelement(name "A b", xmlattributes(1 as x, t1.a), 'y', a), xmlforest(t1.a, 1 as "O n") from t1
+select xmlconcat('<a/>', null), xmlparse(document '<a/>'), xmlparse(content 'a' preserve whitespace), xmlpi(name a), xmlpi(name a, 'b')
+select xmlroot('<a/>', version '1', standalone yes), xmlroot('<a/>', version no value, standalone no value), xmlroot('<a/>', version no value)
+select xmlserialize(content '<a/>' as text), xmlserialize(document '<a/>' as varchar(5)), '<a/>' is document, '<a/>' is not document

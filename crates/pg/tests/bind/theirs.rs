@@ -85,6 +85,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("COALESCEEXPR", "coalescetype coalescecollid args"),
     ("MINMAXEXPR", "minmaxtype minmaxcollid inputcollid op args"),
     ("SQLVALUEFUNCTION", "op type typmod"),
+    ("XMLEXPR", "op name named_args arg_names args xmloption type typmod"),
     ("NULLTEST", "arg nulltesttype argisrow"),
     ("BOOLEANTEST", "arg booltesttype"),
     ("COERCETODOMAIN", "arg resulttype resulttypmod resultcollid"),

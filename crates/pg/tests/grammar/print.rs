@@ -683,11 +683,65 @@ impl Printer<'_> {
                 self.put("GROUPING");
                 self.list(all);
             }
+            Expr::Xml(xml) => self.xml(xml),
             Expr::CurrentOf(name) => {
                 let _ = write!(self.out, "CURRENT OF {}", quoted(name));
             }
             Expr::Default => self.put("DEFAULT"),
         }
+    }
+
+    fn xml(&mut self, xml: &Xml) {
+        if xml.op == XmlOp::IsDocument {
+            self.operand(xml.args[0]);
+            return self.put(" IS DOCUMENT");
+        }
+        self.put(xml.op.word());
+        self.put("(");
+        if matches!(xml.op, XmlOp::Parse | XmlOp::Serialize) {
+            self.put(if xml.document { "DOCUMENT " } else { "CONTENT " });
+        }
+        if let Some(name) = &xml.name {
+            let _ = write!(self.out, "NAME {}", quoted(name));
+        }
+        let is_element = xml.op == XmlOp::Element;
+        self.put(if is_element && !xml.named.is_empty() { ", XMLATTRIBUTES(" } else { "" });
+        for (i, arg) in xml.named.iter().enumerate() {
+            self.put(if i > 0 { ", " } else { "" });
+            self.expr(arg.value);
+            if let Some(name) = &arg.name {
+                let _ = write!(self.out, " AS {}", quoted(name));
+            }
+        }
+        self.put(if is_element && !xml.named.is_empty() { ")" } else { "" });
+        self.put(if xml.name.is_some() && !xml.args.is_empty() { ", " } else { "" });
+        match (xml.op, &xml.args[..]) {
+            (XmlOp::Parse, [value, preserve]) => {
+                self.expr(*value);
+                let is_kept = *self.tree.expr(*preserve) == Expr::Literal(Literal::Bool(true));
+                self.put(if is_kept { " PRESERVE WHITESPACE" } else { "" });
+            }
+            (XmlOp::Root, [value, version, standalone]) => {
+                self.expr(*value);
+                self.put(", VERSION ");
+                match self.tree.expr(*version) {
+                    Expr::Literal(Literal::Null) => self.put("NO VALUE"),
+                    _ => self.expr(*version),
+                }
+                self.put(match self.tree.expr(*standalone) {
+                    Expr::Literal(Literal::Int(0)) => ", STANDALONE YES",
+                    Expr::Literal(Literal::Int(1)) => ", STANDALONE NO",
+                    Expr::Literal(Literal::Int(2)) => ", STANDALONE NO VALUE",
+                    _ => "",
+                });
+            }
+            (_, args) => self.each(args, |p, id| p.expr(*id)),
+        }
+        if let Some(ty) = &xml.ty {
+            self.put(" AS ");
+            self.ty(ty);
+        }
+        self.put(")");
     }
 
     fn sql_value(&mut self, value: SqlValue, precision: Option<i32>) {

@@ -168,3 +168,7 @@ select "select", "Weird ""Name""" from (select 1 as "select", 2 as "Weird ""Name
 select a.b.c.d from t
 select language, name, values, row, time, interval from (select 1 as language, 2 as name, 3 as values, 4 as row, 5 as time, 6 as interval) q
 select left('abc', 2), right('abc', 1), "left"('abc', 2), char_length('a'), "char"('x')
+select xmlelement(name a), xmlelement(name "A b", xmlattributes(1 as x, b), c, c is document), xmlforest(b, 1 as "select") from (select 'x' as b, '<a/>'::xml as c) q
+select xmlconcat(a, a), xmlparse(document b), xmlparse(content b preserve whitespace), xmlparse(content b strip whitespace), xmlpi(name a), xmlpi(name b, 'c') from (select '<b/>'::text as b, '<a/>'::xml as a) q
+select xmlroot(a, version '1', standalone yes), xmlroot(a, version no value, standalone no), xmlroot(a, version 'b' || 'c', standalone no value) from (select '<a/>'::xml as a) q
+select xmlserialize(content a as text), xmlserialize(document a as varchar(3)), a is not document, xmlexists('/a' passing by ref a), xmlexists('/a' passing by value a by ref) from (select '<a/>'::xml as a) q

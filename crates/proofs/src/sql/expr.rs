@@ -18,7 +18,7 @@ const TEXT: Oid = 25;
 const TRUTHS: [&str; 5] = ["is true", "is not true", "is false", "is unknown", "is not unknown"];
 
 /// Types without an order.
-pub const UNORDERED: [Oid; 3] = [114, 4072, 199];
+pub const UNORDERED: [Oid; 5] = [114, 4072, 199, 142, 143];
 
 impl Maker<'_> {
     /// An expression of a type.

@@ -12,3 +12,4 @@ mod portals;
 mod signals;
 mod texts;
 mod warnings;
+mod xml;

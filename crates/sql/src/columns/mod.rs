@@ -9,6 +9,7 @@
 //! |---|---|---|---|
 //! | those of the engine | themselves | | yes |
 //! | varchar without a length, name | Text | the text | yes |
+//! | xml | Text | the text | no |
 //! | citext | Folded | the text | yes |
 //! | bpchar without a length | Text | the text: blanks at its end do not count | no |
 //! | oid, xid, cid, reg*, money | Int8 | the number | yes |
@@ -192,7 +193,8 @@ impl ColumnType {
     pub fn is_ordered(self) -> bool {
         match self.below().form {
             Form::Own => self.engine.is_ordered(),
-            Form::Named if self.base.oid == oid::BPCHAR => false,
+            Form::Named if matches!(self.base.oid, oid::BPCHAR | 142) => false,
+            Form::Array(142) => false,
             Form::Named | Form::TimeTz | Form::Bits | Form::Numeric => true,
             Form::Array(_) | Form::Enum | Form::Range(_) | Form::Multirange(_) => true,
             Form::Interval | Form::Jsonb | Form::Sent | Form::Row | Form::Rows(_) => false,
@@ -229,7 +231,8 @@ fn kept(catalog: &Catalog, pg: PgType) -> Option<(DataType, Form)> {
     Some(match base {
         oid::VARCHAR if pg.modifier < 4 => (DataType::Text, Form::Named),
         // Without a length it is as long as its values, and its blanks do not count.
-        oid::NAME | oid::BPCHAR => (DataType::Text, Form::Named),
+        // xml is its text, of which no two are compared.
+        oid::NAME | oid::BPCHAR | 142 => (DataType::Text, Form::Named),
         // oid, xid, cid, regproc, the reg* of names, money
         26 | 28 | 29 | 24 | 2202..=2206 | 4096 | 4089 | 3734 | 790 => (DataType::Int8, Form::Named),
         oid::CITEXT => (DataType::Folded, Form::Named),
@@ -282,7 +285,7 @@ fn is_sent(catalog: &Catalog, element: Oid) -> bool {
     use onlap_pg::catalog::Kind;
     let kind = catalog.get_type(element).map(|ty| ty.kind);
     matches!(kind, Some(Kind::Base | Kind::Enum | Kind::Range | Kind::Multirange))
-        && !matches!(element, oid::RECORD | oid::ACLITEM | 194 | 2275 | 4072 | 142 | 705)
+        && !matches!(element, oid::RECORD | oid::ACLITEM | 194 | 2275 | 4072 | 705)
 }
 
 /// The types of a table's columns, in their order; those of its derived columns behind them.

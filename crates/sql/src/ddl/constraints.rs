@@ -313,7 +313,7 @@ impl<'a> Collector<'a> {
         let within = if is_primary { "primary key" } else { "unique" };
         check_twice(&columns, within).map_err(|e| self.source.at(e, place))?;
         self.check_columns(&include, false).map_err(|e| self.in_new(e, place))?;
-        keys::must_be_ordered(&self.columns, &columns)?;
+        keys::must_be_ordered(&self.columns, &columns, None)?;
         let shown = columns.iter().chain(&include).cloned().collect::<Vec<_>>().join("_");
         let shown = if label == "pkey" { "" } else { &shown };
         let name = self.name(name, shown, label)?;

@@ -138,6 +138,9 @@ impl<'a> Excluder<'a> {
             // What is named is judged with the index.
             _ => None,
         };
+        if method != "gist" && said.class.is_none() {
+            super::keys::must_have_class(ty, Some(method))?;
+        }
         let of = Operand::typed(TypeRef::new(ty.pg.oid));
         let (name, schema) = match &path[..] {
             [name] => (name, None),

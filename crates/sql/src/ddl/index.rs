@@ -469,14 +469,15 @@ pub fn described_in_order(
             return Err(SqlError::new(state::NO_COLUMN, text));
         }
     }
-    super::keys::must_be_ordered(&known, &columns)?;
+    let method = create.method.as_deref();
+    super::keys::must_be_ordered(&known, &columns, method)?;
     let mut spec = IndexSpec::new("", Vec::<String>::new()).include(include);
     if let Some(filter) = filter {
         spec = spec.only_where(filter);
     }
     for (element, part) in create.elements.iter().zip(&key) {
         if let Part::Expression(made) = part {
-            super::keys::must_have_order(made.2)?;
+            super::keys::must_have_order(made.2, method)?;
         }
         let ty = match part {
             Part::Column(column) => known.iter().find(|(own, _)| own == column).map(|of| of.1),

@@ -377,6 +377,7 @@ fn is_call(tree: &ast::Tree, expr: ExprId) -> bool {
             | ast::Expr::Greatest(_)
             | ast::Expr::Least(_)
             | ast::Expr::NullIf(..)
+            | ast::Expr::Xml(_)
     )
 }
 

@@ -21,36 +21,48 @@ pub fn type_of(columns: &[(String, ColumnType)], name: &str) -> Option<ColumnTyp
 ///
 /// # Errors
 /// `42704`: the type has no order; `0A000`: what is kept has not.
-pub fn must_be_ordered(columns: &[(String, ColumnType)], key: &[String]) -> Result<()> {
-    let types = key.iter().filter_map(|name| type_of(columns, name));
-    let mut types = types;
-    types.try_for_each(must_have_order)
+pub fn must_be_ordered(
+    columns: &[(String, ColumnType)],
+    key: &[String],
+    method: Option<&str>,
+) -> Result<()> {
+    let mut types = key.iter().filter_map(|name| type_of(columns, name));
+    types.try_for_each(|ty| must_have_order(ty, method))
 }
 
 /// Fails unless a type's values are kept in their order.
 ///
 /// # Errors
 /// As [`must_be_ordered`].
-pub fn must_have_order(ty: ColumnType) -> Result<()> {
+pub fn must_have_order(ty: ColumnType, method: Option<&str>) -> Result<()> {
     if ty.is_ordered() {
         return Ok(());
     }
-    if has_no_class(ty) {
-        let shown = ty.shown();
-        let text =
-            format!("data type {shown} has no default operator class for access method \"btree\"");
-        let hint = "You must specify an operator class for the index or define a default \
-                    operator class for the data type.";
-        return Err(SqlError::new(state::NO_OBJECT, text).hint(hint));
-    }
+    must_have_class(ty, method)?;
     let text = format!("an index on a column of type {}", ty.shown());
     Err(SqlError::unsupported(text))
 }
 
-/// Whether PostgreSQL has no order for a type either: json, geometric types and snapshots.
+/// Fails where PostgreSQL has no operator class for a type, of the method that an index names.
+///
+/// # Errors
+/// `42704`.
+pub fn must_have_class(ty: ColumnType, method: Option<&str>) -> Result<()> {
+    if !has_no_class(ty) {
+        return Ok(());
+    }
+    let (shown, method) = (ty.shown(), method.filter(|name| *name == "hash").unwrap_or("btree"));
+    let text =
+        format!("data type {shown} has no default operator class for access method \"{method}\"");
+    let hint = "You must specify an operator class for the index or define a default operator \
+                class for the data type.";
+    Err(SqlError::new(state::NO_OBJECT, text).hint(hint))
+}
+
+/// Whether PostgreSQL has no order for a type either: json, xml, geometric types and snapshots.
 pub fn has_no_class(ty: ColumnType) -> bool {
     ty.is_own() && ty.engine == DataType::Json
-        || matches!(ty.base.oid, 600..=604 | 628 | 718 | 2970 | 5038)
+        || matches!(ty.base.oid, 142 | 600..=604 | 628 | 718 | 2970 | 5038)
 }
 
 /// The places of the parent's columns that a foreign key names: its primary key's where it names none.

@@ -49,6 +49,11 @@ impl Reader {
     /// It is none of the type.
     pub fn parameter(&self, ty: PgType, text: &str) -> Result<onlap::Value> {
         let on = || Ok(onlap::Value::Text(text.to_string()));
+        if ty.oid == oid::XML {
+            // It is its text, once that was looked at.
+            self.value(ty, |cx, ty| input(cx, ty, text))?;
+            return on();
+        }
         let Some(engine) = ty.engine().filter(|_| ty.oid != oid::CHAR) else { return on() };
         let value = self.value(ty, |cx, ty| input(cx, TypeRef::new(ty.oid), text))?;
         match stored::stored(&value, engine) {
@@ -95,6 +100,11 @@ impl Reader {
                 // A name may stand for several of them.
                 Datum::Oid(number) => {
                     text = number.to_string();
+                    Ok(())
+                }
+                // It is written without its declaration, which is part of the value.
+                Datum::Text(value) if ty.oid == oid::XML => {
+                    text = value.into_owned();
                     Ok(())
                 }
                 value => output(cx, ty.oid, &value, &mut text),

@@ -14,6 +14,7 @@ use onlap_kernels::misc::MadeCall;
 use onlap_kernels::series::Rows;
 use onlap_kernels::{Cx, Datum, Repr, Session, repr};
 use onlap_pg::catalog::{Catalog, Proc};
+use onlap_pg::value::xml::Shape;
 use onlap_pg::value::{DateOrder, DateStyle, IntervalStyle, Settings};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 use parking_lot::Mutex;
@@ -67,6 +68,10 @@ pub fn settings_of(text: &dyn Fn(&str) -> String, began_us: i64) -> Settings {
         _ => IntervalStyle::Postgres,
     };
     settings.bytea_hex = !text("bytea_output").eq_ignore_ascii_case("escape");
+    if text("xmloption").eq_ignore_ascii_case("document") {
+        settings.xml.shape = Shape::Document;
+    }
+    settings.xml.hex = text("xmlbinary").eq_ignore_ascii_case("hex");
     settings.extra_float_digits = text("extra_float_digits").parse().unwrap_or(1);
     settings
 }

@@ -139,7 +139,7 @@ fn plain_parameter(ty: PgType, text: &str, utc: bool) -> Option<Value> {
             n.map(Value::Int)
         }
         oid::NAME | oid::REGCLASS | oid::REGTYPE | oid::REGPROC => None,
-        oid::REGPROCEDURE | oid::REGROLE | oid::REGNAMESPACE => None,
+        oid::REGPROCEDURE | oid::REGROLE | oid::REGNAMESPACE | oid::XML => None,
         _ => match ty.engine() {
             Some(engine) => plain_value(engine, text, utc),
             None => Some(Value::Text(text.to_string())),

@@ -253,8 +253,9 @@ settings! {
         SynchronizeSeqscans "synchronize_seqscans" Flag, "on", Session, "Without effect.";
         RowSecurity "row_security" Flag, "on", Session, "Policies of tables are asked; off: a statement for which they count is refused.";
         CheckFunctionBodies "check_function_bodies" Flag, "on", Session, "CREATE FUNCTION reads the body.";
-        XmlOption "xmloption" Word(&["content", "document"]), "content", Session, "Without effect.";
-        XmlBinary "xmlbinary" Word(&["base64", "hex"]), "base64", Session, "Without effect.";
+        XmlOption "xmloption" Word(&["content", "document"]), "content", Session,
+            "Whether a text that becomes xml may be content, or must be a document.";
+        XmlBinary "xmlbinary" Word(&["base64", "hex"]), "base64", Session, "How bytea stands in xml.";
         DefaultTableAccessMethod "default_table_access_method" Checked(check::access_method), "heap", Session, "Without effect.";
         DefaultTablespace "default_tablespace" Checked(check::tablespace), "", Session, "Without effect.";
         TempTablespaces "temp_tablespaces" Checked(check::tablespaces), "", Session, "Without effect.";

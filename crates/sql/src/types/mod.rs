@@ -36,6 +36,7 @@ pub mod oid {
     pub const TEXT: u32 = 25;
     pub const OID: u32 = 26;
     pub const JSON: u32 = 114;
+    pub const XML: u32 = 142;
     pub const FLOAT4: u32 = 700;
     pub const FLOAT8: u32 = 701;
     pub const UNKNOWN: u32 = 705;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use onlap_pg::ast::{Is, SqlValue};
+use onlap_pg::ast::{Is, SqlValue, XmlOp};
 use onlap_pg::bound::{Expr, ExprId, Literal, Op, SubKind, collation_named};
 use onlap_pg::catalog::ProcKind;
 
@@ -289,6 +289,19 @@ impl Writer<'_> {
                 w.word("op", sql_value(*value, precision.is_some()));
                 w.word("type", ty.oid);
                 w.word("typmod", ty.modifier);
+            }),
+            Expr::Xml(xml) => self.node("XMLEXPR", |w| {
+                let (named, args) = xml.args.split_at(xml.names.len());
+                w.word("op", xml.op as u8);
+                w.name("name", xml.name.as_deref());
+                w.exprs("named_args", named);
+                w.names("arg_names", &xml.names);
+                w.exprs("args", args);
+                let is_content = matches!(xml.op, XmlOp::Parse | XmlOp::Serialize) && !xml.document;
+                w.word("xmloption", u8::from(is_content));
+                let is_text = xml.op == XmlOp::Serialize;
+                w.word("type", if is_text { ty.oid } else { 142 });
+                w.word("typmod", if is_text { ty.modifier } else { -1 });
             }),
             Expr::NullTest(test) => self.node("NULLTEST", |w| {
                 w.field("arg", |w| w.expr(test.value));

@@ -402,6 +402,13 @@ pub fn pool(_: &Catalog, proc: &Proc, at: usize, oid: Oid) -> Option<&'static [&
         1000 => &["{}", "{t,f,NULL}"],
         4072 => JSON_PATHS,
         114 | 3802 => JSONS,
+        142 => &[
+            "<a/>",
+            "",
+            "text",
+            "<?xml version='1.0'?><a/>",
+            "<?xml version='1.1' standalone='no'?>\n<b/>",
+        ],
         869 => ADDRESSES,
         650 => {
             &["192.168.1.0/24", "10.0.0.0/8", "1.2.3.4/32", "::/0", "2001:db8::/32", "0.0.0.0/0"]
