@@ -66,8 +66,8 @@ fn must_gather(values: &[Datum<'_>], repr: Repr) -> Result<()> {
         };
         let dims = Array::load(bytes, repr).dims();
         let refused = match &known {
-            _ if dims.is_empty() => "cannot accumulate empty arrays",
             Some(known) if *known != dims => "cannot accumulate arrays of different dimensionality",
+            _ if dims.is_empty() => "cannot accumulate empty arrays",
             _ => {
                 known = Some(dims);
                 continue;

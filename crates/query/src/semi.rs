@@ -12,6 +12,7 @@
 //! Thread safety: the keys are behind a lock, which is held while they are made; outer values are in slots, as of any query in an
 //! expression, which one thread at a time fills.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,7 +32,7 @@ use crate::build::Rel;
 use crate::compile::{Boundary, Compiler, Frame};
 use crate::env::{Env, Read};
 use crate::error::ours;
-use crate::keys::{KeySet, keys, wide};
+use crate::keys::{KeySet, key_bytes, keys, wide};
 use crate::layout::{Layout, Var};
 use crate::matched::{Matched, Matches};
 use crate::node::{Node, Rows, Slots, Spread, truth};
@@ -47,8 +48,12 @@ const ROWS_PER_LOOKUP: f64 = 200.0;
 /// Bytes of rows above which the other way is gone on, where conditions are asked of them.
 const ROWS_BYTES: usize = 32 << 20;
 const INT2: Oid = 21;
-/// Rows of which conditions are asked at once.
+/// Rows of which conditions are asked at once, at first and at most.
+const FIRST_ROWS: usize = 64;
 const ROWS_AT_ONCE: usize = 8192;
+/// Bytes of answers above which they are forgotten, and what each takes with its values.
+const ANSWERS_BYTES: usize = 4 << 20;
+const ANSWER_BYTES: usize = 48;
 
 /// The keys of all rows that EXISTS can find.
 pub struct Semi {
@@ -60,11 +65,23 @@ pub struct Semi {
     sides: Vec<Side>,
     /// What is asked of the rows with a key, over the columns that they have behind it.
     rest: Option<Node>,
-    /// Runs of the other way that come before.
+    /// Runs of the other way that come before, in each round.
     after: u64,
     /// The rounds of recursive queries around it: in each it may give something else.
     rounds: Vec<Arc<AtomicU64>>,
     known: Mutex<Known>,
+    /// The round under way, and how often the other way had been gone when it began.
+    began: Mutex<(u64, u64)>,
+    /// Answers by outer values, where a row is asked more than its key.
+    answers: Mutex<Answers>,
+}
+
+/// What is known of outer values.
+#[derive(Default)]
+struct Answers {
+    of: HashMap<Box<[u8]>, bool>,
+    bytes: usize,
+    round: u64,
 }
 
 /// What is looked up, of outer values.
@@ -127,11 +144,12 @@ impl Semi {
     /// # Errors
     /// What ends the statement.
     pub fn eval(&self, other: &Results, rows: &Rows<'_>, env: &Env) -> Result<Option<Col>> {
-        if other.runs() < self.after {
+        let round = self.rounds.iter().map(|round| round.load(Ordering::Relaxed)).sum();
+        if other.runs() < self.runs_before_round(round, other) + self.after {
             return Ok(None);
         }
-        let Some(found) = self.found(env)? else { return Ok(None) };
-        let answers = self.answers(&found, rows, env);
+        let Some(found) = self.found(round, env)? else { return Ok(None) };
+        let answers = self.answers(&found, round, rows, env);
         // What ends the statement is no error of the query's rows.
         env.session.go_on()?;
         Ok(match answers {
@@ -143,7 +161,16 @@ impl Semi {
         })
     }
 
-    fn answers(&self, found: &Found, rows: &Rows<'_>, env: &Env) -> Result<Vec<bool>> {
+    /// How often the other way had been gone when a round began.
+    fn runs_before_round(&self, round: u64, other: &Results) -> u64 {
+        let mut began = self.began.lock();
+        if began.0 != round {
+            *began = (round, other.runs());
+        }
+        began.1
+    }
+
+    fn answers(&self, found: &Found, round: u64, rows: &Rows<'_>, env: &Env) -> Result<Vec<bool>> {
         let mut params = Vec::with_capacity(self.params.len());
         for param in &self.params {
             params.push(param.eval(rows, env)?);
@@ -155,24 +182,53 @@ impl Semi {
             plain.push(side.keys(env, &values.spread(rows.count, env)?)?);
         }
         let are_plain = plain.len() == self.sides.len();
+        let by_values = !are_plain || self.rest.is_some();
         let (mut answers, mut bytes) = (Vec::with_capacity(rows.count), Vec::new());
+        let mut values = Vec::new();
         for row in 0..rows.count {
-            if !are_plain || self.rest.is_some() {
+            if by_values {
+                values.clear();
+                params.iter().for_each(|param| key_bytes(&param.array, param.at(row), &mut values));
+                if let Some(known) = self.known_of(round, &values) {
+                    answers.push(known);
+                    continue;
+                }
                 *self.slots.lock() =
                     params.iter().map(|param| param.array.slice(param.at(row), 1)).collect();
             }
             let calculated = if are_plain { Vec::new() } else { self.calculated(env)? };
             let (left, at) = if are_plain { (&plain, row) } else { (&calculated, 0) };
-            if left.iter().any(|column| column.is_null(at)) {
-                answers.push(false);
-                continue;
-            }
-            answers.push(match found {
+            let answer = match found {
+                _ if left.iter().any(|column| column.is_null(at)) => false,
                 Found::Keys(keys) => keys.contains_row(left, at, &mut bytes),
                 Found::Rows(matched) => self.meets(matched, left, at, &mut bytes, env)?,
-            });
+            };
+            if by_values {
+                self.note(&values, answer, env)?;
+            }
+            answers.push(answer);
         }
         Ok(answers)
+    }
+
+    fn known_of(&self, round: u64, values: &[u8]) -> Option<bool> {
+        let mut answers = self.answers.lock();
+        if answers.round != round {
+            *answers = Answers { round, ..Answers::default() };
+        }
+        answers.of.get(values).copied()
+    }
+
+    fn note(&self, values: &[u8], answer: bool, env: &Env) -> Result<()> {
+        let mut answers = self.answers.lock();
+        let bytes = values.len() + ANSWER_BYTES;
+        if answers.bytes + bytes > ANSWERS_BYTES {
+            *answers = Answers { round: answers.round, ..Answers::default() };
+        }
+        env.session.room(bytes)?;
+        answers.bytes += bytes;
+        answers.of.insert(values.into(), answer);
+        Ok(())
     }
 
     /// The key of the row whose values are in the slots.
@@ -193,9 +249,11 @@ impl Semi {
     ) -> Result<bool> {
         let rest = self.rest.as_ref().expect("rows are kept for it");
         let Some(of_key) = matched.rows(left, at, bytes) else { return Ok(false) };
-        let mut from = of_key.start;
+        // One of the first may be enough.
+        let (mut from, mut most) = (of_key.start, FIRST_ROWS);
         while from < of_key.end {
-            let count = (of_key.end - from).min(ROWS_AT_ONCE);
+            let count = (of_key.end - from).min(most);
+            most = (most * 4).min(ROWS_AT_ONCE);
             let columns = matched.columns(from, count);
             let holds = rest.eval(&Rows { columns: &columns, count }, env)?;
             if (0..count).any(|row| truth(&holds, row) == Some(true)) {
@@ -209,8 +267,7 @@ impl Semi {
         Ok(false)
     }
 
-    fn found(&self, env: &Env) -> Result<Option<Arc<Found>>> {
-        let round = self.rounds.iter().map(|round| round.load(Ordering::Relaxed)).sum();
+    fn found(&self, round: u64, env: &Env) -> Result<Option<Arc<Found>>> {
         let mut known = self.known.lock();
         match &*known {
             Known::GivenUp => return Ok(None),
@@ -270,7 +327,7 @@ struct Named {
     own: bool,
     /// Something of queries around it.
     outer: bool,
-    /// A query, a calculated value, a whole row or a system column.
+    /// A query, a calculated value or a whole row.
     more: bool,
 }
 
@@ -309,7 +366,8 @@ impl Compiler<'_> {
             params.push(self.var(var, levels - 1, ty)?);
         }
         let (slots, known) = (boundary.slots, Mutex::new(Known::Nothing));
-        Ok(Some(Semi { plan, slots, params, sides, rest, after, rounds, known }))
+        let (began, answers) = (Mutex::default(), Mutex::default());
+        Ok(Some(Semi { plan, slots, params, sides, rest, after, rounds, known, began, answers }))
     }
 
     /// The steps of the query that is being made, without what looks outside; what is looked up in it, and what is asked then.
@@ -408,11 +466,11 @@ impl Compiler<'_> {
             match self.bound.expr(id) {
                 Expr::Var { column, up, .. } if *up == inside => {
                     named.own = true;
-                    named.more |= *column < 1;
+                    named.more |= *column == 0;
                 }
                 Expr::Var { column, up, .. } if *up > inside => {
                     named.outer = true;
-                    named.more |= *column < 1;
+                    named.more |= *column == 0;
                 }
                 Expr::SubQuery(_) => named.more = true,
                 // It may be one of a query around this one.

@@ -193,7 +193,12 @@ fn a_trigger_of_a_partitioned_table_is_one_of_its_partitions() {
     ] {
         talk.rows(sql);
     }
-    // PostgreSQL keeps it for the partitions.
-    let outcome = talk.run("alter table only p disable trigger t");
-    assert_eq!(outcome.error.map(|error| error.0), Some("0A000".to_string()));
+    talk.rows("create table p1 partition of p for values from (0) to (9)");
+    talk.rows("create trigger once after insert on p for each statement execute function lg()");
+    // PostgreSQL keeps the row trigger for the partitions, or for the others.
+    for sql in ["alter table only p disable trigger t", "alter table p1 disable trigger all"] {
+        let outcome = talk.run(sql);
+        assert_eq!(outcome.error.map(|error| error.0), Some("0A000".to_string()), "{sql}");
+    }
+    talk.rows("alter table only p disable trigger once");
 }

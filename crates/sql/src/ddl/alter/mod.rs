@@ -137,8 +137,10 @@ impl Named<'_> {
         if self.view.scope.lent().is_called_for(table.schema().id) || !only_names(changes) {
             super::index::must_be_unused(self.view, &table, TAG)?;
         }
-        if self.only && changes.iter().any(|change| matches!(change, TableChange::Trigger(..))) {
-            trigger::must_reach_all(self.view, table.schema().id)?;
+        for change in changes {
+            let TableChange::Trigger(name, _) = change else { continue };
+            let of = (table.schema().id, name.as_deref(), self.only);
+            trigger::must_reach_all(self.view, of.0, of.1, of.2)?;
         }
         if materialized::is(self.view, &table) {
             changes.iter().try_for_each(|change| of_materialized(&name, change))?;

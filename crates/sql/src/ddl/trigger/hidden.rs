@@ -106,15 +106,23 @@ pub fn must_be_single(view: &View, table: TableId, name: &str) -> Result<()> {
     }
 }
 
-/// Fails where a partitioned table's row triggers would be set to fire, or not to, without those of its partitions, which are the
-/// same here.
+/// Fails where row triggers would be set to fire, or not to, for some of the tables alone of which they are: for a partitioned table
+/// without its partitions, or for a partition without those above it. `name` is `None` where all triggers are set.
 ///
 /// # Errors
 /// `0A000`
-pub fn must_reach_all(view: &View, table: TableId) -> Result<()> {
-    let has_any = || triggers_of(view, table).iter().any(|trigger| trigger.row);
-    match view.objects.families().divided(table).is_some() && has_any() {
-        true => Err(SqlError::unsupported("ALTER TABLE ONLY … TRIGGER of a partitioned table")),
+pub fn must_reach_all(view: &View, table: TableId, name: Option<&str>, only: bool) -> Result<()> {
+    let families = view.objects.families();
+    let is_set = |trigger: &Trigger| trigger.row && name.is_none_or(|name| trigger.name == name);
+    let has = |table: TableId| triggers_of(view, table).iter().any(is_set);
+    if only && families.divided(table).is_some() && has(table) {
+        return Err(SqlError::unsupported("ALTER TABLE ONLY … TRIGGER of a partitioned table"));
+    }
+    let is_of_others = name.is_none() && families.all_above(table).into_iter().any(has);
+    match is_of_others {
+        true => Err(SqlError::unsupported(
+            "ALTER TABLE … TRIGGER ALL of a partition whose partitioned table has row triggers",
+        )),
         false => Ok(()),
     }
 }
