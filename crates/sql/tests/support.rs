@@ -1,5 +1,7 @@
 //! A session without a network: what the tests of this crate talk to.
 
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
