@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::{ArrayRef, BooleanArray};
 use datafusion_execution::TaskContext;
+use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion_physical_plan::execution_plan::reset_plan_states;
 use datafusion_physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
@@ -47,7 +48,6 @@ const ROWS_PER_LOOKUP: f64 = 200.0;
 
 /// Bytes of rows above which the other way is gone on, where conditions are asked of them.
 const ROWS_BYTES: usize = 32 << 20;
-const INT2: Oid = 21;
 /// Rows of which conditions are asked at once, at first and at most.
 const FIRST_ROWS: usize = 64;
 const ROWS_AT_ONCE: usize = 8192;
@@ -81,6 +81,7 @@ pub struct Semi {
 struct Answers {
     of: HashMap<Box<[u8]>, bool>,
     bytes: usize,
+    memory: Option<MemoryReservation>,
     round: u64,
 }
 
@@ -102,8 +103,13 @@ enum Known {
     GivenUp,
 }
 
-/// What it gives.
-enum Found {
+/// What it gives, and what that takes of the statement's memory.
+struct Found {
+    given: Keyed,
+    memory: MemoryReservation,
+}
+
+enum Keyed {
     Keys(KeySet),
     /// Where conditions are asked of rows.
     Rows(Matched),
@@ -198,13 +204,13 @@ impl Semi {
             }
             let calculated = if are_plain { Vec::new() } else { self.calculated(env)? };
             let (left, at) = if are_plain { (&plain, row) } else { (&calculated, 0) };
-            let answer = match found {
+            let answer = match &found.given {
                 _ if left.iter().any(|column| column.is_null(at)) => false,
-                Found::Keys(keys) => keys.contains_row(left, at, &mut bytes),
-                Found::Rows(matched) => self.meets(matched, left, at, &mut bytes, env)?,
+                Keyed::Keys(keys) => keys.contains_row(left, at, &mut bytes),
+                Keyed::Rows(matched) => self.meets(matched, left, at, &mut bytes, env)?,
             };
             if by_values {
-                self.note(&values, answer, env)?;
+                self.note(&values, answer, found);
             }
             answers.push(answer);
         }
@@ -219,16 +225,21 @@ impl Semi {
         answers.of.get(values).copied()
     }
 
-    fn note(&self, values: &[u8], answer: bool, env: &Env) -> Result<()> {
+    /// Remembers an answer, where the statement has memory for it.
+    fn note(&self, values: &[u8], answer: bool, found: &Found) {
         let mut answers = self.answers.lock();
         let bytes = values.len() + ANSWER_BYTES;
         if answers.bytes + bytes > ANSWERS_BYTES {
             *answers = Answers { round: answers.round, ..Answers::default() };
         }
-        env.session.room(bytes)?;
-        answers.bytes += bytes;
-        answers.of.insert(values.into(), answer);
-        Ok(())
+        if answers.memory.is_none() {
+            answers.memory = Some(found.memory.new_empty());
+        }
+        let grown = answers.memory.as_ref().is_some_and(|memory| memory.try_grow(bytes).is_ok());
+        if grown {
+            answers.bytes += bytes;
+            answers.of.insert(values.into(), answer);
+        }
     }
 
     /// The key of the row whose values are in the slots.
@@ -288,6 +299,7 @@ impl Semi {
     fn run(&self, env: &Env) -> Result<Option<Found>> {
         let context = env.context.lock().clone();
         let context: Arc<TaskContext> = context.expect("a plan runs with a context");
+        let memory = MemoryConsumer::new("keys of EXISTS").register(context.memory_pool());
         let plan = reset_plan_states(Arc::clone(&self.plan)).map_err(ours)?;
         tokio::task::block_in_place(|| {
             env.handle.block_on(async {
@@ -303,15 +315,17 @@ impl Semi {
                         None => set.add_rows(&keyed),
                         Some(_) => matches.add(&keyed, &batch.columns()[keyed.len()..]),
                     }
-                    if set.bytes() > KEYS_BYTES || matches.bytes() > ROWS_BYTES {
+                    let more = set.bytes() + matches.bytes() - before;
+                    let is_much = set.bytes() > KEYS_BYTES || matches.bytes() > ROWS_BYTES;
+                    if is_much || memory.try_grow(more).is_err() {
                         return Ok(None);
                     }
-                    env.session.room(set.bytes() + matches.bytes() - before)?;
                 }
-                Ok(Some(match self.rest {
-                    None => Found::Keys(set),
-                    Some(_) => Found::Rows(matches.sorted()?),
-                }))
+                let given = match self.rest {
+                    None => Keyed::Keys(set),
+                    Some(_) => Keyed::Rows(matches.sorted()?),
+                };
+                Ok(Some(Found { given, memory }))
             })
         })
     }
@@ -450,7 +464,7 @@ impl Compiler<'_> {
             _ => return None,
         };
         let (key_ty, ty) = (self.bound.ty(key), self.bound.ty(from));
-        let is_int = |oid: Oid| matches!(oid, INT2 | oids::INT4 | oids::INT8);
+        let is_int = |oid: Oid| matches!(oid, oids::INT2 | oids::INT4 | oids::INT8);
         let widens = operator.left != operator.right;
         let fits = match widens {
             true => is_int(key_ty.oid) && is_int(ty.oid),

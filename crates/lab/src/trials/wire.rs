@@ -1,6 +1,7 @@
 //! Onlap's server next to PostgreSQL: the same client, memory and durability, one after the other.
 
 use std::io::Write;
+use std::path::Path;
 use std::time::Instant;
 
 use onlap::SyncMode;
@@ -68,12 +69,23 @@ fn start(
     memory: Memory,
     sync: SyncMode,
 ) -> Result<Server> {
+    start_in(stage, kind, name, (memory, sync), None)
+}
+
+/// The same in a cgroup that is there already.
+fn start_in(
+    stage: &Stage<'_>,
+    kind: Kind,
+    name: &str,
+    (memory, sync): (Memory, SyncMode),
+    group: Option<&Path>,
+) -> Result<Server> {
     let dir = stage.dir.join(format!("{name}-{}", kind.name()));
     let options = ServerOptions {
         dir: &dir,
         memory: memory.budget,
         confined: memory.confined,
-        group: None,
+        group,
         sync,
         clients: 1,
     };

@@ -40,6 +40,8 @@ pub mod oids {
     pub const BOOL: Oid = 16;
     /// int8
     pub const INT8: Oid = 20;
+    /// int2
+    pub const INT2: Oid = 21;
     /// int2vector
     pub const INT2VECTOR: Oid = 22;
     /// int4

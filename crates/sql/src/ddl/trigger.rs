@@ -3,6 +3,7 @@
 //! They are kept as [`Trigger`]s and fire in [`crate::change`].
 
 mod hidden;
+mod inherited;
 mod tables;
 mod when;
 
@@ -22,7 +23,8 @@ use crate::session::Session;
 use crate::source::{Source, strings};
 use crate::view::{View, no_table};
 use crate::wire::Client;
-pub use hidden::{must_go_together, must_reach_all, must_see};
+pub use hidden::{must_go_together, must_see};
+pub use inherited::must_reach_all;
 pub use tables::must_not_prevent;
 pub use when::{names, of_column, renamed};
 
@@ -100,7 +102,7 @@ pub fn create(
     if let Some(schema) = schema {
         hidden::must_be_told(view, schema, &trigger)?;
         if trigger.row {
-            hidden::must_be_single(view, schema.id, &trigger.name)?;
+            inherited::must_be_single(view, schema.id, &trigger.name)?;
         }
     }
     let known = kept::of_relation(&view.objects, on.of.oid);
@@ -280,7 +282,7 @@ pub fn rename(
         return Err(SqlError::new(state::DUPLICATE_OBJECT, text));
     }
     if let Some(table) = on.of.table.as_ref().filter(|_| name != to && trigger.row) {
-        hidden::must_be_single(view, table.schema().id, to)?;
+        inherited::must_be_single(view, table.schema().id, to)?;
     }
     if name != to {
         on.hold(session, view)?;

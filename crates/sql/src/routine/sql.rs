@@ -75,9 +75,9 @@ pub fn run(machine: &mut Machine<'_, '_>, function: &Function, statements: &[Sql
         };
         let done = machine.fixed(sql, most);
         if let (Ok(Given { shape: Some(shape), .. }), true) = (&done, is_last) {
-            let become_defined = machine.must_become_defined(shape);
-            let context = format!("SQL function \"{}\" during startup", function.name.name);
-            become_defined.map_err(|e| e.around(&context))?;
+            machine.must_become_defined(shape).map_err(|e| {
+                e.around(&format!("SQL function \"{}\" during startup", function.name.name))
+            })?;
         }
         let done = match (done, is_last) {
             (Ok(given), true) => machine.give_last(&given),
@@ -119,8 +119,8 @@ impl Machine<'_, '_> {
 
     /// Fails unless the columns of the last statement become those that the query defines for a record.
     fn must_become_defined(&self, shape: &Shape) -> Result<()> {
-        let row = self.row_to_give();
-        let Some((oids::RECORD, Some(wanted))) = &row else { return Ok(()) };
+        let row = self.body.row.map(|slot| &self.body.slots[slot].kind);
+        let Some(Kind::Row(oids::RECORD, wanted)) = row else { return Ok(()) };
         if matches!(&shape[..], [(_, one)] if is_row(self.host.catalog(), one.oid)) {
             return Ok(());
         }

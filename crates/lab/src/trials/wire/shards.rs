@@ -13,12 +13,12 @@ use std::time::Instant;
 use onlap::SyncMode;
 use onlap_base::Result;
 
-use super::Memory;
+use super::{Memory, start_in};
 use crate::confine::Limit;
 use crate::figures::{Better, Figure};
 use crate::report::median;
 use crate::trials::{Stage, figure};
-use crate::wire::{Kind, Server, ServerOptions, of_client};
+use crate::wire::{Kind, Server, of_client};
 
 const CLIENTS: usize = 4;
 /// Rows of a statement of the coordinator's client.
@@ -90,20 +90,6 @@ fn compared(stage: &Stage<'_>, share: Option<f64>) -> Result<Compared> {
     Ok(Compared { rows, rates, cpu_us })
 }
 
-fn started(stage: &Stage<'_>, kind: Kind, name: &str, limit: Option<&Limit>) -> Result<Server> {
-    let dir = stage.dir.join(format!("{name}-{}", kind.name()));
-    let memory = Memory::roomy(ROOMY);
-    let options = ServerOptions {
-        dir: &dir,
-        memory: memory.budget,
-        confined: memory.confined,
-        group: limit.map(Limit::path),
-        sync: SyncMode::Os,
-        clients: 1,
-    };
-    Server::start(kind, &options)
-}
-
 /// Rows per second over this many shards, and microseconds of CPU that these have used for each row.
 fn over(
     stage: &Stage<'_>,
@@ -114,12 +100,14 @@ fn over(
 ) -> Result<(f64, f64)> {
     let size = share.map_or("", |_| "-limited");
     let named = |what: &str| format!("{what}{run}-{count}{size}");
-    let coordinator = started(stage, Kind::Postgres, &named("coordinator"), None)?;
+    let with = (Memory::roomy(ROOMY), SyncMode::Os);
+    let coordinator = start_in(stage, Kind::Postgres, &named("coordinator"), with, None)?;
     let limits = (0..count).map(|_| share.map(Limit::of_core).transpose());
     // Servers end before their groups are removed: what is declared later is dropped first.
     let limits = limits.collect::<Result<Vec<Option<Limit>>>>()?;
     let shards = limits.iter().enumerate().map(|(at, limit)| {
-        started(stage, Kind::Onlap, &named(&format!("shard{at}-")), limit.as_ref())
+        let group = limit.as_ref().map(Limit::path);
+        start_in(stage, Kind::Onlap, &named(&format!("shard{at}-")), with, group)
     });
     let shards = shards.collect::<Result<Vec<Server>>>()?;
     divide(&coordinator, &shards)?;

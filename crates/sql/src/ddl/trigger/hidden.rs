@@ -6,9 +6,10 @@
 
 use onlap::{Action, ForeignKeySchema, TableId, TableSchema};
 
+use super::inherited;
 use crate::catalog::triggers::{self as kept, Trigger};
 use crate::catalog::{Name, oids};
-use crate::error::{Result, SqlError, state};
+use crate::error::{Result, SqlError};
 use crate::query::family::by_id;
 use crate::view::View;
 
@@ -25,7 +26,7 @@ fn actions(key: &ForeignKeySchema) -> (Action, Action) {
 }
 
 /// A table with those that it has rows in common with, as parts of one partitioned table.
-fn kin(view: &View, table: TableId) -> Vec<TableId> {
+pub(super) fn kin(view: &View, table: TableId) -> Vec<TableId> {
     let families = view.objects.families();
     let is_divided = |id: &TableId| families.divided(*id).is_some();
     let mut all = vec![table];
@@ -36,7 +37,7 @@ fn kin(view: &View, table: TableId) -> Vec<TableId> {
     all
 }
 
-fn triggers_of(view: &View, table: TableId) -> Vec<Trigger> {
+pub(super) fn triggers_of(view: &View, table: TableId) -> Vec<Trigger> {
     kept::of_relation(&view.objects, oids::of_table(table))
 }
 
@@ -80,53 +81,6 @@ pub fn must_see(view: &View, table: &Name, actions: (Action, Action)) -> Result<
     }
 }
 
-fn is_of_rows(view: &View, table: TableId, name: &str) -> bool {
-    triggers_of(view, table).iter().any(|trigger| trigger.row && trigger.name == name)
-}
-
-fn taken(view: &View, table: TableId, name: &str) -> Result<()> {
-    let tables = by_id(view)?;
-    let shown = tables.get(&table).map(|table| Name::of_engine(&table.name()).1.name);
-    let shown = shown.unwrap_or_default();
-    let text = format!("trigger \"{name}\" for relation \"{shown}\" already exists");
-    Err(SqlError::new(state::DUPLICATE_OBJECT, text))
-}
-
-/// Fails where a row trigger of this name would be there twice for rows of a partition: that of a partitioned table is one of its
-/// partitions, too.
-///
-/// # Errors
-/// `42710`
-pub fn must_be_single(view: &View, table: TableId, name: &str) -> Result<()> {
-    let above = view.objects.families().all_above(table);
-    let mut others = kin(view, table).into_iter().skip(1);
-    match others.find(|other| is_of_rows(view, *other, name)) {
-        Some(other) => taken(view, if above.contains(&other) { table } else { other }, name),
-        None => Ok(()),
-    }
-}
-
-/// Fails where row triggers would be set to fire, or not to, for some of the tables alone of which they are: for a partitioned table
-/// without its partitions, or for a partition without those above it. `name` is `None` where all triggers are set.
-///
-/// # Errors
-/// `0A000`
-pub fn must_reach_all(view: &View, table: TableId, name: Option<&str>, only: bool) -> Result<()> {
-    let families = view.objects.families();
-    let is_set = |trigger: &Trigger| trigger.row && name.is_none_or(|name| trigger.name == name);
-    let has = |table: TableId| triggers_of(view, table).iter().any(is_set);
-    if only && families.divided(table).is_some() && has(table) {
-        return Err(SqlError::unsupported("ALTER TABLE ONLY … TRIGGER of a partitioned table"));
-    }
-    let is_of_others = name.is_none() && families.all_above(table).into_iter().any(has);
-    match is_of_others {
-        true => Err(SqlError::unsupported(
-            "ALTER TABLE … TRIGGER ALL of a partition whose partitioned table has row triggers",
-        )),
-        false => Ok(()),
-    }
-}
-
 /// Fails where a table that has become a partition, or one below it, and those above it do not go together.
 ///
 /// # Errors
@@ -140,10 +94,7 @@ pub fn must_go_together(view: &View, partition: TableId) -> Result<()> {
         let Some(schema) = tables.get(&id).map(onlap::Table::schema) else { continue };
         for trigger in triggers_of(view, id) {
             must_be_told(view, &schema, &trigger)?;
-            let mut above = view.objects.families().all_above(id).into_iter();
-            if trigger.row && above.any(|above| is_of_rows(view, above, &trigger.name)) {
-                return taken(view, id, &trigger.name);
-            }
+            inherited::must_be_new(view, id, &trigger)?;
         }
     }
     Ok(())
